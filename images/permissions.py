@@ -62,10 +62,10 @@ def collection_to_change(user: User | AnonymousUser, slug: str) -> Collection:
     Http404
     """
     check_manager(user)
-    found = Collection.objects.select_related("project").filter(in_charge(user, roles=MANAGERS), slug=slug).first()
-    if found is None:
+    collection = Collection.objects.select_related("project").filter(in_charge(user, roles=MANAGERS), slug=slug).first()
+    if collection is None:
         raise Http404(_("There is no such collection."))
-    return found
+    return collection
 
 
 def may_change(user: User | AnonymousUser, collection: Collection) -> bool:
@@ -74,13 +74,13 @@ def may_change(user: User | AnonymousUser, collection: Collection) -> bool:
 
 def imports_for(user: User | AnonymousUser) -> QuerySet[ImportJob]:
     """Reports of what was imported for a project that `user` manages, and of what `user` sent, while one of it."""
-    found = ImportJob.objects.select_related("collection", "created_by")
+    imports = ImportJob.objects.select_related("collection", "created_by")
     if may_start_projects(user):
-        return found
+        return imports
     mine = Membership.objects.filter(user=user.pk)
     managed = Q(project__in=mine.filter(role=Role.MANAGER).values("project"))
     still_there = Q(project=None) | Q(project__in=mine.values("project"))
-    return found.filter(managed | Q(still_there, created_by=user.pk))
+    return imports.filter(managed | Q(still_there, created_by=user.pk))
 
 
 def import_for(user: User | AnonymousUser, job_id: int) -> ImportJob:

@@ -135,8 +135,8 @@ def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str
 
 
 def report_of(job: ImportJob) -> Report:
-    found = dict(job.rows.values_list("outcome").annotate(Count("pk")).order_by("outcome"))
-    counts = [(outcome.value, str(outcome.label), found.get(outcome.value, 0)) for outcome in Outcome]
+    by_outcome = dict(job.rows.values_list("outcome").annotate(Count("pk")).order_by("outcome"))
+    counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in Outcome]
     return Report(
         job=job,
         counts=counts,

@@ -69,8 +69,8 @@ def model_for(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
 def model_to_change(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
     """A model of a project that `user` manages, and no variant: that belongs to whom its model does."""
     check_researcher(user)
-    found = CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), variant_of=None)
-    return get_object_or_404(found.select_related("project"), pk=model_id)
+    models = CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), variant_of=None)
+    return get_object_or_404(models.select_related("project"), pk=model_id)
 
 
 def run_for(user: User | AnonymousUser, run_id: int) -> Run:
@@ -93,8 +93,8 @@ def run_to_steer(user: User | AnonymousUser, run_id: int) -> Run:
     Http404
     """
     check_researcher(user)
-    found = runs_for(user).filter(in_charge(user)).select_related("model", "encoder", "collection")
-    return get_object_or_404(found, pk=run_id)
+    runs = runs_for(user).filter(in_charge(user)).select_related("model", "encoder", "collection")
+    return get_object_or_404(runs, pk=run_id)
 
 
 def may_steer(user: User | AnonymousUser, run: Run) -> bool:
@@ -104,8 +104,8 @@ def may_steer(user: User | AnonymousUser, run: Run) -> bool:
 def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:
     """A run of a project that `user` manages."""
     check_researcher(user)
-    found = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,))).select_related("project")
-    return get_object_or_404(found, pk=run_id)
+    runs = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,))).select_related("project")
+    return get_object_or_404(runs, pk=run_id)
 
 
 def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
@@ -138,5 +138,5 @@ def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:
         Also where it exists, for anybody else.
     """
     check_researcher(user)
-    found = Trial.objects.select_related("model", "image").prefetch_related("languages")
-    return get_object_or_404(found.filter(in_reach(user, "model__")), pk=trial_id, created_by=user.pk)
+    trials = Trial.objects.select_related("model", "image").prefetch_related("languages")
+    return get_object_or_404(trials.filter(in_reach(user, "model__")), pk=trial_id, created_by=user.pk)

@@ -106,6 +106,6 @@ class AccountBackend(AuthenticationBackend):
     """
 
     def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:
-        found = account_named(credentials.get("username") or credentials.get("email") or "")
-        checked: User | None = self._check_password(found, credentials["password"])
+        account = account_named(credentials.get("username") or credentials.get("email") or "")
+        checked: User | None = self._check_password(account, credentials["password"])
         return checked

@@ -44,8 +44,8 @@ def project_consented_to(user: User | AnonymousUser, slug: str) -> Project:
     Http404
     """
     standing = Consent.objects.filter(user=user.pk, text__project__slug=slug, withdrawn_at=None)
-    found = standing.select_related("text__project").first()
-    return found.text.project if found else project_for(user, slug)
+    consent = standing.select_related("text__project").first()
+    return consent.text.project if consent else project_for(user, slug)
 
 
 def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool:

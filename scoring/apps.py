@@ -15,7 +15,7 @@ class ScoringConfig(AppConfig):
         from scoring.selectors.data_export import data_export
 
         personal_data.register("scoring", export=data_export)
-        register(Collection, lambda found: ReferenceSet.objects.filter(collection=found))
-        register(CaptioningModel, lambda found: Scoring.objects.filter(model=found))
-        register(Encoder, lambda found: Scoring.objects.filter(Q(encoder=found) | Q(english_encoder=found)))
-        register(Run, lambda found: Scoring.objects.filter(features__run=found))
+        register(Collection, lambda owned: ReferenceSet.objects.filter(collection=owned))
+        register(CaptioningModel, lambda owned: Scoring.objects.filter(model=owned))
+        register(Encoder, lambda owned: Scoring.objects.filter(Q(encoder=owned) | Q(english_encoder=owned)))
+        register(Run, lambda owned: Scoring.objects.filter(features__run=owned))

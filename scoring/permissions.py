@@ -18,16 +18,16 @@ READERS = (Role.MANAGER, Role.RESEARCHER)
 def scoring_for(user: User | AnonymousUser, slug: str, scoring_id: int, *roles: Role) -> Scoring:
     """A scoring of the project `slug`, for who manages it or does research in it (or has one of `roles`)."""
     project = project_for(user, slug, *(roles or READERS))
-    found = Scoring.objects.select_related(
+    scorings = Scoring.objects.select_related(
         "project", "model", "vectors", "references__language", "references__collection"
     )
-    return get_object_or_404(found, pk=scoring_id, project=project)
+    return get_object_or_404(scorings, pk=scoring_id, project=project)
 
 
 def reference_set_for(user: User | AnonymousUser, slug: str, set_id: int, *roles: Role) -> ReferenceSet:
     project = project_for(user, slug, *(roles or READERS))
-    found = ReferenceSet.objects.select_related("project", "collection", "language", "created_by")
-    return get_object_or_404(found, pk=set_id, project=project)
+    reference_sets = ReferenceSet.objects.select_related("project", "collection", "language", "created_by")
+    return get_object_or_404(reference_sets, pk=set_id, project=project)
 
 
 def has_assigned_pictures(user: User, reference_sets: Iterable[ReferenceSet]) -> bool:

@@ -58,8 +58,8 @@ def collection_named(name: str, *, project: Project | None = None) -> Collection
     """The collection whose address or name this is, made where there is none: of `project`, or shared with all."""
     there = Collection.objects.filter(usable_in(project))
     named = there.filter(Q(project=project) if project else Q(is_shared=True), name=name)
-    found = there.filter(slug=name).first() or named.first()
-    return found or create_collection(name=name, project=project, is_shared=project is None)
+    collection = there.filter(slug=name).first() or named.first()
+    return collection or create_collection(name=name, project=project, is_shared=project is None)
 
 
 def give_collection(

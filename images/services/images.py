@@ -136,13 +136,13 @@ def images_waiting(*, now: datetime) -> list[int]:
     waiting = Image.objects.filter(Q(sizes_lease_until__isnull=True) | Q(sizes_lease_until__lte=now)).filter(
         sizes_state__in=_unfinished()
     )
-    found = list(
+    waiting_ids = list(
         waiting.order_by(F("sizes_lease_until").asc(nulls_first=True), "pk").values_list("pk", flat=True)[
             :SWEPT_AT_ONCE
         ]
     )
-    Image.objects.filter(pk__in=found, sizes_state=JobState.QUEUED).update(sizes_lease_until=now + NUDGE_AFTER)
-    return found
+    Image.objects.filter(pk__in=waiting_ids, sizes_state=JobState.QUEUED).update(sizes_lease_until=now + NUDGE_AFTER)
+    return waiting_ids
 
 
 def _unfinished() -> list[str]:

@@ -188,11 +188,11 @@ def _folder(path: Path) -> Shelf:
     home = path.resolve()
     shelf = Shelf({}, [])
     hidden = 0
-    for found in _walk(home):
-        name = found.relative_to(home).as_posix()
+    for entry_path in _walk(home):
+        name = entry_path.relative_to(home).as_posix()
         if is_hidden(name):
             hidden += 1
-        elif (content := _within(home, found)) is None:
+        elif (content := _within(home, entry_path)) is None:
             shelf.problems.append((name, _("A link that leads out of the folder, or no file.")))
         else:
             shelf.files[name] = content
@@ -203,8 +203,8 @@ def _folder(path: Path) -> Shelf:
 def _within(home: Path, path: Path) -> Content | None:
     """The file at `path`, or None where it is none, or leads out of `home`."""
     try:
-        found = path.resolve()
-        return _on_disk(found) if found.is_relative_to(home) and found.is_file() else None
+        resolved = path.resolve()
+        return _on_disk(resolved) if resolved.is_relative_to(home) and resolved.is_file() else None
     except (OSError, ValueError, RuntimeError):
         # A link that leads to itself, a folder that may not be entered, a name with a NUL.
         return None
@@ -235,10 +235,10 @@ def _tell_hidden(shelf: Shelf, count: int) -> None:
 
 def _manifests_in(shelf: Shelf) -> list[str]:
     """The manifests at the top, or else in the one folder that holds all."""
-    found = [name for name in shelf.files if PurePosixPath(name).name.lower() in manifests.NAMES]
-    top = [name for name in found if "/" not in name]
+    names = [name for name in shelf.files if PurePosixPath(name).name.lower() in manifests.NAMES]
+    top = [name for name in names if "/" not in name]
     first_parts = {PurePosixPath(name).parts[0] for name in shelf.files}
-    return top or ([name for name in found if name.count("/") == 1] if len(first_parts) == 1 else [])
+    return top or ([name for name in names if name.count("/") == 1] if len(first_parts) == 1 else [])
 
 
 def _put_together(main: Shelf, other: Shelf, source: str) -> None:

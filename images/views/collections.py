@@ -33,8 +33,8 @@ NEWEST_IMPORTS = 5
 @require_safe
 @login_required
 def collection_list(request: HttpRequest) -> HttpResponse:
-    found = selectors.with_sizes(collections_for(request.user))
-    page = Paginator(found, COLLECTIONS_PER_PAGE).get_page(request.GET.get("page"))
+    collections = selectors.with_sizes(collections_for(request.user))
+    page = Paginator(collections, COLLECTIONS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "images/collections.html", {"page": page})
 
 

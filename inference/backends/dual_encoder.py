@@ -155,7 +155,7 @@ def together(prepared: Sequence[dict[str, NDArray[Any]]], library: Any, device: 
     return {name: library.from_numpy(np.stack([one[name] for one in prepared])).to(device) for name in prepared[0]}
 
 
-def _rows(found: Any) -> NDArray[np.float32]:
+def _rows(output: Any) -> NDArray[np.float32]:
     # Depending on its version, transformers gives the vectors, or an object that holds them.
-    rows: NDArray[np.float32] = getattr(found, "pooler_output", found).float().cpu().numpy()
+    rows: NDArray[np.float32] = getattr(output, "pooler_output", output).float().cpu().numpy()
     return rows

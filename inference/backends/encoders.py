@@ -123,10 +123,10 @@ def torch() -> Any:
     ExtraMissingError
     """
     try:
-        import torch as found
+        import torch as module
     except ImportError as error:
         raise ExtraMissingError(f"This needs PyTorch, which is not installed: {HOW}.") from error
-    return found
+    return module
 
 
 def transformers() -> Any:
@@ -138,10 +138,10 @@ def transformers() -> Any:
     """
     torch()
     try:
-        import transformers as found
+        import transformers as module
     except ImportError as error:
         raise ExtraMissingError(f"This needs transformers, which is not installed: {HOW}.") from error
-    return found
+    return module
 
 
 def encoder_name(kind: str, content: Mapping[str, Any]) -> str:

@@ -157,12 +157,12 @@ class _Asking:
                     self.client.halted.set()
                     return None
 
-        found = list(self._threads.map(one, contents, keys))
+        results = list(self._threads.map(one, contents, keys))
         try:
             if down:
                 self.client.halted.clear()
                 raise down[0]
-            answers = [answer for answer in found if answer is not None]
+            answers = [answer for answer in results if answer is not None]
             self._look_for_a_breakdown(answers)
         except BackendDownError as error:
             self._down, self._down_until = error, self._clock() + DOWN_FOR_S

@@ -66,7 +66,7 @@ class Options:
         # Not str.format: what a researcher writes may have braces in it, and the text of a caption too.
         words = {"{language}": self.languages[language], "{tag}": language, "{text}": text}
         pattern = self.prompts.get(language, self.prompt)
-        return re.sub("|".join(map(re.escape, words)), lambda found: words[found[0]], pattern)
+        return re.sub("|".join(map(re.escape, words)), lambda match: words[match[0]], pattern)
 
     def decoded(self, decoding: Decoding, *, seed: int) -> dict[str, Any]:
         """What of the decoding is sent."""
@@ -205,8 +205,8 @@ def _manners(given: Mapping[str, Any]) -> Manners:
 
 
 def _parameters(given: Mapping[str, Any]) -> dict[str, str | None]:
-    found = _mapping(given, "parameters")
-    for name, value in found.items():
+    parameters = _mapping(given, "parameters")
+    for name, value in parameters.items():
         if name not in PARAMETERS or not (value is None or (isinstance(value, str) and value)):
             raise BackendSettingsError(
                 _(
@@ -215,18 +215,18 @@ def _parameters(given: Mapping[str, Any]) -> dict[str, str | None]:
                 )
                 % {"names": ", ".join(PARAMETERS)}
             )
-    return found
+    return parameters
 
 
 def _extra(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = _mapping(given, "extra")
-    taken = sorted(set(found) & set(OURS))
+    extra = _mapping(given, "extra")
+    taken = sorted(set(extra) & set(OURS))
     if taken:
         raise BackendSettingsError(
             _("The option “extra” cannot set %(names)s: that follows from model and decoding.")
             % {"names": ", ".join(taken)}
         )
-    return found
+    return extra
 
 
 def _text(given: Mapping[str, Any], name: str, otherwise: str) -> str:
@@ -237,13 +237,13 @@ def _text(given: Mapping[str, Any], name: str, otherwise: str) -> str:
 
 
 def _texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
-    found = _mapping(given, name)
-    if not all(isinstance(value, str) and value.strip() for value in found.values()):
+    texts = _mapping(given, name)
+    if not all(isinstance(value, str) and value.strip() for value in texts.values()):
         raise BackendSettingsError(
             _("The option “%(name)s” has a text for each language's tag, such as %(example)s.")
             % {"name": name, "example": '{"cy": "…"}'}
         )
-    return found
+    return texts
 
 
 def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -76,8 +76,8 @@ class LoadedModel:
 
     def ends(self) -> list[int]:
         """The tokens at which it stops."""
-        found = self._model.generation_config.eos_token_id
-        return list(found) if isinstance(found, list) else [] if found is None else [int(found)]
+        eos_ids = self._model.generation_config.eos_token_id
+        return list(eos_ids) if isinstance(eos_ids, list) else [] if eos_ids is None else [int(eos_ids)]
 
     def batch_size(self) -> int:
         return int(self._spec.options.get("batch_size") or (ON_GPU if self.device == "cuda" else ON_CPU))
@@ -249,8 +249,8 @@ def side_of(processor: Any) -> int | None:
     sizes = [size if isinstance(size, dict) else dict(size) for size in named if size]
     if any(size.get(name) for size in sizes for name in ("longest_edge", "max_pixels", "min_pixels", "max_height")):
         return None
-    found = [int(size[name]) for size in sizes for name in ("height", "width", "shortest_edge") if size.get(name)]
-    return max(found, default=None)
+    sides = [int(size[name]) for size in sizes for name in ("height", "width", "shortest_edge") if size.get(name)]
+    return max(sides, default=None)
 
 
 def plain(text: str) -> str:

@@ -82,8 +82,8 @@ class MobileNet:
         """One row of float32 for each picture, shape (n_images, 1280)."""
         with self._torch.inference_mode(), fitting():
             maps = self._network["features"](self._torch.from_numpy(np.stack(prepared)).to(self._device))
-            found: NDArray[np.float32] = maps.mean(dim=(2, 3)).cpu().numpy()
-        return found
+            features: NDArray[np.float32] = maps.mean(dim=(2, 3)).cpu().numpy()
+        return features
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
         return in_batches(self, images)
@@ -118,8 +118,8 @@ def _weights() -> Path:
     for path in places:
         if path.is_file():
             with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found == WEIGHTS_SHA256:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest == WEIGHTS_SHA256:
                 return path
             raise ExtraMissingError(f"{path} is not the file of weights that is known here. Install it again: {how}.")
     raise ExtraMissingError(f"The weights of MobileNetV2 are not installed: {how}.")

@@ -189,12 +189,12 @@ class _Foreign:
 
 
 def _one(own: tuple[str, ...], group: str, name: str) -> Any:
-    found = _found(own, group)
-    if name in found.by_name:
-        return found.by_name[name]
-    reasons = [f"The package {one.package} brings it, but: {one.reason}. " for one in found.broken if one.entry == name]
+    entry = _found(own, group)
+    if name in entry.by_name:
+        return entry.by_name[name]
+    reasons = [f"The package {one.package} brings it, but: {one.reason}. " for one in entry.broken if one.entry == name]
     raise BackendSettingsError(
-        f"No backend {name!r} is installed here. {''.join(reasons)}There are: {', '.join(found.by_name)}; others come "
+        f"No backend {name!r} is installed here. {''.join(reasons)}There are: {', '.join(entry.by_name)}; others come "
         "as packages (docs/backends.md)."
     )
 

@@ -86,23 +86,23 @@ def family_of(spec: Spec) -> str:
     """
     config, given = config_here(spec), spec.options.get("family")
     if config is None:
-        found = given
+        family = given
     else:
-        found = config.get("model_type")
+        family = config.get("model_type")
         folder = folder_here(spec.source)
-        if found == M2M_100 and folder is not None and _is_nllb(folder):
-            found = NLLB
-    if found is None:
+        if family == M2M_100 and folder is not None and _is_nllb(folder):
+            family = NLLB
+    if family is None:
         raise BackendSettingsError(
             _("“%(source)s” is not on this machine. Say what it is: option %(option)s.")
             % {"source": spec.source, "option": '{"family": "nllb"}'}
         )
-    if found not in (*TABLES, *BY_PREFIX):
+    if family not in (*TABLES, *BY_PREFIX):
         raise BackendSettingsError(
             _("“%(source)s” is a model of the kind %(family)s. This backend takes: %(known)s.")
-            % {"source": spec.source, "family": found, "known": ", ".join((*TABLES, *BY_PREFIX))}
+            % {"source": spec.source, "family": family, "known": ", ".join((*TABLES, *BY_PREFIX))}
         )
-    return str(found)
+    return str(family)
 
 
 class Seq2Seq:
@@ -125,15 +125,15 @@ class Seq2Seq:
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | Failed]:
         there = [number for number, text in enumerate(texts) if plain(text)]
-        found: list[GeneratedCaption | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
+        captions: list[GeneratedCaption | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
         if not there:
-            return found
+            return captions
         outputs = self._written(
             [plain(texts[number]) for number in there], [keys[number] for number in there], language, decoding
         )
         for number, output in zip(there, outputs, strict=True):
-            found[number] = caption_or_failure(output)
-        return found
+            captions[number] = caption_or_failure(output)
+        return captions
 
     def close(self) -> None:
         self._loaded.close()
@@ -165,13 +165,13 @@ class Seq2Seq:
 
     def _first(self, spec: Spec, code: str) -> int:
         written = f"__{code}__" if self._family == M2M_100 else code
-        found = self._tokenizer.convert_tokens_to_ids(written)
-        if found is None or found == self._tokenizer.unk_token_id:
+        token_id = self._tokenizer.convert_tokens_to_ids(written)
+        if token_id is None or token_id == self._tokenizer.unk_token_id:
             raise BackendSettingsError(
                 _("“%(source)s” has no language of the code %(code)s: see the option “languages”.")
                 % {"source": spec.source, "code": code}
             )
-        return int(found)
+        return int(token_id)
 
 
 def _is_nllb(folder: Path) -> bool:

@@ -166,7 +166,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     BackendSettingsError
     """
     try:
-        found = json.loads((folder / name).read_text(encoding="utf-8"))
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise BackendSettingsError(
             _("There is no model in “%(folder)s”: %(name)s is missing.") % {"folder": folder.name, "name": name}
@@ -176,11 +176,11 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
             _("%(name)s in “%(folder)s” cannot be read: %(error)s")
             % {"folder": folder.name, "name": name, "error": error}
         ) from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise BackendSettingsError(
             _("%(name)s in “%(folder)s” is not an object in JSON.") % {"folder": folder.name, "name": name}
         )
-    return found
+    return content
 
 
 def digest_of(folder: Path) -> str:
@@ -204,12 +204,12 @@ def _cached(name: str, revision: str) -> Path | None:
     except ImportError:
         return None
     try:
-        found = try_to_load_from_cache(name, "config.json", revision=revision)
+        path = try_to_load_from_cache(name, "config.json", revision=revision)
     except ValueError as error:
         raise BackendSettingsError(
             _("“%(name)s” can be no name on the hub: %(error)s") % {"name": name, "error": first_line(error)}
         ) from error
-    return Path(found).parent if isinstance(found, str) else None
+    return Path(path).parent if isinstance(path, str) else None
 
 
 def _fetched(name: str, revision: str, spec: Spec) -> Path:

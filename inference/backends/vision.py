@@ -96,8 +96,8 @@ class VisionModel:
     def features_of(self, prepared: Sequence[dict[str, NDArray[Any]]]) -> NDArray[np.float32]:
         """A row of float32 for each picture, shape (n_images, dimensions)."""
         with self._torch.inference_mode(), fitting():
-            found = self._model(**together(prepared, self._torch, self._device))
-            rows: NDArray[np.float32] = self._pooled(found).float().cpu().numpy()
+            output = self._model(**together(prepared, self._torch, self._device))
+            rows: NDArray[np.float32] = self._pooled(output).float().cpu().numpy()
         return rows
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
@@ -134,19 +134,19 @@ class VisionModel:
             raise EncoderSettingsError(f"{self._source} has no weights for the pooler. Choose another pool.")
         if pool != AUTO:
             return pool
-        found = self._forward(self._noise(1))
-        if has_pooler and getattr(found, "pooler_output", None) is not None:
+        output = self._forward(self._noise(1))
+        if has_pooler and getattr(output, "pooler_output", None) is not None:
             return POOLER
-        return FIRST if found.last_hidden_state.ndim == 3 else MEAN
+        return FIRST if output.last_hidden_state.ndim == 3 else MEAN
 
-    def _pooled(self, found: Any) -> Any:
+    def _pooled(self, output: Any) -> Any:
         if self._pool == POOLER:
-            pooled = getattr(found, "pooler_output", None)
+            pooled = getattr(output, "pooler_output", None)
             if pooled is None:
                 raise EncoderSettingsError(f"{self._source} pools nothing itself. Choose another pool.")
             # ResNet's is a map of one place.
             return pooled.flatten(1)
-        last = found.last_hidden_state
+        last = output.last_hidden_state
         if last.ndim == 4:
             return last.mean(dim=(2, 3))
         return last[:, 0] if self._pool == FIRST else last.mean(dim=1)

@@ -74,8 +74,8 @@ class Writing:
         """What stands before the first separator, of whatever language."""
         if not self.is_pivot:
             raise BackendSettingsError(_("The model is not registered as pivot-stabilised."))
-        found = [output.find(separator.strip()) for separator in self._separators.values()]
-        end = min((place for place in found if place >= 0), default=len(output))
+        positions = [output.find(separator.strip()) for separator in self._separators.values()]
+        end = min((place for place in positions if place >= 0), default=len(output))
         return plain(output[:end]) or Failed(_("The model wrote no stabiliser."))
 
 

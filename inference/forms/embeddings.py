@@ -96,9 +96,9 @@ class EmbeddingForm(OwnerForm):
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, by=by, **kwargs)
         choices = {"encoder": encoders_for(by), "collection": collections_to_use(by), "captions_of": models_for(by)}
-        for name, found in choices.items():
+        for name, queryset in choices.items():
             field: Any = self.fields[name]
-            field.queryset = found.order_by("name")
+            field.queryset = queryset.order_by("name")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

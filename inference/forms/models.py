@@ -259,7 +259,7 @@ class RegisterForm(OwnerForm):
         options = {name: cleaned[name] for name in self.kind.options if cleaned[name] not in (None, "", {}, False)}
         if "languages" in options:
             options["languages"] = self._languages(options["languages"])
-        found = {
+        values = {
             "name": cleaned["name"],
             "description": cleaned["description"],
             "project": cleaned["project"],
@@ -267,7 +267,7 @@ class RegisterForm(OwnerForm):
             "source": cleaned.get("source") or cleaned.get("folder") or cleaned.get("elsewhere") or "",
             "options": options | cleaned.get("more", {}),
         }
-        return found | ({"is_pivot": cleaned["is_pivot"]} if self.kind.may_be_pivot else {})
+        return values | ({"is_pivot": cleaned["is_pivot"]} if self.kind.may_be_pivot else {})
 
     def _languages(self, lines: Mapping[str, str]) -> Any:
         # Behind an endpoint there are no codes, but names that the prompt gives.

@@ -34,7 +34,7 @@ class TagLinesField(forms.CharField):
         return self._read(super().clean(value))
 
     def _read(self, text: str) -> dict[str, str]:
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip():
                 continue
@@ -44,10 +44,10 @@ class TagLinesField(forms.CharField):
                 raise ValidationError(
                     _("Line %(number)d is not like “de: …”: %(line)s"), params={"number": number, "line": line}
                 )
-            if tag in found:
+            if tag in texts:
                 raise ValidationError(_("%(tag)s stands there twice."), params={"tag": tag})
-            found[tag] = said
-        return found
+            texts[tag] = said
+        return texts
 
 
 class JsonObjectField(forms.CharField):
@@ -62,16 +62,16 @@ class JsonObjectField(forms.CharField):
         if not text:
             return {}
         try:
-            found = json.loads(text, parse_constant=_refused)
+            parsed = json.loads(text, parse_constant=_refused)
         except (ValueError, RecursionError) as error:
             raise ValidationError(_("This is no JSON: %(error)s"), params={"error": error}) from error
-        if not isinstance(found, dict):
+        if not isinstance(parsed, dict):
             raise ValidationError(_("It is to be an object, such as %(example)s."), params={"example": '{"seed": 1}'})
-        if not _can_be_kept(found, deep=DEEPEST):
+        if not _can_be_kept(parsed, deep=DEEPEST):
             raise ValidationError(
                 _("It holds something that cannot be kept: broken characters, a number too large, or too much nested.")
             )
-        return found
+        return parsed
 
 
 def _refused(name: str) -> object:

@@ -44,9 +44,9 @@ class RunChoiceForm(forms.Form):
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choices = {"model": models_for(by).exclude(backend=IMPORTED), "collection": collections_to_use(by)}
-        for name, found in choices.items():
+        for name, queryset in choices.items():
             field: Any = self.fields[name]
-            field.queryset = found.order_by("name")
+            field.queryset = queryset.order_by("name")
 
     @property
     def has_models(self) -> bool:

@@ -103,10 +103,10 @@ class TryForm(DecodingForm):
         return about | {"decoding": self.decoding}
 
     def _named(self, key: str, collection: Collection | None) -> Image | None:
-        found = images_named([key], collection, among=collections_to_use(self.viewer))[key]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        images = images_named([key], collection, among=collections_to_use(self.viewer))[key]
+        if len(images) == 1:
+            return images[0]
+        if images:
             self.add_error("key", _now("Several images have this name. Choose the collection that is meant."))
         else:
             self.add_error("key", _now("No image has this key or file name."))

@@ -32,8 +32,8 @@ def word_vectors(given: str, *, language: str, copy_to: Path) -> Vectors | None:
     if given == NO_VECTORS:
         return None
     try:
-        found = vectors_in(Path(given), language=language, copy_to=copy_to)
-        return vectors_of(_signature(given, language)) if found is None else found
+        vectors = vectors_in(Path(given), language=language, copy_to=copy_to)
+        return vectors_of(_signature(given, language)) if vectors is None else vectors
     except (WordVectorFileError, WordVectorsUnavailableError, MalformedTableError) as refused:
         raise CommandError(str(refused)) from refused
 

@@ -22,7 +22,7 @@ SIMILARITY_DIGITS = 3
 
 @dataclass(frozen=True)
 class SetLine:
-    found: EmbeddingSet
+    embedding_set: EmbeddingSet
     subject: str
     size: str
     """Empty where it is not known yet."""
@@ -53,9 +53,13 @@ class NeighboursPage:
     trouble: str
 
 
-def set_line(found: EmbeddingSet) -> SetLine:
-    size = selectors.bytes_of(found)
-    return SetLine(found=found, subject=subject_of(found), size="" if size is None else filesizeformat(size))
+def set_line(embedding_set: EmbeddingSet) -> SetLine:
+    size = selectors.bytes_of(embedding_set)
+    return SetLine(
+        embedding_set=embedding_set,
+        subject=subject_of(embedding_set),
+        size="" if size is None else filesizeformat(size),
+    )
 
 
 def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
@@ -64,29 +68,29 @@ def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
     return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders(viewer)]
 
 
-def subject_of(found: EmbeddingSet) -> str:
-    if found.captions_of is None or found.language is None:
+def subject_of(embedding_set: EmbeddingSet) -> str:
+    if embedding_set.captions_of is None or embedding_set.language is None:
         return _("Pictures")
     return _("Captions of “%(model)s”, %(language)s") % {
-        "model": found.captions_of.name,
-        "language": found.language.name,
+        "model": embedding_set.captions_of.name,
+        "language": embedding_set.language.name,
     }
 
 
-def set_page(found: EmbeddingSet, viewer: User) -> SetPage:
-    line, trouble, centre = set_line(found), not_whole(found), None
+def set_page(embedding_set: EmbeddingSet, viewer: User) -> SetPage:
+    line, trouble, centre = set_line(embedding_set), not_whole(embedding_set), None
     if not trouble:
         try:
-            centre = selectors.centre(found)
+            centre = selectors.centre(embedding_set)
         except EmbeddingsUnavailableError as error:
             trouble = str(error)
-    images = selectors.set_images(found, [centre], viewer) if centre is not None else []
+    images = selectors.set_images(embedding_set, [centre], viewer) if centre is not None else []
     return SetPage(line, trouble, images[0] if images else None, is_without_centre=not trouble and centre is None)
 
 
-def neighbours_page(found: EmbeddingSet, entry: CollectionImage, viewer: User) -> NeighboursPage:
-    (image,) = selectors.set_images(found, [entry.image_id], viewer)
-    near, trouble = [], not_whole(found)
+def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer: User) -> NeighboursPage:
+    (image,) = selectors.set_images(embedding_set, [entry.image_id], viewer)
+    near, trouble = [], not_whole(embedding_set)
     if image.picture is None:
         trouble = _(
             "You have this picture in a batch of your own. What it is like is kept from you until you have handed that "
@@ -94,7 +98,7 @@ def neighbours_page(found: EmbeddingSet, entry: CollectionImage, viewer: User) -
         )
     if not trouble:
         try:
-            near = selectors.neighbours(found, entry.image_id, viewer)
+            near = selectors.neighbours(embedding_set, entry.image_id, viewer)
         except EmbeddingsUnavailableError as error:
             trouble = str(error)
         except KeyError:
@@ -102,11 +106,11 @@ def neighbours_page(found: EmbeddingSet, entry: CollectionImage, viewer: User) -
     return NeighboursPage(image, [Near(one, _similarity(one)) for one in near], trouble)
 
 
-def not_whole(found: EmbeddingSet) -> str:
+def not_whole(embedding_set: EmbeddingSet) -> str:
     """Why the vectors cannot be used, by what became of their run; empty where they are whole."""
-    if found.file:
+    if embedding_set.file:
         return ""
-    state = found.run.state
+    state = embedding_set.run.state
     if state in GOING:
         return _("The vectors are still being computed. Once all are there, it shows here what lies near what.")
     if state == RunState.PAUSED:

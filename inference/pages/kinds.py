@@ -59,16 +59,16 @@ def broken_packages() -> list[str]:
     ]
 
 
-def _cards(found: Mapping[str, Any], about: Mapping[str, object]) -> list[KindCard]:
-    """`found` by its names; our own in the order of `about`, those of packages below."""
-    order = [*(name for name in about if name in found), *(name for name in found if name not in about)]
+def _cards(backends: Mapping[str, Any], about: Mapping[str, object]) -> list[KindCard]:
+    """List backends by name; our own in the order of `about`, those of packages below."""
+    order = [*(name for name in about if name in backends), *(name for name in backends if name not in about)]
     return [
         KindCard(
             name=name,
-            title=str(found[name].title),
+            title=str(backends[name].title),
             about=str(about.get(name, "")),
-            package=registry.package_of(found[name]),
-            missing=registry.missing_modules(found[name]),
+            package=registry.package_of(backends[name]),
+            missing=registry.missing_modules(backends[name]),
         )
         for name in order
     ]

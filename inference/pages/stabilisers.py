@@ -45,19 +45,19 @@ class StabilisersPage:
 
 def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -> StabilisersPage | None:
     """None where there are no stabilisers. A collection that is not there is taken for the one with most images."""
-    found = tallies(model, viewer)
-    if not found:
+    collection_tallies = tallies(model, viewer)
+    if not collection_tallies:
         return None
-    largest = max(found, key=lambda tally: tally.total)
-    chosen = next((tally for tally in found if tally.collection.slug == collection), largest)
+    largest = max(collection_tallies, key=lambda tally: tally.total)
+    chosen = next((tally for tally in collection_tallies if tally.collection.slug == collection), largest)
     counts = [(number, chosen.images[number]) for number in range(1, max(chosen.images) + 1)]
     return StabilisersPage(
-        lines=[_line(tally) for tally in found],
+        lines=[_line(tally) for tally in collection_tallies],
         chosen=_line(chosen),
         distribution=[(number, count, texts.percent(100 * count / chosen.total)) for number, count in counts],
         plot=bar_plot(_("Images by their number of stabilisers"), [(_bar_name(n), c, "images") for n, c in counts]),
         is_consistent=Decoding.from_stored(model.decoding).is_consistent,
-        is_kept=not any(tally.several for tally in found),
+        is_kept=not any(tally.several for tally in collection_tallies),
     )
 
 

@@ -37,12 +37,12 @@ class Projection:
         """
         about = self.manifest
         tokens = tokenise(captions, tokenizer=about.tokenizer, language=about.language, normalise=about.normalise)
-        found = [np.empty((0, self.dimensions), dtype=np.float32)]
+        parts = [np.empty((0, self.dimensions), dtype=np.float32)]
         with torch().inference_mode():
             for start in range(0, len(tokens), AT_ONCE):
                 read = self._reader.read(tokens[start : start + AT_ONCE])
-                found.append(self._network(*tensors_of(read)).cpu().numpy())  # type: ignore[operator]
-        return np.concatenate(found)
+                parts.append(self._network(*tensors_of(read)).cpu().numpy())  # type: ignore[operator]
+        return np.concatenate(parts)
 
 
 def open_projection(folder: Path, vectors: Vectors | None) -> Projection:

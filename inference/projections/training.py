@@ -176,10 +176,10 @@ class _Trainer:
         """Take up a checkpoint; returns the number of the epoch that comes next."""
         try:
             state = self._torch.load(path, map_location=self._device, weights_only=True)
-            found, epoch = state["run"], int(state["epoch"])
+            saved_run, epoch = state["run"], int(state["epoch"])
         except Exception as error:
             raise ProjectionError(f"{path} cannot be read ({error}). Remove it and train from the start.") from error
-        if found != run:
+        if saved_run != run:
             raise ProjectionError(
                 f"{path} is of another training: captions, features, vectors or options were others. Give those again, "
                 "or another folder."

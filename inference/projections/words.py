@@ -56,9 +56,9 @@ class Reader:
                 sequences[row, place] = UNKNOWN if number is None else FIRST_WORD + number
                 if number is not None:
                     bags[row, number] += 1
-            found = [vector for word in words if (vector := self._vector(word)) is not None]
-            if found:
-                means[row] = np.mean(found, axis=0)
+            vectors = [vector for word in words if (vector := self._vector(word)) is not None]
+            if vectors:
+                means[row] = np.mean(vectors, axis=0)
         return Read(bags, sequences, means)
 
     def table(self, rng: np.random.Generator, dimensions: int) -> NDArray[np.float32]:

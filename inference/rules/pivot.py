@@ -17,9 +17,9 @@ def split(output: str, separator: str) -> tuple[str, str] | None:
 
     The first separator parts them: a caption may hold what looks like another.
     """
-    before, found, after = output.partition(separator)
-    if not found:
+    before, match, after = output.partition(separator)
+    if not match:
         # Tokenisers put blanks around what they decode, or take them away.
-        before, found, after = output.partition(separator.strip())
+        before, match, after = output.partition(separator.strip())
     stabiliser, caption = before.strip(), after.strip()
-    return (stabiliser, caption) if found and stabiliser and caption else None
+    return (stabiliser, caption) if match and stabiliser and caption else None

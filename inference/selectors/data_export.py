@@ -22,5 +22,5 @@ def data_export(person: User) -> Iterator[Part]:
         ("runs", _("Runs of models that you started, by number."), Run),
         ("trials", _("Models that you tried on single pictures, by number; not what they said."), Trial),
     ):
-        found = started.objects.filter(created_by=person).order_by("created_at", "pk")
-        yield Part(name, about, found.values("id", "created_at", "state"))
+        rows = started.objects.filter(created_by=person).order_by("created_at", "pk")
+        yield Part(name, about, rows.values("id", "created_at", "state"))

@@ -52,14 +52,18 @@ def encoders(viewer: User) -> QuerySet[Encoder]:
     return encoders_for(viewer).select_related("project").order_by("name")
 
 
-def bytes_of(found: EmbeddingSet) -> int | None:
+def bytes_of(embedding_set: EmbeddingSet) -> int | None:
     """Of the vectors alone; None where nothing is known yet."""
-    return found.rows * found.dimensions * BYTES[Precision(found.precision)] if found.dimensions else None
+    return (
+        embedding_set.rows * embedding_set.dimensions * BYTES[Precision(embedding_set.precision)]
+        if embedding_set.dimensions
+        else None
+    )
 
 
-def image_with_key(found: EmbeddingSet, key: str) -> CollectionImage | None:
+def image_with_key(embedding_set: EmbeddingSet, key: str) -> CollectionImage | None:
     """The image of that very key, or of that file name where one alone has it."""
-    entries = CollectionImage.objects.filter(collection=found.run.collection_id).select_related("image")
+    entries = CollectionImage.objects.filter(collection=embedding_set.run.collection_id).select_related("image")
     # No database keeps a NUL, and PostgreSQL would not even look for one.
     if not key or "\0" in key:
         return None
@@ -69,12 +73,12 @@ def image_with_key(found: EmbeddingSet, key: str) -> CollectionImage | None:
     return by_name[0] if len(by_name) == 1 else None
 
 
-def entry_of(found: EmbeddingSet, public_id: UUID) -> CollectionImage | None:
-    entries = CollectionImage.objects.filter(collection=found.run.collection_id).select_related("image")
+def entry_of(embedding_set: EmbeddingSet, public_id: UUID) -> CollectionImage | None:
+    entries = CollectionImage.objects.filter(collection=embedding_set.run.collection_id).select_related("image")
     return entries.filter(image__public_id=public_id).first()
 
 
-def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImage]:
+def neighbours(embedding_set: EmbeddingSet, image_id: int, viewer: User) -> list[SetImage]:
     """The nearest first. Nothing where the viewer has the image in hand: of its caption the neighbours would tell.
 
     Nor are images in hand among the neighbours of others, which would tell as much: they are passed over.
@@ -87,29 +91,29 @@ def neighbours(found: EmbeddingSet, image_id: int, viewer: User) -> list[SetImag
     """
     if hidden_from(viewer, [image_id]):
         return []
-    held = assigned_of(viewer, found)
-    near = nearest(open_set(found), image_id, count=NEIGHBOURS + len(held))
+    held = assigned_of(viewer, embedding_set)
+    near = nearest(open_set(embedding_set), image_id, count=NEIGHBOURS + len(held))
     similarity = {one.image: one.similarity for one in near if one.image not in held}
-    return set_images(found, list(similarity)[:NEIGHBOURS], viewer, similarity=similarity)
+    return set_images(embedding_set, list(similarity)[:NEIGHBOURS], viewer, similarity=similarity)
 
 
-def assigned_of(viewer: User, found: EmbeddingSet) -> set[int]:
+def assigned_of(viewer: User, embedding_set: EmbeddingSet) -> set[int]:
     """The images of the set's collection that `viewer` has in hand."""
-    held = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=found.run.collection_id)
+    held = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=embedding_set.run.collection_id)
     return set(held.values_list("image_id", flat=True))
 
 
-def centre(found: EmbeddingSet) -> int | None:
+def centre(embedding_set: EmbeddingSet) -> int | None:
     """The image that stands for all: with the least mean cosine distance to the others. None where a vector is zero.
 
     Raises
     ------
     inference.selectors.embeddings.EmbeddingsUnavailableError
     """
-    key = f"centre-of-{found.digest}"
+    key = f"centre-of-{embedding_set.digest}"
     kept: int | None = cache.get(key)
     if kept is None:
-        kept = most_central_of_all(open_set(found)) or NO_IMAGE
+        kept = most_central_of_all(open_set(embedding_set)) or NO_IMAGE
         cache.set(key, kept, KEPT_S)
     return None if kept == NO_IMAGE else kept
 
@@ -126,12 +130,12 @@ def most_central_of_all(embeddings: Embeddings) -> int | None:
 
 
 def set_images(
-    found: EmbeddingSet, images: AnyOf[int], viewer: User, *, similarity: Mapping[int, float] | None = None
+    embedding_set: EmbeddingSet, images: AnyOf[int], viewer: User, *, similarity: Mapping[int, float] | None = None
 ) -> list[SetImage]:
     """Images of the set's collection in the order of `images`; those that were taken out since are left out."""
-    entries = CollectionImage.objects.filter(collection=found.run.collection_id, image__in=images)
+    entries = CollectionImage.objects.filter(collection=embedding_set.run.collection_id, image__in=images)
     by_image = {entry.image_id: entry for entry in entries.select_related("image")}
-    hidden, captions = hidden_from(viewer, by_image), _captions(found, by_image)
+    hidden, captions = hidden_from(viewer, by_image), _captions(embedding_set, by_image)
     return [
         SetImage("", None, None, "")
         if image in hidden
@@ -147,10 +151,12 @@ def set_images(
     ]
 
 
-def _captions(found: EmbeddingSet, images: AnyOf[int]) -> dict[int, str]:
-    if found.captions_of_id is None:
+def _captions(embedding_set: EmbeddingSet, images: AnyOf[int]) -> dict[int, str]:
+    if embedding_set.captions_of_id is None:
         return {}
-    said = ModelCaption.objects.filter(model=found.captions_of_id, language=found.language_id, image__in=list(images))
+    said = ModelCaption.objects.filter(
+        model=embedding_set.captions_of_id, language=embedding_set.language_id, image__in=list(images)
+    )
     return dict(said.values_list("image_id", "text"))
 
 

@@ -114,7 +114,7 @@ def nearest(embeddings: Embeddings, image: int, *, count: int = NEAREST) -> list
     if not length or count < 1:
         return []
     query /= length
-    found = np.empty(0, dtype=np.float32)
+    best_cosines = np.empty(0, dtype=np.float32)
     ids = np.empty(0, dtype=np.int64)
     step = max(1, BLOCK_NUMBERS // len(query))
     for start in range(0, len(embeddings.ids), step):
@@ -124,11 +124,15 @@ def nearest(embeddings: Embeddings, image: int, *, count: int = NEAREST) -> list
             cosines = (block @ query) / lengths
         some = embeddings.ids[start : start + step]
         kept = (lengths > 0) & (some != image)
-        found, ids = np.concatenate([found, cosines[kept]]), np.concatenate([ids, some[kept]])
+        best_cosines, ids = np.concatenate([best_cosines, cosines[kept]]), np.concatenate([ids, some[kept]])
         # Sorted by nearness and then by key, so that what comes does not depend on where blocks begin.
-        best = np.lexsort((ids, -found))[:count] if len(found) <= 4 * count else _best(found, ids, count)
-        found, ids = found[best], ids[best]
-    cosines = np.clip(found, -1.0, 1.0)
+        best = (
+            np.lexsort((ids, -best_cosines))[:count]
+            if len(best_cosines) <= 4 * count
+            else _best(best_cosines, ids, count)
+        )
+        best_cosines, ids = best_cosines[best], ids[best]
+    cosines = np.clip(best_cosines, -1.0, 1.0)
     return [Neighbour(int(one), float(cosine)) for one, cosine in zip(ids, cosines, strict=True)]
 
 
@@ -158,23 +162,23 @@ def whole_sets(
     Those that `project` may use, where it is given.
     """
     usable = [usable_in(project, path) for path in ("run__", "run__collection__", "encoder__")]
-    found = EmbeddingSet.objects.exclude(file="").filter(*usable, captions_of=captions_of, language=language)
+    sets = EmbeddingSet.objects.exclude(file="").filter(*usable, captions_of=captions_of, language=language)
     if encoder is not None:
-        found = found.filter(encoder=encoder)
+        sets = sets.filter(encoder=encoder)
     if collections is not None:
-        found = found.filter(run__collection__in=list(collections))
-    return found.select_related("encoder", "run__collection").order_by("-pk")
+        sets = sets.filter(run__collection__in=list(collections))
+    return sets.select_related("encoder", "run__collection").order_by("-pk")
 
 
 def newest_covering(images: Sequence[int], sets: Iterable[EmbeddingSet]) -> tuple[EmbeddingSet, Embeddings] | None:
     """The first of `sets` in which every one of `images` has a vector; one whose files are gone is passed over."""
     for one in sets:
         try:
-            found = open_set(one)
+            opened = open_set(one)
         except EmbeddingsUnavailableError:
             continue
-        if (found.places(images) >= 0).all():
-            return one, found
+        if (opened.places(images) >= 0).all():
+            return one, opened
     return None
 
 
@@ -188,11 +192,11 @@ def digest_of(ids: NDArray[np.int64], vectors: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _best(found: NDArray[np.float32], ids: NDArray[np.int64], count: int) -> NDArray[np.intp]:
+def _best(cosines: NDArray[np.float32], ids: NDArray[np.int64], count: int) -> NDArray[np.intp]:
     """Places of the `count` greatest, in order; sorting all of a block would take most of the time."""
-    least = np.partition(found, len(found) - count)[len(found) - count]
-    places = np.flatnonzero(found >= least)
-    return places[np.lexsort((ids[places], -found[places]))][:count]
+    least = np.partition(cosines, len(cosines) - count)[len(cosines) - count]
+    places = np.flatnonzero(cosines >= least)
+    return places[np.lexsort((ids[places], -cosines[places]))][:count]
 
 
 def _opened(about: EmbeddingSet) -> Embeddings:

@@ -209,12 +209,12 @@ def _said(asked: Asked, images: Sequence[int]) -> dict[int, Texts]:
         language__in=[language.pk for language in asked.languages],
         image__in=images,
     )
-    found: dict[int, Texts] = defaultdict(dict)
+    texts: dict[int, Texts] = defaultdict(dict)
     for image, model, language, text, stabiliser in captions.values_list(
         "image_id", "model_id", "language_id", "text", "stabiliser"
     ):
-        found[image][model, language] = text, stabiliser
-    return found
+        texts[image][model, language] = text, stabiliser
+    return texts
 
 
 def _rows(asked: Asked, texts: Texts) -> list[tuple[Language, list[Cell]]]:

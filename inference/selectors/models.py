@@ -46,8 +46,8 @@ class ModelDetails:
 
 def models_named(text: str, viewer: User) -> QuerySet[CaptioningModel]:
     """All models that `viewer` may see, or those of them whose name or source has `text`."""
-    found = models_for(viewer).select_related("variant_of", "english_model", "project")
-    return found.filter(Q(name__icontains=text) | Q(source__icontains=text)) if text else found
+    models = models_for(viewer).select_related("variant_of", "english_model", "project")
+    return models.filter(Q(name__icontains=text) | Q(source__icontains=text)) if text else models
 
 
 def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
@@ -86,14 +86,14 @@ def caption_counts(model_ids: Sequence[int]) -> Mapping[int, Mapping[str, int]]:
     newest = ModelCaption.objects.aggregate(Max("pk"))["pk__max"]
     keys = {model_id: f"caption-counts-{model_id}-{newest}" for model_id in model_ids}
     kept = cache.get_many(list(keys.values()))
-    found: dict[int, dict[str, int]] = {pk: kept[key] for pk, key in keys.items() if key in kept}
-    fresh: dict[int, dict[str, int]] = {pk: {} for pk in model_ids if pk not in found}
+    by_model: dict[int, dict[str, int]] = {pk: kept[key] for pk, key in keys.items() if key in kept}
+    fresh: dict[int, dict[str, int]] = {pk: {} for pk in model_ids if pk not in by_model}
     if fresh:
         captions = ModelCaption.objects.filter(model__in=list(fresh))
         for model_id, tag, count in captions.values_list("model_id", "language_id").annotate(Count("pk")).order_by():
             fresh[model_id][tag] = count
         cache.set_many({keys[pk]: counts for pk, counts in fresh.items()}, KEPT_S)
-    return found | fresh
+    return by_model | fresh
 
 
 def counts_in(model: CaptioningModel, collection: Collection) -> dict[str, int]:

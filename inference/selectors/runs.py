@@ -60,8 +60,8 @@ class Log:
 
 def runs(viewer: User, model: CaptioningModel | None = None) -> QuerySet[Run]:
     """All runs that `viewer` may see, or those of `model`, the newest first."""
-    found = runs_for(viewer).select_related("model", "encoder", "collection", "project").prefetch_related("languages")
-    return found if model is None else found.filter(model=model)
+    rows = runs_for(viewer).select_related("model", "encoder", "collection", "project").prefetch_related("languages")
+    return rows if model is None else rows.filter(model=model)
 
 
 def model_of_runs(model_id: int, viewer: User) -> CaptioningModel | None:
@@ -111,8 +111,8 @@ def gone_through(run: Run) -> int:
 
 def failures_of(run: Run, viewer: User) -> QuerySet[RunFailure]:
     """Without those of images that `viewer` has in hand."""
-    found = run.failures.exclude(assigned_work.is_assigned(viewer, "image"))
-    return found.select_related("image", "language").order_by("pk")
+    failures = run.failures.exclude(assigned_work.is_assigned(viewer, "image"))
+    return failures.select_related("image", "language").order_by("pk")
 
 
 def reasons_of(failures: QuerySet[RunFailure]) -> list[tuple[str, int]]:

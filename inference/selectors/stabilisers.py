@@ -64,13 +64,13 @@ def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
     newest = ModelCaption.objects.order_by("-pk").values_list("pk", flat=True).first()
     rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _counted(model), KEPT_S) or []
     collections = collections_to_use(viewer).in_bulk({row[0] for row in rows})
-    found = {pk: Tally(collection) for pk, collection in collections.items()}
+    by_collection = {pk: Tally(collection) for pk, collection in collections.items()}
     for collection, stabilisers, images, captions in rows:
-        if collection not in found:
+        if collection not in by_collection:
             continue
-        found[collection].images[stabilisers] += images
-        found[collection].captions += captions
-    return sorted(found.values(), key=lambda tally: (tally.collection.name, tally.collection.pk))
+        by_collection[collection].images[stabilisers] += images
+        by_collection[collection].captions += captions
+    return sorted(by_collection.values(), key=lambda tally: (tally.collection.name, tally.collection.pk))
 
 
 def stabilisers_table(model: CaptioningModel, collection: Collection, viewer: User) -> Iterator[bytes]:

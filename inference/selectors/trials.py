@@ -89,13 +89,13 @@ def upload_of(trial: Trial) -> bytes | None:
 
 def _entry_of(image_id: int, viewer: User) -> CollectionImage | None:
     """The newest entry among the collections of `viewer`: who sent a file need not be told who else has it."""
-    found = CollectionImage.objects.filter(image=image_id, collection__in=collections_to_use(viewer).values("pk"))
-    return found.order_by("-pk").first()
+    entries = CollectionImage.objects.filter(image=image_id, collection__in=collections_to_use(viewer).values("pk"))
+    return entries.order_by("-pk").first()
 
 
 def _picture(image: Image, viewer: User, *, is_known: bool) -> Picture:
-    found = picture_of(image, viewer)
-    return found if is_known else replace(found, author="", licence="", licence_url="")
+    picture = picture_of(image, viewer)
+    return picture if is_known else replace(picture, author="", licence="", licence_url="")
 
 
 def _tried(trial: Trial) -> list[Tried]:

@@ -12,14 +12,14 @@ from people.services.ownership import ANYBODY, register
 
 
 def register_users() -> None:
-    register(Collection, lambda found: _of_some_project(Run.objects.filter(collection=found)))
-    register(Encoder, lambda found: _of_some_project(Run.objects.filter(encoder=found)))
-    register(CaptioningModel, lambda found: _of_some_project(Run.objects.filter(model=found)))
+    register(Collection, lambda owned: _of_some_project(Run.objects.filter(collection=owned)))
+    register(Encoder, lambda owned: _of_some_project(Run.objects.filter(encoder=owned)))
+    register(CaptioningModel, lambda owned: _of_some_project(Run.objects.filter(model=owned)))
     register(CaptioningModel, _embeddings_of, "run__project")
-    register(CaptioningModel, lambda found: _of_some_project(found.translated_models.all()))
-    register(CaptioningModel, lambda found: found.translated_models.filter(is_shared=True), ANYBODY)
-    register(Translator, lambda found: _of_some_project(CaptioningModel.objects.filter(translator=found)))
-    register(Translator, lambda found: CaptioningModel.objects.filter(translator=found, is_shared=True), ANYBODY)
+    register(CaptioningModel, lambda owned: _of_some_project(owned.translated_models.all()))
+    register(CaptioningModel, lambda owned: owned.translated_models.filter(is_shared=True), ANYBODY)
+    register(Translator, lambda owned: _of_some_project(CaptioningModel.objects.filter(translator=owned)))
+    register(Translator, lambda owned: CaptioningModel.objects.filter(translator=owned, is_shared=True), ANYBODY)
 
 
 def _embeddings_of(model: CaptioningModel) -> QuerySet[EmbeddingSet]:

@@ -46,14 +46,14 @@ def working_file() -> Path:
 
 
 def folder() -> Path:
-    found = Path(settings.VAR) / "vectors-cache"
-    found.mkdir(parents=True, exist_ok=True)
-    return found
+    path = Path(settings.VAR) / "vectors-cache"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def _tidy(*, keep: Path) -> None:
     now, total = time.time(), 0
-    found = []
+    files = []
     for path in folder().iterdir():
         # Another process may tidy too.
         with suppress(FileNotFoundError):
@@ -64,8 +64,8 @@ def _tidy(*, keep: Path) -> None:
                 continue
             total += about.st_size
             if path != keep:
-                found.append((about.st_mtime, about.st_size, path))
-    for _used, size, path in sorted(found):
+                files.append((about.st_mtime, about.st_size, path))
+    for _used, size, path in sorted(files):
         if total <= MOST_BYTES:
             return
         path.unlink(missing_ok=True)

@@ -46,15 +46,15 @@ def _opened(signature: str) -> Vectors:
         )
     about = {"name": row.name, "language": row.language_id, "signature": signature}
     try:
-        found: Vectors
-        found = open_table(folder_of(signature)) if row.kind == VectorKind.TABLE else Encoder(row.language_id)
+        vectors: Vectors
+        vectors = open_table(folder_of(signature)) if row.kind == VectorKind.TABLE else Encoder(row.language_id)
     except (MalformedTableError, EncoderMissingError) as error:
         said = _("The word vectors “%(name)s” (%(language)s) cannot be read: %(why)s")
         raise WordVectorsUnavailableError(said % {**about, "why": error}) from error
-    if found.signature != signature:
+    if vectors.signature != signature:
         said = _(
             "The word vectors “%(name)s” (%(language)s) are not those with the signature %(signature)s. "
             "Install or import the version again that they were made with."
         )
         raise WordVectorsUnavailableError(said % about)
-    return found
+    return vectors

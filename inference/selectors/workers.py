@@ -36,14 +36,14 @@ class QueueRow:
 
 def worker_rows(*, now: datetime) -> list[WorkerRow]:
     """Those that are there, and below them those that fell silent within a day."""
-    found = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related("run__model", "run__encoder")
+    workers = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related("run__model", "run__encoder")
     rows = [
         WorkerRow(
             worker=worker,
             is_there=now - worker.seen_at <= THERE_FOR,
             silent_s=max(0, int((now - worker.seen_at).total_seconds())),
         )
-        for worker in found
+        for worker in workers
     ]
     return sorted(rows, key=lambda row: (not row.is_there, row.worker.name))
 

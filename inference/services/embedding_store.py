@@ -48,11 +48,11 @@ def ids_stored(chunk: Chunk, of: EmbeddingSet) -> set[int]:
     """The images of the chunk whose vectors are counted."""
     if not chunk.vectors:
         return set()
-    found = {int(one) for rows in _parts(of, [chunk]) for one in rows["id"]}
+    stored_ids = {int(one) for rows in _parts(of, [chunk]) for one in rows["id"]}
     if of.file:
         ids = np.array(unpack_ids(chunk.image_ids))
-        found |= {int(one) for one in ids[open_set(of).places(ids.tolist()) >= 0]}
-    return found
+        stored_ids |= {int(one) for one in ids[open_set(of).places(ids.tolist()) >= 0]}
+    return stored_ids
 
 
 def put_together(of: EmbeddingSet) -> None:
@@ -102,15 +102,15 @@ def _gathered(of: EmbeddingSet, chunks: Sequence[Chunk], ids: NDArray[np.int64],
     """All vectors in a file of this machine, in the order of `ids`, a chunk in memory at a time; None if some lack."""
     vectors: NDArray[Any] | None = None
     is_there = np.zeros(len(ids), dtype=bool)
-    for found, rows in _pieces(of, chunks):
+    for positions, rows in _pieces(of, chunks):
         if vectors is None:
             kind = np.dtype(of.precision).newbyteorder("<")
             vectors = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(len(ids), rows.shape[1]))
             # Without holes: on a full disk this raises, whereas writing into a hole of a map ends the process.
             with path.open("r+b") as file:
                 allocate(file.fileno(), path.stat().st_size)
-        places = np.minimum(np.searchsorted(ids, found), len(ids) - 1)
-        is_ours = ids[places] == found
+        places = np.minimum(np.searchsorted(ids, positions), len(ids) - 1)
+        is_ours = ids[places] == positions
         vectors[places[is_ours]] = rows[is_ours]
         is_there[places[is_ours]] = True
     return vectors if is_there.all() else None
@@ -142,8 +142,8 @@ def _parts(of: EmbeddingSet, chunks: Sequence[Chunk]) -> Iterator[NDArray[Any]]:
     except FileNotFoundError:
         return
     for name in sorted(names):
-        found = PART.fullmatch(name)
-        if found is None or int(found["start"]) >= counted.get(int(found["position"]), 0):
+        match = PART.fullmatch(name)
+        if match is None or int(match["start"]) >= counted.get(int(match["position"]), 0):
             continue
         with suppress(FileNotFoundError), default_storage.open(f"{_parts_folder(of)}/{name}") as file:
             yield np.load(io.BytesIO(file.read()), allow_pickle=False)

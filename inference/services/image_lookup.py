@@ -28,12 +28,12 @@ def images_named(
     if within is not None:
         pictures = pictures.filter(Exists(within.filter(image=OuterRef("pk"))))
     by_digest = {image.sha256: {image.pk: image} for image in pictures}
-    found: dict[str, list[Image]] = {}
+    images_of: dict[str, list[Image]] = {}
     for reference, candidates in names.items():
         tables = [(by_key, candidates), (by_file, candidates[:2]), (by_digest, [name.lower() for name in candidates])]
         matches = (table[name] for table, several in tables for name in several if name in table)
-        found[reference] = list(next(matches, {}).values())
-    return found
+        images_of[reference] = list(next(matches, {}).values())
+    return images_of
 
 
 def _within(collection: Collection | None, among: QuerySet[Collection] | None) -> QuerySet[CollectionImage] | None:

@@ -144,12 +144,12 @@ def _rows(job: ImportJob, chunk: list[Record | LineError]) -> Iterator[ImportRow
         else:
             lines[record.number] = line
     among = collections_in(job.project, by=job.created_by)
-    found = images_named({line.reference for line in lines.values()}, job.collection, among=among)
+    images_of = images_named({line.reference for line in lines.values()}, job.collection, among=among)
     by = model_to_fill(job.options["model"], job.project, by=job.created_by)
-    there = _there(by, job.options["language"], [image.pk for images in found.values() for image in images])
+    there = _there(by, job.options["language"], [image.pk for images in images_of.values() for image in images])
     fresh: list[tuple[Image, str]] = []
     for number, line in lines.items():
-        images = found[line.reference]
+        images = images_of[line.reference]
         outcome, reason = _outcome(line, images, there)
         image = images[0] if len(images) == 1 else None
         if outcome == Outcome.ADDED and image is not None:

@@ -38,9 +38,9 @@ def register_model(
         Where the name is taken, there is no such backend, or it does not take the source or an option.
     """
     spec = Spec(name, source, dict(options or {}), is_pivot)
-    found = registry.backend_named(backend)
-    found.check(spec)
-    if not found.languages(spec):
+    kind = registry.backend_named(backend)
+    kind.check(spec)
+    if not kind.languages(spec):
         raise BackendSettingsError(_("As it is given, it can write no language. Say which it writes."))
     return _kept(
         CaptioningModel(
@@ -106,9 +106,9 @@ def register_translator(
     BackendSettingsError
     """
     spec = Spec(name, source, dict(options or {}))
-    found = registry.translator_named(backend)
-    found.check(spec)
-    if not found.languages(spec):
+    kind = registry.translator_named(backend)
+    kind.check(spec)
+    if not kind.languages(spec):
         raise BackendSettingsError(_("As it is given, it translates into no language. Say which it knows."))
     return _kept(
         Translator(

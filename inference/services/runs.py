@@ -314,12 +314,12 @@ def retry(*, run: Run, now: datetime) -> int:
         Where workers are at it, or nothing failed.
     """
     with transaction.atomic():
-        found = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-        if found.state in GOING:
+        locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+        if locked.state in GOING:
             raise RunRefusedError(_("Workers are at it. Wait until it is done, or pause it."))
-        failed = set(RunFailure.objects.filter(run=found).values_list("image_id", flat=True))
+        failed = set(RunFailure.objects.filter(run=locked).values_list("image_id", flat=True))
         # One whose lease is still counted is in hand; it is left alone, with its failures.
-        free = Chunk.objects.filter(run=found).exclude(state=JobState.RUNNING, lease_until__gt=now)
+        free = Chunk.objects.filter(run=locked).exclude(state=JobState.RUNNING, lease_until__gt=now)
         again, images = [], set()
         for chunk in free.select_for_update(skip_locked=True, no_key=True, of=("self",)):
             if here := failed.intersection(unpack_ids(chunk.image_ids)):
@@ -327,13 +327,13 @@ def retry(*, run: Run, now: datetime) -> int:
                 images |= here
         if not again:
             raise RunRefusedError(_("No image has failed."))
-        count, _of_each = RunFailure.objects.filter(run=found, image_id__in=images).delete()
+        count, _of_each = RunFailure.objects.filter(run=locked, image_id__in=images).delete()
         values = {"state": JobState.QUEUED, "lease_until": None, "holder": "", "attempts": 0}
         Chunk.objects.filter(pk__in=again).update(**values)
-        Run.objects.filter(pk=found.pk).update(
+        Run.objects.filter(pk=locked.pk).update(
             state=RunState.QUEUED, error="", finished_at=None, nudged_at=None, failed=F("failed") - count
         )
-        log_event(run=found, message=_("%(count)s that failed are tried again.") % {"count": count}, now=now)
+        log_event(run=locked, message=_("%(count)s that failed are tried again.") % {"count": count}, now=now)
     run.refresh_from_db()
     return count
 
@@ -341,8 +341,8 @@ def retry(*, run: Run, now: datetime) -> int:
 def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: datetime) -> None:
     with transaction.atomic():
         finished_at = now if to == RunState.CANCELLED else None
-        found = Run.objects.filter(pk=run.pk, state__in=frm)
-        if not found.update(state=to, error="", finished_at=finished_at, nudged_at=None):
+        rows = Run.objects.filter(pk=run.pk, state__in=frm)
+        if not rows.update(state=to, error="", finished_at=finished_at, nudged_at=None):
             raise RunRefusedError(_("It has come to another state in the meantime. Look at it again."))
         log_event(run=run, message=message, now=now)
     run.refresh_from_db()

@@ -153,8 +153,8 @@ def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
 
 def _claim(*, trial_id: int, worker: str, now: datetime) -> Trial | None:
     with transaction.atomic():
-        found = Trial.objects.select_for_update(of=("self",), no_key=True).filter(pk=trial_id, state__in=OPEN)
-        trial = found.select_related("model__translator", "model__english_model", "image", "created_by").first()
+        trials = Trial.objects.select_for_update(of=("self",), no_key=True).filter(pk=trial_id, state__in=OPEN)
+        trial = trials.select_related("model__translator", "model__english_model", "image", "created_by").first()
         if trial is None:
             return None
         if trial.state == JobState.RUNNING and trial.lease_until is not None and trial.lease_until > now:

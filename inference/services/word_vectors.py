@@ -83,13 +83,13 @@ def check_vectors(*, signature: str) -> WordVectorSet:
         raise WordVectorsUnavailableError(f"No word vectors have the signature {signature}.")
     try:
         if vectors.kind == VectorKind.TABLE:
-            found = check_table(folder_of(signature)).signature
+            current = check_table(folder_of(signature)).signature
         else:
-            found = use_multilingual.signature_in(vectors.language_id)
+            current = use_multilingual.signature_in(vectors.language_id)
     except (MalformedTableError, use_multilingual.EncoderMissingError) as error:
         raise WordVectorsUnavailableError(str(error)) from error
-    if found != signature:
-        raise WordVectorsUnavailableError(f"What is there now has the signature {found}, not {signature}.")
+    if current != signature:
+        raise WordVectorsUnavailableError(f"What is there now has the signature {current}, not {signature}.")
     return vectors
 
 

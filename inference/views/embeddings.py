@@ -32,7 +32,11 @@ SETS_PER_PAGE = 50
 def embedding_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
     page = Paginator(selectors.embedding_sets(user_of(request)), SETS_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "lines": [set_line(found) for found in page], "encoders": encoder_lines(user_of(request))}
+    context = {
+        "page": page,
+        "lines": [set_line(embedding_set) for embedding_set in page],
+        "encoders": encoder_lines(user_of(request)),
+    }
     return render(request, "inference/embeddings.html", context)
 
 
@@ -73,21 +77,21 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
 @login_required
 def embedding_show(request: HttpRequest, set_id: int) -> HttpResponse:
     """With a key, on to the neighbours of its image."""
-    found = embedding_set_for(request.user, set_id)
+    embedding_set = embedding_set_for(request.user, set_id)
     key = request.GET.get("key", "").strip()
-    entry = selectors.image_with_key(found, key)
+    entry = selectors.image_with_key(embedding_set, key)
     if entry is not None:
-        return redirect("inference:embedding-neighbours", found.pk, entry.image.public_id)
-    context = {"found": found, "page": set_page(found, user_of(request)), "key": key}
+        return redirect("inference:embedding-neighbours", embedding_set.pk, entry.image.public_id)
+    context = {"embedding_set": embedding_set, "page": set_page(embedding_set, user_of(request)), "key": key}
     return render(request, "inference/embedding.html", context)
 
 
 @require_safe
 @login_required
 def embedding_neighbours(request: HttpRequest, set_id: int, public_id: UUID) -> HttpResponse:
-    found = embedding_set_for(request.user, set_id)
-    entry = selectors.entry_of(found, public_id)
+    embedding_set = embedding_set_for(request.user, set_id)
+    entry = selectors.entry_of(embedding_set, public_id)
     if entry is None:
         raise Http404(_("There is no such image in the collection of these vectors."))
-    page = neighbours_page(found, entry, user_of(request))
-    return render(request, "inference/neighbours.html", {"found": found, "page": page})
+    page = neighbours_page(embedding_set, entry, user_of(request))
+    return render(request, "inference/neighbours.html", {"embedding_set": embedding_set, "page": page})

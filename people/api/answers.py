@@ -57,21 +57,21 @@ CODES = {
 def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """Whatever DRF would answer with, as a problem; None for what is nobody's refusal but a fault."""
     if isinstance(error, Http404):
-        found: exceptions.APIException = exceptions.NotFound(str(error) or None)
+        exception: exceptions.APIException = exceptions.NotFound(str(error) or None)
     elif isinstance(error, PermissionDenied):
-        found = exceptions.PermissionDenied(str(error) or None)
+        exception = exceptions.PermissionDenied(str(error) or None)
     elif isinstance(error, exceptions.APIException):
-        found = error
+        exception = error
     else:
         return None
     # DRF undoes the transaction and sets the headers; the body is ours.
-    response = exception_handler(found, context)
+    response = exception_handler(exception, context)
     assert response is not None
-    status, errors = response.status_code, getattr(found, "errors", {})
-    code = getattr(found, "problem_code", None)
-    detail = str(found.detail)
-    if isinstance(found, exceptions.ValidationError):
-        status, errors = 422, dict(_flat(found.detail))
+    status, errors = response.status_code, getattr(exception, "errors", {})
+    code = getattr(exception, "problem_code", None)
+    detail = str(exception.detail)
+    if isinstance(exception, exceptions.ValidationError):
+        status, errors = 422, dict(_flat(exception.detail))
         detail = _("Some of the data you sent is missing or not valid.")
     code = code or CODES[status]
     response.status_code = status
@@ -82,7 +82,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None
         "code": code,
         "detail": detail,
         "errors": errors,
-        **getattr(found, "more", {}),
+        **getattr(exception, "more", {}),
     }
     response.content_type = MEDIA_TYPE
     return response

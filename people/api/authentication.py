@@ -94,9 +94,9 @@ class MayAsk(permissions.BasePermission):
 def viewer_of(request: HttpRequest) -> User | AnonymousUser:
     """Who asks for what is no part of the API itself, such as a picture whose address it gave out."""
     try:
-        found = TokenAuthentication().authenticate(Request(request))
+        user_and_token = TokenAuthentication().authenticate(Request(request))
     except exceptions.APIException:
         return AnonymousUser()
-    if found is None:
+    if user_and_token is None:
         return request.user
-    return AnonymousUser() if lacks_second_factor(found[0]) else found[0]
+    return AnonymousUser() if lacks_second_factor(user_and_token[0]) else user_and_token[0]

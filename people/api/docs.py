@@ -53,13 +53,13 @@ def docs_show(request: HttpRequest) -> HttpResponse:
 def operations() -> dict[str, list[Operation]]:
     """All operations by their tag, in the order of the schema."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
-    found: dict[str, list[Operation]] = {}
+    by_tag: dict[str, list[Operation]] = {}
     for path, methods in schema["paths"].items():
         for method in METHODS:
             if method in methods:
                 told = methods[method]
-                found.setdefault(told["tags"][0], []).append(_operation(schema, path, method, told))
-    return found
+                by_tag.setdefault(told["tags"][0], []).append(_operation(schema, path, method, told))
+    return by_tag
 
 
 def _operation(schema: Mapping[str, Any], path: str, method: str, told: Mapping[str, Any]) -> Operation:

@@ -74,20 +74,20 @@ def page(
         Where cursor or limit are not what they may be.
     """
     limit, (from_part, after) = _limit(request), _cursor(request, len(order))
-    found: list[tuple[int, Row]] = []
+    keyed_rows: list[tuple[int, Row]] = []
     for part in parts:
-        if part.key < from_part or len(found) > limit:
+        if part.key < from_part or len(keyed_rows) > limit:
             continue
         rows = part.rows.order_by(*order)
         if part.key == from_part and after is not None:
             rows = rows.filter(beyond(order, after))
-        found += [(part.key, row) for row in rows[: limit + 1 - len(found)]]
+        keyed_rows += [(part.key, row) for row in rows[: limit + 1 - len(keyed_rows)]]
     following = None
-    if len(found) > limit:
-        found = found[:limit]
-        key, last = found[-1]
+    if len(keyed_rows) > limit:
+        keyed_rows = keyed_rows[:limit]
+        key, last = keyed_rows[-1]
         following = _address(request, [key, *(_value(last, name) for name in order)])
-    return Response({"next": following, "results": show([row for _key, row in found])})
+    return Response({"next": following, "results": show([row for _key, row in keyed_rows])})
 
 
 def beyond(order: Sequence[str], after: Sequence[int]) -> Q:
@@ -99,10 +99,10 @@ def beyond(order: Sequence[str], after: Sequence[int]) -> Q:
 
 
 def _value(row: Model, name: str) -> int:
-    found: Any = row
+    value: Any = row
     for part in name.split("__"):
-        found = getattr(found, part)
-    return int(found)
+        value = getattr(value, part)
+    return int(value)
 
 
 def _limit(request: Request) -> int:

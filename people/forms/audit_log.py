@@ -31,11 +31,11 @@ class LogForm(forms.Form):
         name = self.cleaned_data["person"].strip()
         if not name:
             return None
-        found = User.objects.filter(username__iexact=name).first()
+        person = User.objects.filter(username__iexact=name).first()
         # Of others it is not said whether they have an account.
-        if found is None or not is_known_in(self._project, found):
+        if person is None or not is_known_in(self._project, person):
             raise ValidationError(gettext("There is nobody with this name. Check the spelling."))
-        return found
+        return person
 
     def wanted(self) -> Wanted:
         given = self.cleaned_data

@@ -122,10 +122,10 @@ class ChangeOwnerForm(forms.Form):
 
 def _projects(by: User, parts: Sequence[Owned]) -> Any:
     """Those that may own what is made of `parts`, which are not shared."""
-    found = projects_to_own(by)
+    projects = projects_to_own(by)
     for part in parts:
-        found = found.filter(pk=part.project_id) if part.project_id is not None else found.none()
-    return found
+        projects = projects.filter(pk=part.project_id) if part.project_id is not None else projects.none()
+    return projects
 
 
 def _may_share(by: User, project: Project | None) -> bool:

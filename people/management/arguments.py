@@ -18,34 +18,34 @@ PROJECT_HELP = "whom what is made belongs to, for it alone; without it, it is sh
 
 def language_of(tag: str) -> Language:
     try:
-        found = language_by_tag(tag)
+        language = language_by_tag(tag)
     except MalformedTagError as error:
         raise CommandError(str(error)) from error
-    if found is None:
+    if language is None:
         raise CommandError(f"There is no language {tag} in the table; add it first.")
-    return found
+    return language
 
 
 def project_of(slug: str | None) -> Project | None:
     """The project that `--project` names; None where it was not given."""
     if slug is None:
         return None
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
         raise CommandError(f"There is no project {slug}.")
-    return found
+    return project
 
 
 def named(
     there: QuerySet[Thing], name: str, *, what: str, project: Project | None = None, option: str = "--project"
 ) -> Thing:
     """What `there` has of this name, or slug where it has slugs; what is the project's own first."""
-    if what == "collection" and (found := there.filter(slug=name).first()):
-        return found
+    if what == "collection" and (match := there.filter(slug=name).first()):
+        return match
     same = list(there.filter(name=name).order_by("pk"))
-    found = next((one for one in same if project is not None and one.project_id == project.pk), None)
-    if found is not None or len(same) == 1:
-        return found or same[0]
+    match = next((one for one in same if project is not None and one.project_id == project.pk), None)
+    if match is not None or len(same) == 1:
+        return match or same[0]
     if same:
         owners = ", ".join(one.project.slug if one.project else "shared" for one in same)
         raise CommandError(f"Several have the name {name} (of {owners}). Say which with {option}.")

@@ -71,10 +71,10 @@ def holds(path: Path, digest: str) -> bool:
         while low < high:
             middle = (low + high) // 2
             line = _line_from(file, middle)
-            found = line[:DIGEST_LENGTH].upper()
-            if found == wanted:
+            listed_digest = line[:DIGEST_LENGTH].upper()
+            if listed_digest == wanted:
                 return True
-            if not line or found > wanted or file.tell() - len(line) >= high:
+            if not line or listed_digest > wanted or file.tell() - len(line) >= high:
                 high = middle
             else:
                 low = file.tell()

@@ -18,6 +18,6 @@ def account_named(name: str) -> User | None:
     if not name:
         return None
     lower = name.lower()
-    found = User.objects.filter(Q(email=lower) | Q(username__iexact=name))
-    named = [user for user in found if lower in (user.email, user.username.lower())]
+    accounts = User.objects.filter(Q(email=lower) | Q(username__iexact=name))
+    named = [user for user in accounts if lower in (user.email, user.username.lower())]
     return min(named, key=lambda user: user.email != lower, default=None)

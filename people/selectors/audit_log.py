@@ -51,9 +51,9 @@ def log_page(project: Project, wanted: Wanted, *, before: int | None = None) -> 
     entries = _entries(project, wanted)
     if before is not None:
         entries = entries.filter(number__lt=before)
-    found = list(entries[: ENTRIES_PER_PAGE + 1])
-    shown = found[:ENTRIES_PER_PAGE]
-    return LogPage([_line(entry) for entry in shown], shown[-1].number if len(found) > len(shown) else None)
+    rows = list(entries[: ENTRIES_PER_PAGE + 1])
+    shown = rows[:ENTRIES_PER_PAGE]
+    return LogPage([_line(entry) for entry in shown], shown[-1].number if len(rows) > len(shown) else None)
 
 
 def actions_in(project: Project) -> list[tuple[str, str]]:
@@ -80,16 +80,16 @@ def log_as_csv(project: Project, wanted: Wanted) -> Iterator[str]:
 
 
 def _entries(project: Project, wanted: Wanted) -> QuerySet[AuditEntry]:
-    found = AuditEntry.objects.filter(project=project).select_related("by", "person").order_by("-number")
+    entries = AuditEntry.objects.filter(project=project).select_related("by", "person").order_by("-number")
     if wanted.action:
-        found = found.filter(action=wanted.action)
+        entries = entries.filter(action=wanted.action)
     if wanted.person:
-        found = found.filter(Q(by=wanted.person) | Q(person=wanted.person))
+        entries = entries.filter(Q(by=wanted.person) | Q(person=wanted.person))
     if wanted.first_day:
-        found = found.filter(at__gte=_midnight(wanted.first_day))
+        entries = entries.filter(at__gte=_midnight(wanted.first_day))
     if wanted.last_day:
-        found = found.filter(at__lt=_midnight(wanted.last_day) + timedelta(days=1))
-    return found
+        entries = entries.filter(at__lt=_midnight(wanted.last_day) + timedelta(days=1))
+    return entries
 
 
 def _midnight(day: date) -> datetime:

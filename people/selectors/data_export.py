@@ -102,18 +102,18 @@ def _addresses(person: User) -> QuerySet[Any, Any]:
 
 
 def _factors(person: User) -> QuerySet[Any, Any]:
-    found = Authenticator.objects.filter(user=person).order_by("pk")
-    return found.values("type", "created_at", "last_used_at")
+    rows = Authenticator.objects.filter(user=person).order_by("pk")
+    return rows.values("type", "created_at", "last_used_at")
 
 
 def _skills(person: User) -> QuerySet[Any, Any]:
-    found = LanguageSkill.objects.filter(user=person).order_by("language")
-    return found.values("language", "level", "recorded_at")
+    rows = LanguageSkill.objects.filter(user=person).order_by("language")
+    return rows.values("language", "level", "recorded_at")
 
 
 def _memberships(person: User) -> QuerySet[Any, Any]:
-    found = Membership.objects.filter(user=person).order_by("pk")
-    return found.values("role", "joined_at", project_slug=F("project__slug"), project_name=F("project__name"))
+    rows = Membership.objects.filter(user=person).order_by("pk")
+    return rows.values("role", "joined_at", project_slug=F("project__slug"), project_name=F("project__name"))
 
 
 def _consents(person: User) -> QuerySet[Any, Any]:
@@ -133,15 +133,15 @@ def _consents(person: User) -> QuerySet[Any, Any]:
 
 
 def _came_in_by(person: User) -> QuerySet[Any, Any]:
-    found = InvitationUse.objects.filter(user=person).order_by("used_at", "pk")
-    return found.values("used_at", role=F("invitation__role"), project_slug=F("invitation__project__slug"))
+    rows = InvitationUse.objects.filter(user=person).order_by("used_at", "pk")
+    return rows.values("used_at", role=F("invitation__role"), project_slug=F("invitation__project__slug"))
 
 
 def _invitations(person: User) -> QuerySet[Any, Any]:
     """Without whom they were for: those are other people."""
-    found = Invitation.objects.filter(created_by=person).order_by("created_at", "pk")
+    rows = Invitation.objects.filter(created_by=person).order_by("created_at", "pk")
     columns = ("role", "places", "places_taken", "created_at", "expires_at", "revoked_at")
-    return found.values(*columns, project_slug=F("project__slug"))
+    return rows.values(*columns, project_slug=F("project__slug"))
 
 
 def _tokens(person: User) -> QuerySet[Any, Any]:
@@ -156,14 +156,14 @@ def _sessions(person: User) -> QuerySet[Any, Any]:
 
 def _failures(person: User) -> QuerySet[Any, Any]:
     names = [name.lower() for name in (person.username, person.email) if name]
-    found = AccessAttempt.objects.filter(username__in=names).order_by("attempt_time", "pk")
-    return found.values("attempt_time", "ip_address", "user_agent", "failures_since_start")
+    rows = AccessAttempt.objects.filter(username__in=names).order_by("attempt_time", "pk")
+    return rows.values("attempt_time", "ip_address", "user_agent", "failures_since_start")
 
 
 def _log(person: User) -> Iterator[dict[str, Any]]:
     """Without the details, which may be about others too."""
-    found = AuditEntry.objects.filter(Q(by=person) | Q(person=person)).order_by("at", "project", "number")
-    rows = found.values("number", "at", "action", "about", "by", "person", project_slug=F("project__slug"))
+    entries = AuditEntry.objects.filter(Q(by=person) | Q(person=person)).order_by("at", "project", "number")
+    rows = entries.values("number", "at", "action", "about", "by", "person", project_slug=F("project__slug"))
     for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
         who = {"you_did_it": row["by"] == person.pk, "it_concerns_you": row["person"] == person.pk}
         yield {name: value for name, value in row.items() if name not in ("by", "person")} | who

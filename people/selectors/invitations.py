@@ -40,8 +40,8 @@ class InvitationRow:
 
 def invitations_of(project: Project, now: datetime) -> list[InvitationRow]:
     """All invitations into `project`, the latest first. Of a door that is open to everybody only some are named."""
-    found = list(project.invitations.order_by("-created_at", "-pk").prefetch_related("languages"))
-    prefetch_related_objects([each for each in found if each.places_taken <= NAMED], "uses__user")
+    invitations = list(project.invitations.order_by("-created_at", "-pk").prefetch_related("languages"))
+    prefetch_related_objects([each for each in invitations if each.places_taken <= NAMED], "uses__user")
     return [
         InvitationRow(
             invitation=invitation,
@@ -50,7 +50,7 @@ def invitations_of(project: Project, now: datetime) -> list[InvitationRow]:
             state=invitation_state(invitation, now),
             used_by=_names(invitation),
         )
-        for invitation in found
+        for invitation in invitations
     ]
 
 

@@ -84,5 +84,5 @@ def managers_of(project: Project) -> list[User]:
 def managed_by_nobody_else(user: User) -> list[Project]:
     """The projects that would be without a manager were `user` gone."""
     managing = Membership.objects.filter(role=Role.MANAGER)
-    found = Project.objects.filter(pk__in=managing.filter(user=user).values("project"))
-    return list(found.exclude(pk__in=managing.exclude(user=user).values("project")))
+    projects = Project.objects.filter(pk__in=managing.filter(user=user).values("project"))
+    return list(projects.exclude(pk__in=managing.exclude(user=user).values("project")))

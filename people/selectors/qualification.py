@@ -36,9 +36,9 @@ class MissingRequirement:
 class NotQualifiedError(Exception):
     """The person may not do the work, for the reasons in `missing_requirements`."""
 
-    def __init__(self, found: list[MissingRequirement]) -> None:
-        super().__init__("; ".join(missing_requirement.message for missing_requirement in found))
-        self.missing_requirements = found
+    def __init__(self, missing: list[MissingRequirement]) -> None:
+        super().__init__("; ".join(missing_requirement.message for missing_requirement in missing))
+        self.missing_requirements = missing
 
 
 def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
@@ -95,15 +95,15 @@ def _without_consent(user: User, projects: set[int]) -> set[int]:
 def _missing_requirements(
     user: User, work: Work, *, has_role: bool, level: str | None, has_consented: bool
 ) -> list[MissingRequirement]:
-    found = []
+    requirements = []
     if not has_role:
         missing = {
             Role.ANNOTATOR: _("You are not an annotator of this project. Ask its manager for an invitation."),
             Role.RATER: _("You are not a rater of this project. Ask its manager for an invitation."),
         }
-        found.append(MissingRequirement("role", missing[work.role]))
+        requirements.append(MissingRequirement("role", missing[work.role]))
     if work.needs_english and not user.reads_english:
-        found.append(
+        requirements.append(
             MissingRequirement(
                 "english",
                 _("This work needs good English, and your profile does not say that you read it well."),
@@ -111,7 +111,7 @@ def _missing_requirements(
             )
         )
     if level not in WORKING_LEVELS:
-        found.append(
+        requirements.append(
             MissingRequirement(
                 "language",
                 _(
@@ -123,9 +123,9 @@ def _missing_requirements(
             )
         )
     if not has_consented:
-        found.append(
+        requirements.append(
             MissingRequirement(
                 "consent", _("You have not agreed to this project's consent text yet."), "people:consent-give"
             )
         )
-    return found
+    return requirements

@@ -28,7 +28,7 @@ class OwnSession:
 
 def own_sessions(user: User, *, this: str | None, now: datetime) -> Sequence[OwnSession]:
     """Those that still let `user` in, `this` one first, then the last used."""
-    found = [
+    sessions = [
         OwnSession(
             handle=handle_of(row.session_key),
             device=device_of(row.user_agent),
@@ -39,8 +39,8 @@ def own_sessions(user: User, *, this: str | None, now: datetime) -> Sequence[Own
         )
         for row in Session.objects.filter(person=user.pk, expire_date__gt=now).defer("session_data")
     ]
-    found.sort(key=lambda own: own.seen_at.timestamp() if own.seen_at else 0.0, reverse=True)
-    return sorted(found, key=lambda own: not own.is_this)
+    sessions.sort(key=lambda own: own.seen_at.timestamp() if own.seen_at else 0.0, reverse=True)
+    return sorted(sessions, key=lambda own: not own.is_this)
 
 
 def handle_of(session_key: str) -> str:

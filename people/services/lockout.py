@@ -62,8 +62,8 @@ class LockOutHandler(AxesDatabaseHandler):
         """How long from now `request` stays locked out."""
         cool_off = get_cool_off(request) or timedelta(0)
         limit = get_failure_limit(request, credentials)
-        locking = [found for found, failures in self._counted(request, credentials) if failures >= limit]
-        last = [found.aggregate(last=Max("attempt_time"))["last"] for found in locking]
+        locking = [attempts for attempts, failures in self._counted(request, credentials) if failures >= limit]
+        last = [attempts.aggregate(last=Max("attempt_time"))["last"] for attempts in locking]
         return max(max(last) + cool_off - timezone.now(), timedelta(0)) if last else cool_off
 
 
@@ -76,8 +76,8 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
     given = credentials or {}
     tried = given.get("username") or given.get("email") or request.POST.get("login") or ""
     name = str(tried).replace("\0", "").strip()
-    found = account_named(name)
-    return (found.username if found else name).lower()[:255]
+    account = account_named(name)
+    return (account.username if account else name).lower()[:255]
 
 
 def address_of(request: HttpRequest) -> str | None:

@@ -53,8 +53,8 @@ def send_confirmation(*, user_id: int, site: str, language: str) -> None:
 
 
 def _newest_who_gave(email: str) -> User | None:
-    found = EmailAddress.objects.filter(email=email.lower(), verified=False).order_by("-pk").first()
-    return User.objects.get(pk=found.user_id) if found else None
+    address = EmailAddress.objects.filter(email=email.lower(), verified=False).order_by("-pk").first()
+    return User.objects.get(pk=address.user_id) if address else None
 
 
 @contextmanager

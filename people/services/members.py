@@ -55,7 +55,7 @@ def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
         locked = list(Membership.objects.filter(managers | Q(pk=membership.pk)).order_by("pk").select_for_update())
         if membership not in locked:
             return
-        others = [found for found in locked if found.role == Role.MANAGER and found != membership]
+        others = [member for member in locked if member.role == Role.MANAGER and member != membership]
         if membership.role == Role.MANAGER and not others:
             raise LastManagerError(_("A project needs at least one manager. Invite another one first."))
         audit_log.record(

@@ -98,8 +98,8 @@ def _target(url: str) -> tuple[SplitResult, str]:
     parts = _parts(url)
     host = parts.hostname or ""
     try:
-        found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
-        addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+        resolved = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
+        addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in resolved]
     except (OSError, UnicodeError, ValueError):
         raise UnreachableError(_("The name %(host)s cannot be resolved. Check the address.") % {"host": host}) from None
     # All of them, not the first alone: which one comes first may change.

@@ -28,10 +28,10 @@ class SessionStore(db.SessionStore):
         return Session
 
     def _get_session_from_db(self) -> Session | None:
-        found = super()._get_session_from_db()  # type: ignore[misc] # it is there, the stubs leave it out
-        assert found is None or isinstance(found, Session)
-        self.known = found
-        return found
+        session = super()._get_session_from_db()  # type: ignore[misc] # it is there, the stubs leave it out
+        assert session is None or isinstance(session, Session)
+        self.known = session
+        return session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
         session = super().create_model_instance(data)

@@ -173,8 +173,8 @@ def pause_after(attempts: int, rng: Random) -> timedelta:
 def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
     """Count the attempt and say when the next one is due, before it is made: so a worker that dies costs one pause."""
     with transaction.atomic():
-        found = Delivery.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
-        delivery = found.select_related("webhook__project").filter(pk=delivery_id).first()
+        deliveries = Delivery.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
+        delivery = deliveries.select_related("webhook__project").filter(pk=delivery_id).first()
         if delivery is None or delivery.state != DeliveryState.WAITING or delivery.next_at > now:
             return None
         if not delivery.webhook.is_active:

@@ -113,8 +113,8 @@ def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
     # PostgreSQL cannot even be asked for a text with a NUL in it.
-    found = Invitation.objects.select_related("project").filter(token=token.replace("\0", ""))
-    invitation = found.first() if token.isprintable() else None
+    invitations = Invitation.objects.select_related("project").filter(token=token.replace("\0", ""))
+    invitation = invitations.first() if token.isprintable() else None
     if invitation is None:
         return render(request, "people/invitation_closed.html", {"state": "unknown"}, status=404)
     user = user_of(request) if request.user.is_authenticated else None

@@ -74,8 +74,8 @@ def webhook_turn_off(request: HttpRequest, slug: str, webhook_id: int) -> HttpRe
 @login_required
 def delivery_retry(request: HttpRequest, slug: str, delivery_id: int) -> HttpResponse:
     project = project_for(user_of(request), slug, Role.MANAGER)
-    found = Delivery.objects.select_related("webhook")
-    delivery = get_object_or_404(found, pk=delivery_id, webhook__project=project)
+    deliveries = Delivery.objects.select_related("webhook")
+    delivery = get_object_or_404(deliveries, pk=delivery_id, webhook__project=project)
     try:
         webhooks.retry(delivery=delivery, now=timezone.now())
         tasks.nudge_delivery(delivery.pk)

@@ -101,38 +101,38 @@ def _result(test: Scoring, base: Scoring, metric: str, method: str) -> PairedRes
     """Computed once for two passes, which do not change any more."""
     passes = "-".join(str(done.pk) for one in (test, base) if (done := current_pass(one)) is not None)
     key = f"scoring-paired-{passes}-{metric}-{method}-{RESAMPLES}-{SEED}"
-    found: PairedResult | None = cache.get(key)
-    if found is None:
-        found = paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES)
-        cache.set(key, found, KEPT_S)
-    return found
+    result: PairedResult | None = cache.get(key)
+    if result is None:
+        result = paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES)
+        cache.set(key, result, KEPT_S)
+    return result
 
 
 def _line(result: PairedResult) -> DifferenceLine:
-    times, found = shown_times(result.metric), result.difference
+    times, difference = shown_times(result.metric), result.difference
     about = {
         "metric": result.metric,
         "title": title_of(result.metric),
         "test": value_text(None if result.test.value is None else result.test.value * times),
         "base": value_text(None if result.base.value is None else result.base.value * times),
     }
-    if not isinstance(found, PairedDifference):
+    if not isinstance(difference, PairedDifference):
         return DifferenceLine(
             **about,
             difference="",
             interval="",
             p="",
             is_clear=False,
-            why=texts.why(found),
+            why=texts.why(difference),
             warnings=result.warnings,
         )
-    low, high = found.interval.low * times, found.interval.high * times
+    low, high = difference.interval.low * times, difference.interval.high * times
     text = _("%(low)s to %(high)s") % {"low": texts.signed(low, 2), "high": texts.signed(high, 2)}
     return DifferenceLine(
         **about,
-        difference=texts.signed(found.difference * times, 2),
+        difference=texts.signed(difference.difference * times, 2),
         interval=text,
-        p=texts.p_value(found.p).removeprefix("p = ").removeprefix("p "),
+        p=texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
         is_clear=low > 0 or high < 0,
         why="",
         warnings=result.warnings,
@@ -143,9 +143,9 @@ def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[lis
     figures = [per_image(done, metric) for one in (test, base) if (done := current_pass(one)) is not None]
     if len(figures) < 2 or figures[0] is None or figures[1] is None:
         return [], []
-    found = gains(figures[0], figures[1])
-    ahead = [row for row in found.best(MOST_APART) if row[1] > 0]
-    behind = [row for row in found.worst(MOST_APART) if row[1] < 0]
+    image_gains = gains(figures[0], figures[1])
+    ahead = [row for row in image_gains.best(MOST_APART) if row[1] > 0]
+    behind = [row for row in image_gains.worst(MOST_APART) if row[1] < 0]
     ids = [image for image, _gain in (*ahead, *behind)]
     ours, theirs = picture_with_texts(test, ids, viewer), picture_with_texts(base, ids, viewer)
     times = shown_times(metric)

@@ -89,12 +89,12 @@ def images_page(
     scoring: Scoring, viewer: User, *, metric: str, show: str, against: str, number: str
 ) -> ImagesPage | None:
     """None where nothing is computed yet. What is asked for and not there is taken for the first there is."""
-    found = current_pass(scoring)
-    titles = _metrics_of(found) if found is not None else []
-    if found is None or not titles:
+    scoring_pass = current_pass(scoring)
+    titles = _metrics_of(scoring_pass) if scoring_pass is not None else []
+    if scoring_pass is None or not titles:
         return None
     metric = metric if metric in titles else titles[0]
-    values = per_image(found, metric)
+    values = per_image(scoring_pass, metric)
     assert values is not None
     wanted = Show(show) if show in Show.values else Show.WORST
     others = (
@@ -111,7 +111,7 @@ def images_page(
         metrics=[(name, title_of(name)) for name in titles],
         show=wanted,
         page=page,
-        images=_shown(scoring, found, metric, list(page), chosen, viewer),
+        images=_shown(scoring, scoring_pass, metric, list(page), chosen, viewer),
         distribution=_distribution(values.values * shown_times(metric), title_of(metric)),
         others=others,
         against=chosen,
@@ -120,11 +120,11 @@ def images_page(
 
 
 def references_page(
-    found: ReferenceSet, viewer: User, *, number: str
+    reference_set: ReferenceSet, viewer: User, *, number: str
 ) -> tuple[Page[CollectionImage], list[ShownReferences]]:
     """Images in the order of their collection, with what the set says of each."""
-    of_set = Reference.objects.filter(reference_set=found)
-    entries = CollectionImage.objects.filter(collection=found.collection_id, image__in=of_set.values("image"))
+    of_set = Reference.objects.filter(reference_set=reference_set)
+    entries = CollectionImage.objects.filter(collection=reference_set.collection_id, image__in=of_set.values("image"))
     page = Paginator(entries.select_related("image").order_by("position", "pk"), SETS_PER_PAGE).get_page(number)
     texts: dict[int, list[str]] = defaultdict(list)
     rows = of_set.filter(image__in=[entry.image_id for entry in page]).order_by("image", "position")
@@ -141,8 +141,10 @@ def picture_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) ->
     }
 
 
-def _metrics_of(found: Pass) -> list[str]:
-    names = Score.objects.filter(scoring_pass=found, value__isnull=False).order_by().values_list("metric", flat=True)
+def _metrics_of(scoring_pass: Pass) -> list[str]:
+    names = (
+        Score.objects.filter(scoring_pass=scoring_pass, value__isnull=False).order_by().values_list("metric", flat=True)
+    )
     return sorted(names, key=metric_order)
 
 
@@ -187,7 +189,7 @@ def _signature_warning(scoring: Scoring, other: Pass | None, metric: str) -> str
 
 def _shown(
     scoring: Scoring,
-    found: Pass,
+    scoring_pass: Pass,
     metric: str,
     rows: Sequence[Ranked],
     chosen: HumanJudgements | None,
@@ -195,7 +197,7 @@ def _shown(
 ) -> list[ShownImage]:
     ids = [row.image_id if isinstance(row, Disagreement) else row[0] for row in rows]
     texts = texts_of(scoring, ids)
-    figures = _figures_of(found, ids, metric)
+    figures = _figures_of(scoring_pass, ids, metric)
     is_judged = any(isinstance(row, Disagreement) for row in rows)
     other = _scoring_of(scoring, chosen.other_id) if chosen and is_judged else None
     captions = {image: text.caption for image, text in texts_of(other, ids).items()} if other else {}
@@ -228,10 +230,10 @@ def _said(row: Disagreement, metric: str, other: str, caption: str) -> Said:
     )
 
 
-def _figures_of(found: Pass, images: Sequence[int], metric: str) -> dict[int, list[tuple[str, str, bool]]]:
+def _figures_of(scoring_pass: Pass, images: Sequence[int], metric: str) -> dict[int, list[tuple[str, str, bool]]]:
     """All metrics of some images, in the order of tables."""
-    place = {image: index for index, image in enumerate(unpack_integers(found.image_ids).tolist())}
-    scores = Score.objects.filter(scoring_pass=found, value__isnull=False).only("metric", "values")
+    place = {image: index for index, image in enumerate(unpack_integers(scoring_pass.image_ids).tolist())}
+    scores = Score.objects.filter(scoring_pass=scoring_pass, value__isnull=False).only("metric", "values")
     lines: dict[int, list[tuple[str, str, bool]]] = {image: [] for image in images}
     for score in sorted(scores, key=lambda score: metric_order(score.metric)):
         values = unpack_floats(score.values) * shown_times(score.metric)

@@ -151,7 +151,7 @@ def _name_of_group(row: ScoringRow) -> tuple[str, str, str, bool]:
 
 
 def _unique(rows: Sequence[ScoringRow], part: Callable[[ScoringRow], Any], name: Callable[[Any], str]) -> list[Any]:
-    return sorted({found.pk: found for found in map(part, rows)}.values(), key=name)
+    return sorted({value.pk: value for value in map(part, rows)}.values(), key=name)
 
 
 def _column(name: str, title: str, sort: str) -> Column:

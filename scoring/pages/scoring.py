@@ -28,7 +28,7 @@ class FigureLine:
 class Earlier:
     """A pass of the history. `changed` says why it is not like the one before it; empty for the first."""
 
-    found: Pass
+    scoring_pass: Pass
     changed: str
     figures: Sequence[tuple[str, str]]
 
@@ -68,7 +68,7 @@ def _figure(cell: ScoreCell) -> FigureLine:
 
 def _history(rows: Sequence[PassRow]) -> list[Earlier]:
     """`rows` with the newest first. What an open pass will be of, is not known yet."""
-    found: list[Earlier] = []
+    history: list[Earlier] = []
     before: Pass | None = None
     for row in reversed(rows):
         one = row.scoring_pass
@@ -79,9 +79,9 @@ def _history(rows: Sequence[PassRow]) -> list[Earlier]:
             )
             for score in row.scores
         ]
-        found.append(Earlier(one, _changed(before, one), figures))
+        history.append(Earlier(one, _changed(before, one), figures))
         before = one if one.state == JobState.DONE else before
-    return found[::-1]
+    return history[::-1]
 
 
 def _changed(before: Pass | None, now: Pass) -> str:

@@ -16,13 +16,13 @@ def image_digest(picture: str, texts: Iterable[str]) -> int:
     texts = list(texts)
     if not texts:
         return 0
-    found = sha256(picture.encode())
+    digest = sha256(picture.encode())
     for text in texts:
         content = text.encode()
         # The length in front: "ab", "c" is not "a", "bc".
-        found.update(len(content).to_bytes(8, "little"))
-        found.update(content)
-    return int.from_bytes(found.digest(), "little")
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return int.from_bytes(digest.digest(), "little")
 
 
 def as_digest(total: int) -> str:

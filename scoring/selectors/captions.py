@@ -62,9 +62,9 @@ def material_of(scoring: Scoring) -> Material:
 def marks_of(asked: Iterable[tuple[int, str]]) -> Mapping[tuple[int, str], str]:
     """By (model, language): what changes with every caption that comes, as none is ever edited or taken back."""
     asked = set(asked)
-    found = ModelCaption.objects.filter(
+    captions = ModelCaption.objects.filter(
         model__in={model for model, _ in asked}, language__in={language for _, language in asked}
     )
-    counts = found.values_list("model_id", "language_id").annotate(Count("pk"), Max("pk")).order_by()
+    counts = captions.values_list("model_id", "language_id").annotate(Count("pk"), Max("pk")).order_by()
     marks = {(model, language): f"{count}-{newest}" for model, language, count, newest in counts}
     return {pair: marks.get(pair, "0-0") for pair in asked}

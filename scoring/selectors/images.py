@@ -60,9 +60,9 @@ class ImageTexts:
     references: Sequence[str]
 
 
-def per_image(found: Pass, metric: str) -> PerImage | None:
+def per_image(scoring_pass: Pass, metric: str) -> PerImage | None:
     """The figures of one metric in a pass, or None where it has none."""
-    content = Score.objects.filter(scoring_pass=found, metric=metric, value__isnull=False).values_list(
+    content = Score.objects.filter(scoring_pass=scoring_pass, metric=metric, value__isnull=False).values_list(
         "values", "scoring_pass__image_ids"
     )
     row = content.first()
@@ -120,11 +120,11 @@ def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
     captions = dict(there.values_list("image_id", "text"))
     entries = CollectionImage.objects.filter(collection=scoring.references.collection_id, image__in=images)
     keys = dict(entries.values_list("image_id", "key"))
-    found = Image.objects.in_bulk(images)
+    by_id = Image.objects.in_bulk(images)
     return {
-        image: ImageTexts(found[image], keys.get(image, ""), captions.get(image, ""), references[image])
+        image: ImageTexts(by_id[image], keys.get(image, ""), captions.get(image, ""), references[image])
         for image in images
-        if image in found and image in references
+        if image in by_id and image in references
     }
 
 

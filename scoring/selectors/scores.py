@@ -171,7 +171,7 @@ def differences_between(one: str, other: str) -> list[str]:
 
 
 def _with_passes(scorings: QuerySet[Scoring]) -> list[ScoringRow]:
-    found = list(scorings)
+    rows = list(scorings)
     passes = Pass.objects.filter(scoring__in=scorings.order_by().values("pk"))
 
     def newest(several: QuerySet[Pass]) -> dict[int, Pass]:
@@ -181,4 +181,4 @@ def _with_passes(scorings: QuerySet[Scoring]) -> list[ScoringRow]:
     open_ones = newest(passes.filter(state__in=OPEN_STATES))
     ended = newest(passes.exclude(state__in=OPEN_STATES))
     done = newest(passes.filter(state=JobState.DONE))
-    return [ScoringRow(one, open_ones.get(one.pk), ended.get(one.pk), done.get(one.pk)) for one in found]
+    return [ScoringRow(one, open_ones.get(one.pk), ended.get(one.pk), done.get(one.pk)) for one in rows]

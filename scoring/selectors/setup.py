@@ -26,8 +26,8 @@ class Coverage:
 
 def reference_sets(project: Project) -> QuerySet[ReferenceSet]:
     """With `used`, the number of scorings that stand on each."""
-    found = ReferenceSet.objects.filter(project=project).select_related("language", "collection", "created_by")
-    return found.annotate(used=Count("scorings")).order_by("language__english_name", "name")
+    sets = ReferenceSet.objects.filter(project=project).select_related("language", "collection", "created_by")
+    return sets.annotate(used=Count("scorings")).order_by("language__english_name", "name")
 
 
 def coverage_of(references: ReferenceSet) -> list[Coverage]:
@@ -36,8 +36,8 @@ def coverage_of(references: ReferenceSet) -> list[Coverage]:
     there = ModelCaption.objects.filter(language=references.language_id, image__in=of_set).order_by()
     counts = dict(there.values_list("model").annotate(Count("pk")))
     models = models_in(references.project_id).in_bulk(counts)
-    found = [Coverage(model, counts[pk]) for pk, model in models.items()]
-    return sorted(found, key=lambda row: (-row.images, row.model.name))
+    coverages = [Coverage(model, counts[pk]) for pk, model in models.items()]
+    return sorted(coverages, key=lambda row: (-row.images, row.model.name))
 
 
 def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
@@ -54,8 +54,8 @@ def features_for(references: ReferenceSet) -> QuerySet[EmbeddingSet]:
 
 def english_for(references: ReferenceSet) -> QuerySet[ReferenceSet]:
     """References in English of the same collection; none where they are in English themselves."""
-    found = ReferenceSet.objects.filter(project=references.project_id, collection=references.collection_id)
-    return found.filter(language=ENGLISH).exclude(language=references.language_id)
+    sets = ReferenceSet.objects.filter(project=references.project_id, collection=references.collection_id)
+    return sets.filter(language=ENGLISH).exclude(language=references.language_id)
 
 
 def is_outdated(row: ScoringRow) -> bool:

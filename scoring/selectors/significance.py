@@ -75,11 +75,11 @@ def common_metrics(test: Scoring, base: Scoring) -> list[str]:
     """The figures that both have now, in the order of the first's."""
     names = [
         list(
-            Score.objects.filter(scoring_pass=found, value__isnull=False)
+            Score.objects.filter(scoring_pass=scoring_pass, value__isnull=False)
             .order_by("pk")
             .values_list("metric", flat=True)
         )
-        for found in (current_pass(test), current_pass(base))
+        for scoring_pass in (current_pass(test), current_pass(base))
     ]
     return [name for name in names[0] if name in names[1]]
 

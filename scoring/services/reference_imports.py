@@ -149,9 +149,9 @@ class _Import:
         for some in _parted(lines, LINES_PER_LOOK_UP):
             named = [line for line in some if isinstance(line, ReferenceLine)]
             refused += [line for line in some if isinstance(line, LineError)]
-            found = images_named({name for line in named for name in line.names}, self.job.collection)
+            images_of = images_named({name for line in named for name in line.names}, self.job.collection)
             for line in named:
-                images = next((found[name] for name in line.names if found[name]), [])
+                images = next((images_of[name] for name in line.names if images_of[name]), [])
                 if len(images) == 1:
                     units.setdefault(images[0].pk, _Unit(images[0])).lines.append(line)
                 else:

@@ -50,7 +50,7 @@ def set_of(
     ReferenceFileError
         Where the name is another set's.
     """
-    found, _is_new = ReferenceSet.objects.get_or_create(
+    reference_set, _is_new = ReferenceSet.objects.get_or_create(
         project=project,
         language=language,
         name=name,
@@ -64,17 +64,17 @@ def set_of(
         },
     )
     about = {"name": name, "language": language.tag}
-    if found.collection_id != collection.pk:
+    if reference_set.collection_id != collection.pk:
         said = _(
             "The references “%(name)s” (%(language)s) are of another collection, %(collection)s. Choose another name."
         )
-        raise ReferenceFileError(said % {**about, "collection": found.collection.name})
-    if found.origin != origin:
+        raise ReferenceFileError(said % {**about, "collection": reference_set.collection.name})
+    if reference_set.origin != origin:
         said = _(
             "The references “%(name)s” (%(language)s) come from elsewhere, and would be mixed up. Choose another name."
         )
         raise ReferenceFileError(said % about)
-    return found
+    return reference_set
 
 
 def put_references(
@@ -127,11 +127,11 @@ def drop_references(*, reference_set: ReferenceSet) -> None:
 
 
 def _texts(reference_set: ReferenceSet, images: Iterable[int]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = defaultdict(list)
+    texts_of: dict[int, list[str]] = defaultdict(list)
     rows = Reference.objects.filter(reference_set=reference_set, image__in=list(images)).order_by("image", "position")
     for image, text in rows.values_list("image_id", "text"):
-        found[image].append(text)
-    return found
+        texts_of[image].append(text)
+    return texts_of
 
 
 def _change(before: list[str], after: list[str]) -> Change:

@@ -30,7 +30,7 @@ def ask_where_changed(*, now: datetime) -> list[int]:
     While captions are being imported it waits for the end: not every part of a file is worth a pass.
     """
     asked = [ask_again(scoring=scoring, now=now) for scoring in _changed()]
-    return [found.pk for found in asked if found is not None]
+    return [new_pass.pk for new_pass in asked if new_pass is not None]
 
 
 def _changed() -> Iterator[Scoring]:

@@ -81,8 +81,8 @@ class Visual:
         ------
         inference.backends.encoders.EncoderSettingsError
         """
-        for encoder, found in self.facts.items():
-            keep_facts(encoder, found)
+        for encoder, facts in self.facts.items():
+            keep_facts(encoder, facts)
 
     def _facts(self, encoder: Encoder) -> tuple[str, str]:
         if encoder.signature:
@@ -118,8 +118,8 @@ class Visual:
 
     def _features(self) -> NDArray[Any]:
         assert self.scoring.features is not None
-        found = open_set(self.scoring.features)
-        missing = int((found.places(self.material.images) < 0).sum())
+        opened = open_set(self.scoring.features)
+        missing = int((opened.places(self.material.images) < 0).sum())
         if missing:
             said = ngettext(
                 "%(number)s image has no vector among the features chosen. Compute those of the collection anew.",
@@ -127,11 +127,11 @@ class Visual:
                 missing,
             )
             raise MissingInputError(said % {"number": missing})
-        return _with_direction(found.rows(self.material.images))
+        return _with_direction(opened.rows(self.material.images))
 
     def _texts(self, encoder: Encoder, texts: Sequence[str], language: str) -> NDArray[np.float32]:
-        self.facts[encoder] = found = text_vectors(encoder=encoder, texts=texts, language=language)
-        return found.rows
+        self.facts[encoder] = vectors = text_vectors(encoder=encoder, texts=texts, language=language)
+        return vectors.rows
 
 
 def visual_of(scoring: Scoring, material: Material) -> Visual | None:

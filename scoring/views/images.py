@@ -30,7 +30,7 @@ def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResp
     page = images_page(scoring, user_of(request), **asked, number=request.GET.get("page", "1"))
     if page is None:
         return redirect("scoring:scoring-show", slug, scoring_id)
-    context = head(request, scoring.project) | {"scoring": scoring, "found": page, "page": page.page, "shows": Show}
+    context = head(request, scoring.project) | {"scoring": scoring, "listing": page, "page": page.page, "shows": Show}
     return render(request, "scoring/images.html", context)
 
 
@@ -47,7 +47,7 @@ def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
         is_closed = has_assigned_pictures(user_of(request), [test.references])
         viewer = None if is_closed else user_of(request)
         page = compare_page(test, base, viewer, method=method, metric=request.GET.get("metric", ""))
-        context |= {"found": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
+        context |= {"comparison": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
     return render(request, "scoring/compare.html", context)
 
 

@@ -74,20 +74,20 @@ def _form_page(request: HttpRequest, project: Project, form: ReferencesForm, **e
 @require_safe
 @login_required
 def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
-    found = reference_set_for(request.user, slug, set_id)
-    context = head(request, found.project) | {"references": found}
-    if has_assigned_pictures(user_of(request), [found]):
+    reference_set = reference_set_for(request.user, slug, set_id)
+    context = head(request, reference_set.project) | {"references": reference_set}
+    if has_assigned_pictures(user_of(request), [reference_set]):
         return render(request, "scoring/reference_set.html", context | {"is_closed": True})
-    page, shown = references_page(found, user_of(request), number=request.GET.get("page", "1"))
+    page, shown = references_page(reference_set, user_of(request), number=request.GET.get("page", "1"))
     return render(request, "scoring/reference_set.html", context | {"page": page, "images": shown})
 
 
 @require_POST
 @login_required
 def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
-    found = reference_set_for(request.user, slug, set_id)
+    reference_set = reference_set_for(request.user, slug, set_id)
     try:
-        services.drop_references(reference_set=found)
+        services.drop_references(reference_set=reference_set)
     except services.ReferenceFileError as refused:
         messages.error(request, str(refused))
         return redirect("scoring:reference-show", slug, set_id)

@@ -70,7 +70,7 @@ def test_what_is_another_projects_is_neither_shown_nor_changed_under_ones_own(ma
         assert manager.post(address(scoring, name, foreign.pk)).status_code == 404
     assert manager.post(address(scoring, "reference-drop", foreign.references_id)).status_code == 404
     compared = manager.get(address(scoring, "score-compare"), {"test": foreign.pk, "base": scoring.pk})
-    assert "found" not in compared.context
+    assert "comparison" not in compared.context
     sent = {"models": [foreign.model_id], "metrics": ["bleu"], "tokenizer": "icu"}
     where = address(scoring, "scoring-create")
     manager.post(f"{where}?references={foreign.references_id}", sent)

@@ -75,7 +75,7 @@ def address(name, *rest, slug="lions"):
 
 
 def images_of(response):
-    return [shown.key for shown in response.context["found"].images]
+    return [shown.key for shown in response.context["listing"].images]
 
 
 class TestTable:
@@ -318,7 +318,7 @@ class TestTwoModels:
         assert "Good is ahead" in text
         assert "Poor is ahead" not in text
         again = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})
-        assert again.context["found"] == response.context["found"]
+        assert again.context["comparison"] == response.context["comparison"]
 
     def test_two_sets_of_references_are_not_compared(self, manager, project, good):
         run(good)

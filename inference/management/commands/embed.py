@@ -100,7 +100,7 @@ def _encoder(name: str, backend: str | None, source: str, project: Project | Non
 
 
 def _language(tag: str | None) -> Language | None:
-    found = None if tag is None else Language.objects.filter(pk=tag).first()
-    if tag is not None and found is None:
+    language = None if tag is None else Language.objects.filter(pk=tag).first()
+    if tag is not None and language is None:
         raise CommandError(f"There is no language {tag}.")
-    return found
+    return language

@@ -59,10 +59,10 @@ def _pictures(source: str) -> tuple[int, Iterator[tuple[str, Image.Image]]]:
         count, pictures = len(names), read_folder(folder, names)
     else:
         try:
-            found = collection_named(source)
+            collection = collection_named(source)
         except CommandError as error:
             raise CommandError(f"There is no folder {source}. {error}") from error
-        count, pictures = found.entries.count(), read_collection(found)
+        count, pictures = collection.entries.count(), read_collection(collection)
     if not count:
         raise CommandError(f"There are no pictures in {source}.")
     return count, pictures

@@ -30,11 +30,11 @@ class Command(BaseCommand):
         try:
             images, texts = zip(*read_pairs(captions), strict=True)
             engine = _encoder(encoder)
-            found = NamedVectors(images, engine.vectors(texts), engine.signature, engine.space)
+            vectors = NamedVectors(images, engine.vectors(texts), engine.signature, engine.space)
         except (FileProblemsError, ExtraMissingError, EncoderSettingsError) as error:
             raise CommandError(str(error)) from error
-        found.save(out)
-        self.stdout.write(f"Wrote {len(found.keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")
+        vectors.save(out)
+        self.stdout.write(f"Wrote {len(vectors.keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")
 
 
 def _encoder(source: str) -> TextEncoder:

@@ -23,7 +23,7 @@ class Command(BaseCommand):
             projects = projects.filter(slug=project)
             if not projects:
                 raise CommandError(f"There is no project {project}.")
-        broken = [f"{found.slug} {number}" for found in projects for number in self._broken(found)]
+        broken = [f"{checked.slug} {number}" for checked in projects for number in self._broken(checked)]
         if broken:
             raise CommandError(
                 f"Edited since, or what was before them is gone: {', '.join(broken)}. Compare them with a backup."

@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def _project(slug: str) -> Project:
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
         raise CommandError(f"There is no project {slug}.")
-    return found
+    return project
