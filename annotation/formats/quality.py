@@ -16,7 +16,7 @@ from annotation.selectors.quality import (
     quality_table,
     rounds_of_verification,
 )
-from annotation.services.quality import figures_of
+from annotation.selectors.verification_figures import figures_of
 from crosslens_metrics.quality import LEVELS
 from people.models import Project
 from tabular.spreadsheets import CSV_TYPE, csv_line

@@ -14,7 +14,7 @@ from languages.models import Language
 from people.models import Project
 
 QUALITY = "quality"
-"""Where `services.quality.figures_of` stands among the figures of a round."""
+"""Where `verification_figures.figures_of` stands among the figures of a round."""
 
 
 @dataclass(frozen=True)

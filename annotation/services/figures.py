@@ -19,7 +19,7 @@ from allocation.models import Batch, BatchState, Pool, Task
 from annotation.models import Caption, CaptionState, Round, RoundFigures, RoundKind, Tally
 from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
-from annotation.services.quality import figures_of
+from annotation.selectors.verification_figures import figures_of
 from crosslens_metrics.quality import CODES
 from crosslens_metrics.shared_ratings import Agreement, agreement, agreement_of_each
 from crosslens_metrics.undefined import Reason

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
-
-from inference.backends.captioners import Decoding
 
 SHARES = 16
 """Into so many chunks even a small collection is cut, so that several workers have something to do."""
@@ -33,9 +30,7 @@ def unpack_ids(packed: bytes | memoryview) -> list[int]:
 
 def variant_name(base: str, decoding: Mapping[str, Any], of: Mapping[str, Any]) -> str:
     """What a model is called that decodes otherwise: by the settings that differ, such as “BLIP · beams 5”."""
-    names = [field.name for field in fields(Decoding)]
-    differing = [name for name in names if decoding.get(name) != of.get(name)]
-    said = [_said(name, decoding.get(name)) for name in differing]
+    said = [_said(name, value) for name, value in decoding.items() if value != of.get(name)]
     return f"{base} · {', '.join(said)}"
 
 

@@ -14,8 +14,8 @@ from allocation.models import Assignment, AssignmentState
 from annotation.formats.quality import Layout, fresh_table, write
 from annotation.models import Caption, CaptionState, Rating, Round, RoundKind, RoundState, Verdict
 from annotation.selectors.quality import quality_table
+from annotation.selectors.verification_figures import figures_of
 from annotation.services import verification as services
-from annotation.services.quality import figures_of
 from people.models import User
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, submit, take
