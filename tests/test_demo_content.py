@@ -12,6 +12,7 @@ from annotation.models import Caption, CaptionBatch, CaptionItem, Stage
 from annotation.permissions import missing_requirements
 from annotation.rules import text_checks
 from annotation.services import batches
+from crosslens_metrics.reports.comparison_figures import Undefined
 from demo import comparison_texts, content, evaluations, games, references
 from demo.texts import MODEL_NAME, TEXTS
 from gapgame.models import Access, GapItem, Outcome, Season, Turn
@@ -26,7 +27,6 @@ from people.services.withdrawal import withdraw_consent
 from scoring.models import Pass
 from scoring.services.scoring_passes import run_pass
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterStatus
-from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.judging import are_equal
 from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.selectors.work import judging_page, work_of

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from crosslens_metrics import __version__
-from crosslens_metrics.commands import caption_stats, correlate, document_frequencies, rank_metrics, score_captions
+from crosslens_metrics.commands import (
+    caption_stats,
+    correlate,
+    document_frequencies,
+    rank_metrics,
+    score_captions,
+    sxs_report,
+)
 from crosslens_metrics.commands.running import CommandFailedError, Write
 
 
@@ -27,6 +34,7 @@ COMMANDS: Mapping[str, Command] = {
     "document_frequencies": document_frequencies,
     "rank_metrics": rank_metrics,
     "score_captions": score_captions,
+    "sxs_report": sxs_report,
 }
 
 

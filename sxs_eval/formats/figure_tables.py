@@ -10,9 +10,9 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports.comparison import METHOD, VERSION
+from crosslens_metrics.reports.comparison_figures import Gain, SignTest, Undefined
 from people.models import Project
-from sxs_eval.rules.figures import Gain, SignTest, Undefined
-from sxs_eval.rules.report import METHOD, VERSION
 from sxs_eval.selectors.across import SEED, ComparisonResult, Overall, PooledResult
 from sxs_eval.selectors.results import RESAMPLES
 from tabular.downloads import stamp

@@ -20,12 +20,12 @@ from typing import Any
 from django.db.models import F, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from crosslens_metrics.gains import LEVELS
 from images.models import CollectionImage, Image
 from images.selectors import keys_in_order
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterState
-from sxs_eval.rules.judging import LEVELS
 from sxs_eval.selectors.results import REGION, stopped_raters
 from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, write_whole
 from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line

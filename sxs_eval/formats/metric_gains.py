@@ -13,10 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.tables import parse_table
+from crosslens_metrics.reports.comparison_figures import Undefined
 from crosslens_metrics.reports.correlations import CorrelationReport, correlations_of
 from crosslens_metrics.reports.metric_agreement import RESAMPLES
 from people.models import Project
-from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Evaluations
 from tabular.downloads import stamp

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 from charts import texts
 from charts.plots import Estimate, RangePlot, range_plot
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports.comparison_figures import BOUNDS, Gain, SignTest, Undefined, bound_message
+from crosslens_metrics.reports.comparisons import RankedComponent, RankedModel, RankedPair, Ranking
 from sxs_eval.models import Comparison
 from sxs_eval.pages.report import gain_interval, has_values, with_interval
-from sxs_eval.rules.across import RankedComponent, RankedModel, RankedPair, Ranking
-from sxs_eval.rules.figures import BOUNDS, Gain, SignTest, Undefined
 from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult
 
 
@@ -171,7 +171,7 @@ def _model_line(model: RankedModel) -> ModelLine:
     return ModelLine(
         model.model,
         _strength(model),
-        str(BOUNDS.get(model.bound, "")),
+        bound_message(model.bound),
         texts.between(model.interval, 2, with_sign=True),
         texts.why(model.interval),
     )

@@ -11,13 +11,13 @@ from charts import texts
 from charts.plots import Point, ScatterPlot, scatter_plot
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports.comparison_figures import Undefined
 from crosslens_metrics.reports.correlations import CorrelationReport
 from crosslens_metrics.reports.metric_agreement import RESAMPLES, Agreement, Correlation
 from crosslens_metrics.reports.score_figures import Undefined as NoCorrelation
 from scoring.selectors.scores import shown_times, title_of
 from sxs_eval.formats.metric_gains import SEED, correlations
 from sxs_eval.models import Comparison
-from sxs_eval.rules.figures import Undefined
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Difference, Evaluation, Evaluations, Lacking
 

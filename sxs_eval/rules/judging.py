@@ -7,17 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-LEVELS = {
-    3: "MUCH-BETTER",
-    2: "BETTER",
-    1: "SLIGHTLY-BETTER",
-    0: "SIMILAR",
-    -1: "SLIGHTLY-WORSE",
-    -2: "WORSE",
-    -3: "MUCH-WORSE",
-}
-"""Names of the scores, test against base."""
-
 SEVEN_POINTS = (3, 2, 1, 0, -1, -2, -3)
 FIVE_POINTS = (3, 2, 0, -2, -3)
 """(ours) A level keeps its value on the shorter scale, so that figures of both can stand in one table."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crosslens_metrics import gains
+from crosslens_metrics.reports.comparison import WIDTH_POINTS, Decided, Summary, summarise
+from crosslens_metrics.reports.comparison_figures import Undefined, defined
+from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
 from languages.models import Language
 from people.models import Project
 from sxs_eval.models import Comparison
-from sxs_eval.rules.across import Contest, Pooled, Ranking, pool, rank_models
-from sxs_eval.rules.figures import Undefined, defined
-from sxs_eval.rules.report import WIDTH_POINTS, Decided, Summary, summarise
 from sxs_eval.selectors.results import (
     RESAMPLES,
     Evidence,

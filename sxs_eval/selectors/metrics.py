@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crosslens_metrics.gains import gain
+from crosslens_metrics.reports.comparison import Decided
+from crosslens_metrics.reports.comparison_figures import Undefined, defined
 from people.models import Project
 from scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
 from sxs_eval.models import Comparison
-from sxs_eval.rules.figures import Undefined, defined
-from sxs_eval.rules.report import Decided
 from sxs_eval.selectors.results import comparisons_of, decided_of, evidence_of
 
 

@@ -10,11 +10,11 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from crosslens_metrics.gains import LEVELS
 from images.selectors import Picture, picture_of
 from people.models import User
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, Judgement, Kind, Pair
-from sxs_eval.rules.judging import LEVELS
 from sxs_eval.selectors.results import stopped_raters
 
 PAIRS_PER_PAGE = 10

@@ -12,12 +12,12 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from crosslens_metrics.reports.comparison import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided
 from images.models import Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, RaterState, RaterStatus
 from sxs_eval.rules.judging import has_failed
-from sxs_eval.rules.report import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided
 from sxs_eval.selectors.scripted import scripted_raters
 
 REGION = "region"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from charts import texts
 from charts.plots import Dot, Estimate, Point, bar_plot, dot_plot, range_plot, round_end, scatter_plot
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports.comparison_figures import Undefined
 from crosslens_metrics.undefined import Reason
-from sxs_eval.rules.figures import Undefined
 from tests.servers import ROOT
 
 BARS = [("BETTER", 6, "better"), ("SIMILAR", 3, "similar"), ("WORSE", 0, "worse")]

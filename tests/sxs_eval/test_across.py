@@ -7,10 +7,10 @@ import pytest
 
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.ranking import Bound
+from crosslens_metrics.reports.comparison import Decided
+from crosslens_metrics.reports.comparison_figures import BOUNDS, Gain, Undefined
+from crosslens_metrics.reports.comparisons import Contest, RankedComponent, RankedModel, RankedPair, pool, rank_models
 from crosslens_metrics.undefined import Reason
-from sxs_eval.rules.across import Contest, RankedComponent, RankedModel, RankedPair, pool, rank_models
-from sxs_eval.rules.figures import BOUNDS, Gain, Undefined
-from sxs_eval.rules.report import Decided
 
 
 def part(outcomes: list[int], *, first: int = 0) -> Decided:
@@ -138,7 +138,7 @@ def test_who_lost_all_to_one_and_won_all_against_another_is_told_no_falsehood():
     (ranking,) = ranked([Contest("b", "a", part([1] * 9)), Contest("c", "b", part([1] * 9))])
 
     assert [model.bound for model in ranking.models] == [Bound.NEVER_LOST, Bound.GROUP, Bound.NEVER_WON]
-    assert str(BOUNDS[Bound.GROUP]) == "won all or lost all against each model outside its group"
+    assert BOUNDS[Bound.GROUP] == "won all or lost all against each model outside its group"
     assert reasons_of(ranking) == {
         "a": Reason.STRENGTH_UNBOUNDED,
         "b": Reason.GROUP_UNBOUNDED,

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports.comparison_figures import Undefined
 from crosslens_metrics.undefined import Reason
 from inference.models import ModelCaption
 from sxs_eval.models import RaterState, RaterStatus
-from sxs_eval.rules.figures import Undefined
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.sxs_eval.judged import judge_all, keys_of, report, results, text_of
 

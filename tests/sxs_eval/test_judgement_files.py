@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crosslens_metrics.formats.judgements import JudgementFile, read_judgements
 from crosslens_metrics.formats.problems import FileProblemsError
-from sxs_eval.formats.judgement_files import JudgementFile, read_judgements
 from tabular.spreadsheets import csv_safe
 
 HEADER = "image,rater,score"

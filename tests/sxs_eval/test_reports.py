@@ -12,12 +12,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.services import batches as annotating
+from crosslens_metrics.reports.comparison_figures import Gain, Undefined
 from images.models import Image
 from inference.models import ModelCaption
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, Scale
-from sxs_eval.rules.figures import Gain, Undefined
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.factories import (

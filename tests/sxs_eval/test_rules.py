@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crosslens_metrics.gains import LEVELS
 from sxs_eval.rules import judging as rules
 
 
@@ -80,7 +81,7 @@ def test_captions_are_equal_whatever_their_form_of_unicode_and_white_space():
 
 def test_the_shorter_scale_lacks_the_slight_levels_only():
     assert set(rules.choices_of(7)) - set(rules.choices_of(5)) == {1, -1}
-    assert [rules.LEVELS[score] for score in rules.choices_of(5)] == [
+    assert [LEVELS[score] for score in rules.choices_of(5)] == [
         "MUCH-BETTER",
         "BETTER",
         "SIMILAR",

@@ -17,12 +17,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from scipy.stats import binomtest
 
+from crosslens_metrics.formats.judgements import COLUMNS
+from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.reports import comparison_text
+from crosslens_metrics.reports.comparison_figures import MESSAGES, Gain, Missing
 from crosslens_metrics.undefined import Reason
-from sxs_eval.formats import report_text
-from sxs_eval.formats.judgement_files import COLUMNS
-from sxs_eval.rules.figures import MESSAGES, Gain, Missing
-from sxs_eval.rules.judging import LEVELS
 from tests.servers import ROOT
 
 # Raters ann, bob and cem; None where one has not judged. Five images are won, two lost, three neither, two incomplete.
@@ -416,4 +416,4 @@ def test_pairs_that_count_unseen_need_neither_rater_nor_score_when_there_are_no_
 
 
 def test_what_rounds_to_nothing_has_no_sign_of_less_than_nothing():
-    assert report_text._gain(Gain(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"
+    assert comparison_text._gain(Gain(-0.04, Interval(-0.06, 0.04))) == "+0.0 [-0.1, +0.0]"

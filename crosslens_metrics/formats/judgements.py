@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
-from sxs_eval.rules.judging import LEVELS
-from sxs_eval.rules.report import Judged, Repeat
+from crosslens_metrics.gains import LEVELS
+from crosslens_metrics.messages import gettext as _
+from crosslens_metrics.reports.comparison import Judged, Repeat
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("image", "rater", "score")

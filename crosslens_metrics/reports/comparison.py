@@ -16,10 +16,20 @@ from numpy.typing import NDArray
 
 from crosslens_metrics import agreement, gains, sign_test
 from crosslens_metrics.flips import count_flips
+from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.intervals import Interval, share_bounds
+from crosslens_metrics.reports.comparison_figures import (
+    Gain,
+    Missing,
+    Part,
+    Precision,
+    Share,
+    SignTest,
+    Undefined,
+    defined,
+    share,
+)
 from crosslens_metrics.reports.figures import Figure
-from sxs_eval.rules.figures import Gain, Missing, Part, Precision, Share, SignTest, Undefined, defined, share
-from sxs_eval.rules.judging import LEVELS
 
 METHOD = "sxs-majority"
 VERSION = 1

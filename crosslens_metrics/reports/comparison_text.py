@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from crosslens_metrics.intervals import Interval
-from sxs_eval.rules.across import Pooled, RankedModel, RankedPair, Ranking
-from sxs_eval.rules.figures import BOUNDS, Gain, Part, Share, SignTest, Undefined
-from sxs_eval.rules.report import WIDTH_POINTS, Images, Outcome, RaterFigures, Report
+from crosslens_metrics.messages import gettext as _
+from crosslens_metrics.messages import ngettext
+from crosslens_metrics.reports.comparison import WIDTH_POINTS, Images, Outcome, RaterFigures, Report
+from crosslens_metrics.reports.comparison_figures import BOUNDS, Gain, Part, Share, SignTest, Undefined, bound_message
+from crosslens_metrics.reports.comparisons import Pooled, RankedModel, RankedPair, Ranking
 
 LABEL_WIDTH = 20
 VALUE_WIDTH = 34
@@ -186,7 +185,7 @@ def _rater_line(rater: RaterFigures) -> str:
 def _model_line(model: RankedModel) -> str:
     if isinstance(model.strength, Undefined):
         return line(model.model, model.strength, _("strength"))
-    mark = f"  ({BOUNDS[model.bound]})" if model.bound in BOUNDS else ""
+    mark = f"  ({bound_message(model.bound)})" if model.bound in BOUNDS else ""
     return f"  {model.model:<{LABEL_WIDTH}}  {model.strength:+z.3f} {between(model.interval, '+z.3f')}{mark}"
 
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
-from sxs_eval.formats.judgement_files import FileComparison, JudgementFile
-from sxs_eval.formats.report_text import pooled_lines, ranking_lines, report_lines
-from sxs_eval.rules.across import Contest, Pooled, Ranking, pool, rank_models
-from sxs_eval.rules.report import Decided, Report, build_report, decided
+from crosslens_metrics.formats.judgements import FileComparison, JudgementFile
+from crosslens_metrics.messages import gettext as _
+from crosslens_metrics.reports.comparison import Decided, Report, build_report, decided
+from crosslens_metrics.reports.comparison_text import pooled_lines, ranking_lines, report_lines
+from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
 from crosslens_metrics.intervals import Interval, share_interval
+from crosslens_metrics.messages import gettext
+from crosslens_metrics.messages import gettext_noop as _
 from crosslens_metrics.ranking import Bound
 from crosslens_metrics.reports.figures import Absent, Figure
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
@@ -26,7 +25,7 @@ class Missing(StrEnum):
     NO_TIMES = "no_times"
 
 
-MESSAGES: dict[Reason | Missing, Promise] = {
+MESSAGES: dict[Reason | Missing, str] = {
     Reason.NO_IMAGES: _("No image has all its judgements yet."),
     Reason.NO_DECIDED: _("No image has a majority for either model, so there is nothing to test."),
     Reason.NO_VARIATION: _("All images were judged alike, so there is no variation to estimate an interval from."),
@@ -52,12 +51,17 @@ MESSAGES: dict[Reason | Missing, Promise] = {
 }
 
 
-BOUNDS: dict[Bound, Promise] = {
+BOUNDS: dict[Bound, str] = {
     Bound.NEVER_LOST: _("never lost"),
     Bound.NEVER_WON: _("never won"),
     Bound.GROUP: _("won all or lost all against each model outside its group"),
 }
 """Marks of models whose strength only the prior keeps finite."""
+
+
+def bound_message(bound: Bound) -> str:
+    """The mark of a model, or nothing where judgements bound its strength."""
+    return gettext(BOUNDS[bound]) if bound in BOUNDS else ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Undefined(Absent):
 
     @property
     def message(self) -> str:
-        return str(MESSAGES[self.reason])
+        return gettext(MESSAGES[self.reason])
 
 
 @dataclass(frozen=True)

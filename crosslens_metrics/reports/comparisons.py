@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from crosslens_metrics import gains, ranking, sign_test
 from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.reports.comparison import Decided, stream
+from crosslens_metrics.reports.comparison_figures import Gain, SignTest, Undefined, defined
 from crosslens_metrics.reports.figures import Figure
 from crosslens_metrics.undefined import Reason
-from sxs_eval.rules.figures import Gain, SignTest, Undefined, defined
-from sxs_eval.rules.report import Decided, stream
 
 RANKING_METHOD = "bradley-terry"
 RANKING_VERSION = 2
