@@ -1,4 +1,4 @@
-"""What apps hold of a person, and what becomes of it when the person withdraws consent or deletes their account.
+"""What apps hold about a person, and what they do when the person withdraws consent or deletes the account.
 
 The kinds of work do not know each other, and people stands below them all; so each says here what it holds.
 """

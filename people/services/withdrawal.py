@@ -1,4 +1,4 @@
-"""Taking consent back, with what becomes of the answers given before, as it was stated beside the text."""
+"""Withdraw consent; answers given before stay or count no longer, as the text said."""
 
 from __future__ import annotations
 
