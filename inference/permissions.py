@@ -62,8 +62,8 @@ def model_for(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
         Also where it exists, for whoever does no research in a project that may use it.
     """
     check_researcher(user)
-    about = ("english_model", "translator", "variant_of", "created_by", "project")
-    return get_object_or_404(models_for(user).select_related(*about), pk=model_id)
+    related = ("english_model", "translator", "variant_of", "created_by", "project")
+    return get_object_or_404(models_for(user).select_related(*related), pk=model_id)
 
 
 def model_to_change(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
@@ -81,8 +81,8 @@ def run_for(user: User | AnonymousUser, run_id: int) -> Run:
         Also where it exists, for whoever may not see it.
     """
     check_researcher(user)
-    about = ("model", "encoder", "collection", "created_by", "project")
-    return get_object_or_404(runs_for(user).select_related(*about).prefetch_related("languages"), pk=run_id)
+    related = ("model", "encoder", "collection", "created_by", "project")
+    return get_object_or_404(runs_for(user).select_related(*related).prefetch_related("languages"), pk=run_id)
 
 
 def run_to_steer(user: User | AnonymousUser, run_id: int) -> Run:
@@ -125,8 +125,8 @@ def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
         Also where it exists, for whoever may not see it.
     """
     check_researcher(user)
-    about = ("encoder", "run__collection", "run__project", "captions_of", "language")
-    return get_object_or_404(embedding_sets_for(user).select_related(*about), pk=set_id)
+    related = ("encoder", "run__collection", "run__project", "captions_of", "language")
+    return get_object_or_404(embedding_sets_for(user).select_related(*related), pk=set_id)
 
 
 def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:

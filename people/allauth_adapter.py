@@ -56,8 +56,8 @@ class AccountAdapter(DefaultAccountAdapter):
         """Make an address the one of its account, unless it is another's by now."""
         owner = owner_of(email_address.email)
         if owner is not None and owner.pk != email_address.user_id:
-            about = {"email": email_address.email}
-            self.add_message(request, messages.ERROR, "account/messages/email_confirmation_failed.txt", about)
+            details = {"email": email_address.email}
+            self.add_message(request, messages.ERROR, "account/messages/email_confirmation_failed.txt", details)
             return False
         confirmed: bool = super().confirm_email(request, email_address)
         return confirmed
@@ -74,11 +74,11 @@ class AccountAdapter(DefaultAccountAdapter):
 
         The change stands where no mail can be sent.
         """
-        about = context or {}
+        details = context or {}
         # Whose only address was removed is told there.
-        to = email or EmailAddress.objects.get_primary_email(user) or about.get("deleted_email")
+        to = email or EmailAddress.objects.get_primary_email(user) or details.get("deleted_email")
         by_another = self.request.user.is_authenticated and self.request.user.pk != user.pk
-        about |= {
+        details |= {
             "by_another": by_another,
             "device": device_of(self.get_http_user_agent(self.request)),
             "profile_url": self.request.build_absolute_uri(reverse("people:profile-show")),
@@ -86,7 +86,7 @@ class AccountAdapter(DefaultAccountAdapter):
         language = user.interface_language or (settings.LANGUAGE_CODE if by_another else get_language())
         try:
             with override(language):
-                super().send_notification_mail(template_prefix, user, about, to)
+                super().send_notification_mail(template_prefix, user, details, to)
         except OSError:  # SMTPException is one
             log.warning("No mail could be sent about %s to account %s", template_prefix, user.pk)
 

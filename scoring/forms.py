@@ -127,10 +127,10 @@ class ScoringForm(forms.Form):
 
     def _about_java(self) -> str:
         needing = [METRICS[name].figures[0].title for name in METRICS if NEEDS_JAVA in METRICS[name].needs]
-        said = _now("%(metrics)s and Penn Treebank tokens need Java and the public tool.") % {
+        message = _now("%(metrics)s and Penn Treebank tokens need Java and the public tool.") % {
             "metrics": ", ".join(needing)
         }
-        return f"{said} {self.why_no_java or _now('Java is there.')}"
+        return f"{message} {self.why_no_java or _now('Java is there.')}"
 
     def _about_encoders(self) -> list[str]:
         if self.encoders:

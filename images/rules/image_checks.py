@@ -123,14 +123,14 @@ def _described(head: bytes) -> str:
         return _("an SVG drawing")
     if text.startswith((b"<!doctype html", b"<html")):
         return _("a web page (perhaps an error page that was downloaded in place of the picture)")
-    for start, what in (
+    for start, description in (
         (b"%PDF", _("a PDF document")),
         (b"BM", _("a BMP picture")),
         (b"PK\x03\x04", _("a zip or an office document")),
         (b"8BPS", _("a Photoshop document")),
     ):
         if head.startswith(start):
-            return what
+            return description
     return _("no picture that is known here, or a broken one")
 
 

@@ -88,8 +88,8 @@ def _line(number: int, value: Any) -> Line:
     if not isinstance(value, dict):
         raise LineError(_("Not a JSON object with a “file”."))
     values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in value.items() if name}
-    given = values.pop("file", None)
-    file = given if isinstance(given, str) and is_text(given) else ""
+    file_name = values.pop("file", None)
+    file = file_name if isinstance(file_name, str) and is_text(file_name) else ""
     try:
         return Line(number, inside(file), attribution_of(values))
     except LineError as wrong:

@@ -42,23 +42,23 @@ def create_collection(
     The address of one that is not shared ends by chance: no number tells that another project has such a name.
     """
     base = slugify(name)[: SLUG_CHARACTERS - RANDOM_CHARACTERS - 1].strip("-") or "collection"
-    about = {"name": name, "description": description, "project": project, "is_shared": is_shared, "created_by": by}
+    values = {"name": name, "description": description, "project": project, "is_shared": is_shared, "created_by": by}
     if not is_shared:
-        return Collection.objects.create(slug=f"{base}-{get_random_string(RANDOM_CHARACTERS, OF_ADDRESSES)}", **about)
+        return Collection.objects.create(slug=f"{base}-{get_random_string(RANDOM_CHARACTERS, OF_ADDRESSES)}", **values)
     with transaction.atomic():
         taken = set(Collection.objects.filter(slug__startswith=base).values_list("slug", flat=True)) | RESERVED_SLUGS
         slug, number = base, 1
         while slug in taken:
             number += 1
             slug = f"{base}-{number}"
-        return Collection.objects.create(slug=slug, **about)
+        return Collection.objects.create(slug=slug, **values)
 
 
 def collection_named(name: str, *, project: Project | None = None) -> Collection:
     """The collection whose address or name this is, made where there is none: of `project`, or shared with all."""
-    there = Collection.objects.filter(usable_in(project))
-    named = there.filter(Q(project=project) if project else Q(is_shared=True), name=name)
-    collection = there.filter(slug=name).first() or named.first()
+    usable = Collection.objects.filter(usable_in(project))
+    named = usable.filter(Q(project=project) if project else Q(is_shared=True), name=name)
+    collection = usable.filter(slug=name).first() or named.first()
     return collection or create_collection(name=name, project=project, is_shared=project is None)
 
 

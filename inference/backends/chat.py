@@ -262,8 +262,8 @@ def prompt_of(spec: Spec, family: str, tag: str, code: str) -> str:
     in_language, in_none = PROMPTS.get(family, PROMPT)
     if not tag:
         return str(spec.options.get("stabiliser_prompt", in_none))
-    given = (spec.options.get("prompts") or {}).get(tag) or spec.options.get("prompt") or in_language
-    return str(given).replace("{code}", code).replace("{language}", language_codes.name_of(tag, code))
+    prompt = (spec.options.get("prompts") or {}).get(tag) or spec.options.get("prompt") or in_language
+    return str(prompt).replace("{code}", code).replace("{language}", language_codes.name_of(tag, code))
 
 
 def _shapes(inputs: Mapping[str, Any]) -> dict[str, Any]:

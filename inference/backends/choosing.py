@@ -24,7 +24,7 @@ def image_encoder(name: str) -> ImageEncoder:
     if name == mobilenet.NAME:
         return mobilenet.MobileNet()
     try:
-        said = read_json(folder_at(name), "config.json")
+        config = read_json(folder_at(name), "config.json")
     except BackendSettingsError as refused:
         raise EncoderSettingsError(str(refused)) from refused
-    return DualEncoder(name) if any(key in said for key in OF_TEXTS) else VisionModel(name)
+    return DualEncoder(name) if any(key in config for key in OF_TEXTS) else VisionModel(name)

@@ -61,8 +61,8 @@ class DualEncoder:
                 f"{source} is a model of the kind {self._kind}, which has no vectors of text and pictures."
             )
         self._model.to(self._device).eval()
-        about = {"files": self._digests} | ({"padded": "max_length"} if self._kind in FIXED_LENGTH else {})
-        self.signature = encoder_name(f"dual-encoder-{self._kind}", about)
+        description = {"files": self._digests} | ({"padded": "max_length"} if self._kind in FIXED_LENGTH else {})
+        self.signature = encoder_name(f"dual-encoder-{self._kind}", description)
         self.space = self.signature
         self.dimensions = self._texts(["a"]).shape[1]
 

@@ -191,8 +191,8 @@ class _Asking:
         """One image may be too much for a server. Where none of many is answered, it is rarely the images."""
         silent = [answer for answer in answers if isinstance(answer, NoAnswerError) and answer.is_silence]
         if silent and len(silent) == len(answers) and not self.client.is_alive():
-            said = _("The endpoint “%(name)s” is down.") % {"name": self.endpoint}
-            raise BackendDownError(f"{said} {silent[-1].reason}")
+            message = _("The endpoint “%(name)s” is down.") % {"name": self.endpoint}
+            raise BackendDownError(f"{message} {silent[-1].reason}")
         for answer in answers:
             if isinstance(answer, GeneratedCaption) or not answer.counts:
                 self._failed_in_a_row = 0
@@ -201,8 +201,10 @@ class _Asking:
             if self._failed_in_a_row >= IN_A_ROW:
                 # Whoever takes the run up again, perhaps after a look at the options, begins anew.
                 self._failed_in_a_row = 0
-                said = _("The endpoint “%(name)s” made no caption of %(count)s in a row; the last one for this reason:")
-                raise BackendDownError(f"{said % {'name': self.endpoint, 'count': IN_A_ROW}} {answer.reason}")
+                message = _(
+                    "The endpoint “%(name)s” made no caption of %(count)s in a row; the last one for this reason:"
+                )
+                raise BackendDownError(f"{message % {'name': self.endpoint, 'count': IN_A_ROW}} {answer.reason}")
 
 
 class EndpointCaptioner:

@@ -128,12 +128,12 @@ class Client:
                     break
                 if attempt < self._manners.retries:
                     self._rest(attempt, trouble)
-        said = str(last)
+        message = str(last)
         if attempt:
-            said = f"{said} {_('It was asked %(count)s times.') % {'count': attempt + 1}}"
+            message = f"{message} {_('It was asked %(count)s times.') % {'count': attempt + 1}}"
         if last.is_endpoints:
-            raise BackendDownError(said)
-        raise NoAnswerError(said, is_silence=last.is_silence)
+            raise BackendDownError(message)
+        raise NoAnswerError(message, is_silence=last.is_silence)
 
     def is_alive(self) -> bool:
         """Whether it answers anything at all to an easy question, whatever that is."""
@@ -171,22 +171,22 @@ class Client:
         except (broken.NewConnectionError, broken.ConnectTimeoutError) as error:
             raise _Trouble(self._about(_unreachable(error)), again=True, is_endpoints=True) from None
         except broken.SSLError:
-            said = _("The endpoint “%(name)s” speaks no TLS, or shows a certificate that is not trusted here.")
-            raise _Trouble(self._about(said), is_endpoints=True) from None
+            message = _("The endpoint “%(name)s” speaks no TLS, or shows a certificate that is not trusted here.")
+            raise _Trouble(self._about(message), is_endpoints=True) from None
         except broken.TimeoutError:
             raise self._too_slow() from None
         except broken.HTTPError:
-            said = _("The endpoint “%(name)s” broke the connection before it had answered.")
-            raise _Trouble(self._about(said), again=True, is_silence=True) from None
+            message = _("The endpoint “%(name)s” broke the connection before it had answered.")
+            raise _Trouble(self._about(message), again=True, is_silence=True) from None
         if response.status != 200:
             raise self._not_answered(response, content, private)
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            said = _("The endpoint “%(name)s” answered with something that is no JSON.")
+            message = _("The endpoint “%(name)s” answered with something that is no JSON.")
             if content.lstrip()[:1] == b"<":
-                said = _("The endpoint “%(name)s” answered with HTML, as proxies do, and not with a caption.")
-            raise NoAnswerError(self._about(said)) from None
+                message = _("The endpoint “%(name)s” answered with HTML, as proxies do, and not with a caption.")
+            raise NoAnswerError(self._about(message)) from None
 
     def _about(self, sentence: str, **more: Any) -> str:
         return sentence % {"name": self._name, **more}
@@ -201,8 +201,8 @@ class Client:
             content += some
             if len(content) > LARGEST_ANSWER_BYTES:
                 response.close()
-                said = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, which is no caption.")
-                raise NoAnswerError(self._about(said, limit=LARGEST_ANSWER_BYTES))
+                message = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, which is no caption.")
+                raise NoAnswerError(self._about(message, limit=LARGEST_ANSWER_BYTES))
             if self._clock() - began > self._manners.connect_s + self._manners.read_s:
                 response.close()
                 raise self._too_slow()
@@ -210,17 +210,17 @@ class Client:
         return content
 
     def _too_slow(self) -> _Trouble:
-        said = _("The endpoint “%(name)s” did not answer within %(seconds)s s.")
-        return _Trouble(self._about(said, seconds=f"{self._manners.read_s:g}"), again=True, is_silence=True)
+        message = _("The endpoint “%(name)s” did not answer within %(seconds)s s.")
+        return _Trouble(self._about(message, seconds=f"{self._manners.read_s:g}"), again=True, is_silence=True)
 
     def _not_answered(self, response: urllib3.BaseHTTPResponse, content: bytes, private: str) -> _Trouble:
         status = response.status
         if 300 <= status < 400:
-            said = _(
+            message = _(
                 "The endpoint “%(name)s” answers with a redirect (%(status)s), which is not followed: %(variable)s "
                 "needs the address that it leads to."
             )
-            return _Trouble(self._about(said, status=status, variable="CAPTION_ENDPOINTS"), is_endpoints=True)
+            return _Trouble(self._about(message, status=status, variable="CAPTION_ENDPOINTS"), is_endpoints=True)
         otherwise = _("The endpoint “%(name)s” refuses (%(said)s).")
         if status >= 500:
             otherwise = _("The endpoint “%(name)s” fails (%(said)s).")
@@ -241,31 +241,31 @@ class Client:
     def _said(self, status: int, content: bytes, private: str) -> str:
         """The status, and what the server says of it as far as that can be repeated."""
         try:
-            given = json.loads(content)
+            answer = json.loads(content)
         except (ValueError, RecursionError):
             return str(status)
-        error = given.get("error", given) if isinstance(given, dict) else None
-        said = error if isinstance(error, str) else None
+        error = answer.get("error", answer) if isinstance(answer, dict) else None
+        message = error if isinstance(error, str) else None
         if isinstance(error, dict):
-            said = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), None)
-        if not said:
+            message = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), None)
+        if not message:
             return str(status)
-        if _repeats(said, private) or "base64" in said:
+        if _repeats(message, private) or "base64" in message:
             return _("%(status)s; what it says repeats what it was sent") % {"status": status}
         if self._key is not None:
-            said = said.replace(self._key, "…")
-        line = "".join(character if character.isprintable() else " " for character in said)
+            message = message.replace(self._key, "…")
+        line = "".join(character if character.isprintable() else " " for character in message)
         return f"{status}, “{line[:LONGEST_SAID]}”"
 
     def _rest(self, attempt: int, trouble: _Trouble) -> None:
         """As long as the server asks for, and then for all threads; else twice as long each time, by chance less."""
         if trouble.retry_after_s is not None:
             if trouble.retry_after_s > self._manners.longest_wait_s:
-                said = _("It asks to wait %(asked)s s, longer than the %(limit)s s that are waited here.") % {
+                message = _("It asks to wait %(asked)s s, longer than the %(limit)s s that are waited here.") % {
                     "asked": round(trouble.retry_after_s),
                     "limit": round(self._manners.longest_wait_s),
                 }
-                raise BackendDownError(f"{trouble} {said}")
+                raise BackendDownError(f"{trouble} {message}")
             self._gate.close_for(trouble.retry_after_s)
             return
         pause_s = min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
@@ -311,10 +311,10 @@ def _seconds_of(retry_after: str | None) -> float | None:
         return None
 
 
-def _repeats(said: str, private: str) -> bool:
+def _repeats(message: str, private: str) -> bool:
     """Whether a part of what was sent stands in what the server says."""
-    said, private = said.casefold(), private.casefold()
+    message, private = message.casefold(), private.casefold()
     if not private:
         return False
     starts: Sequence[int] = range(max(1, len(private) - SHORTEST_REPEATED + 1))
-    return any(private[start : start + SHORTEST_REPEATED] in said for start in starts)
+    return any(private[start : start + SHORTEST_REPEATED] in message for start in starts)

@@ -89,10 +89,10 @@ def endpoint_of(spec: Spec) -> tuple[str, str | None]:
     endpoints: Mapping[str, str] = settings.CAPTION_ENDPOINTS
     name = spec.source
     if name not in endpoints:
-        there = _("There are: %(names)s.") % {"names": ", ".join(endpoints)} if endpoints else _("There is none yet.")
+        known = _("There are: %(names)s.") % {"names": ", ".join(endpoints)} if endpoints else _("There is none yet.")
         raise BackendSettingsError(
             _("There is no endpoint “%(name)s” here. %(there)s The operator names them in %(variable)s (%(document)s).")
-            % {"name": name[:80], "there": there, "variable": "CAPTION_ENDPOINTS", "document": DOCUMENT}
+            % {"name": name[:80], "there": known, "variable": "CAPTION_ENDPOINTS", "document": DOCUMENT}
         )
     key = settings.CAPTION_ENDPOINT_KEYS.get(name)
     if key is None:
@@ -112,20 +112,20 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
     ------
     BackendSettingsError
     """
-    given = spec.options
+    options = spec.options
     known = ANYWHERE | OF_PICTURES if has_pictures else ANYWHERE
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(options) - known)
     if unknown:
         raise BackendSettingsError(
             _("Unknown options: %(unknown)s. There are: %(known)s.")
             % {"unknown": ", ".join(unknown), "known": ", ".join(sorted(known))}
         )
-    model = given.get("model")
+    model = options.get("model")
     if not isinstance(model, str) or not model.strip():
         raise BackendSettingsError(_("The option “model” is missing: the model's name, as the endpoint knows it."))
-    prompt = _text(given, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
+    prompt = _text(options, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
     languages = languages_of(spec, has_pictures=has_pictures)
-    prompts = _texts(given, "prompts")
+    prompts = _texts(options, "prompts")
     strangers = sorted(set(prompts) - set(languages))
     if strangers:
         raise BackendSettingsError(
@@ -138,7 +138,7 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
         )
     if not has_pictures and not all("{text}" in one for one in (prompt, *prompts.values())):
         raise BackendSettingsError(_("A prompt of a translator needs {text} where the English caption is to stand."))
-    detail = given.get("detail")
+    detail = options.get("detail")
     if detail is not None and detail not in DETAILS:
         raise BackendSettingsError(_("The option “detail” is one of %(values)s.") % {"values": ", ".join(DETAILS)})
     return Options(
@@ -146,11 +146,11 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
         prompt=prompt,
         prompts=prompts,
         languages=languages,
-        parameters=_parameters(given),
-        extra=_extra(given),
-        keep_cut=_switch(given, "keep_cut"),
-        manners=_manners(given),
-        side=int(_number(given, "side", 768, least=32, most=4096, is_whole=True)),
+        parameters=_parameters(options),
+        extra=_extra(options),
+        keep_cut=_switch(options, "keep_cut"),
+        manners=_manners(options),
+        side=int(_number(options, "side", 768, least=32, most=4096, is_whole=True)),
         detail=detail,
     )
 
@@ -187,25 +187,25 @@ def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
     BackendSettingsError
     """
     names = {one.tag: one.english_name for one in LANGUAGES if has_pictures or one.tag != "en"}
-    given = _texts(spec.options, "languages")
+    texts = _texts(spec.options, "languages")
     # Whoever repeats a tag in place of its name, as lists of codes do, means the language.
-    return {tag: names.get(tag, name) if name == tag else name for tag, name in given.items()} or names
+    return {tag: names.get(tag, name) if name == tag else name for tag, name in texts.items()} or names
 
 
-def _manners(given: Mapping[str, Any]) -> Manners:
-    has_limit = given.get("per_minute") is not None
+def _manners(options: Mapping[str, Any]) -> Manners:
+    has_limit = options.get("per_minute") is not None
     return Manners(
-        connect_s=_number(given, "connect_s", 10, least=0.05, most=120),
-        read_s=_number(given, "read_s", 120, least=0.05, most=3600),
-        retries=int(_number(given, "retries", 5, least=0, most=20, is_whole=True)),
-        concurrency=int(_number(given, "concurrency", 4, least=1, most=64, is_whole=True)),
-        per_minute=_number(given, "per_minute", 0, least=0.1, most=1_000_000) if has_limit else None,
-        longest_wait_s=_number(given, "longest_wait_s", 120, least=0, most=3600),
+        connect_s=_number(options, "connect_s", 10, least=0.05, most=120),
+        read_s=_number(options, "read_s", 120, least=0.05, most=3600),
+        retries=int(_number(options, "retries", 5, least=0, most=20, is_whole=True)),
+        concurrency=int(_number(options, "concurrency", 4, least=1, most=64, is_whole=True)),
+        per_minute=_number(options, "per_minute", 0, least=0.1, most=1_000_000) if has_limit else None,
+        longest_wait_s=_number(options, "longest_wait_s", 120, least=0, most=3600),
     )
 
 
-def _parameters(given: Mapping[str, Any]) -> dict[str, str | None]:
-    parameters = _mapping(given, "parameters")
+def _parameters(options: Mapping[str, Any]) -> dict[str, str | None]:
+    parameters = _mapping(options, "parameters")
     for name, value in parameters.items():
         if name not in PARAMETERS or not (value is None or (isinstance(value, str) and value)):
             raise BackendSettingsError(
@@ -218,8 +218,8 @@ def _parameters(given: Mapping[str, Any]) -> dict[str, str | None]:
     return parameters
 
 
-def _extra(given: Mapping[str, Any]) -> dict[str, Any]:
-    extra = _mapping(given, "extra")
+def _extra(options: Mapping[str, Any]) -> dict[str, Any]:
+    extra = _mapping(options, "extra")
     taken = sorted(set(extra) & set(OURS))
     if taken:
         raise BackendSettingsError(
@@ -229,15 +229,15 @@ def _extra(given: Mapping[str, Any]) -> dict[str, Any]:
     return extra
 
 
-def _text(given: Mapping[str, Any], name: str, otherwise: str) -> str:
-    value = given.get(name, otherwise)
+def _text(options: Mapping[str, Any], name: str, otherwise: str) -> str:
+    value = options.get(name, otherwise)
     if not isinstance(value, str) or not value.strip():
         raise BackendSettingsError(_("The option “%(name)s” is no text.") % {"name": name})
     return value
 
 
-def _texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
-    texts = _mapping(given, name)
+def _texts(options: Mapping[str, Any], name: str) -> dict[str, str]:
+    texts = _mapping(options, name)
     if not all(isinstance(value, str) and value.strip() for value in texts.values()):
         raise BackendSettingsError(
             _("The option “%(name)s” has a text for each language's tag, such as %(example)s.")
@@ -246,29 +246,31 @@ def _texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
     return texts
 
 
-def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = given.get(name, {})
+def _mapping(options: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = options.get(name, {})
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise BackendSettingsError(_("The option “%(name)s” is no object of names and values.") % {"name": name})
     return dict(value)
 
 
-def _switch(given: Mapping[str, Any], name: str) -> bool:
-    value = given.get(name, False)
+def _switch(options: Mapping[str, Any], name: str) -> bool:
+    value = options.get(name, False)
     if not isinstance(value, bool):
         raise BackendSettingsError(_("The option “%(name)s” is neither true nor false.") % {"name": name})
     return value
 
 
 def _number(
-    given: Mapping[str, Any], name: str, otherwise: float, *, least: float, most: float, is_whole: bool = False
+    options: Mapping[str, Any], name: str, otherwise: float, *, least: float, most: float, is_whole: bool = False
 ) -> float:
-    value = given.get(name, otherwise)
+    value = options.get(name, otherwise)
     is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
     # Written so that NaN is refused too.
     if not is_number or not least <= value <= most:
-        said = {"name": name, "least": f"{least:g}", "most": f"{most:.7g}"}
+        values = {"name": name, "least": f"{least:g}", "most": f"{most:.7g}"}
         if is_whole:
-            raise BackendSettingsError(_("The option “%(name)s” is no whole number from %(least)s to %(most)s.") % said)
-        raise BackendSettingsError(_("The option “%(name)s” is no number from %(least)s to %(most)s.") % said)
+            raise BackendSettingsError(
+                _("The option “%(name)s” is no whole number from %(least)s to %(most)s.") % values
+            )
+        raise BackendSettingsError(_("The option “%(name)s” is no number from %(least)s to %(most)s.") % values)
     return float(value)

@@ -112,13 +112,13 @@ def codes(options: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, str
     ------
     BackendSettingsError
     """
-    given = options.get("languages")
-    if given is None:
+    chosen = options.get("languages")
+    if chosen is None:
         return dict(table)
-    if isinstance(given, list) and given and all(isinstance(tag, str) and tag for tag in given):
-        return {tag: table.get(tag, tag) for tag in given}
-    if isinstance(given, dict) and given and all(isinstance(code, str) for code in given.values()):
-        return dict(given)
+    if isinstance(chosen, list) and chosen and all(isinstance(tag, str) and tag for tag in chosen):
+        return {tag: table.get(tag, tag) for tag in chosen}
+    if isinstance(chosen, dict) and chosen and all(isinstance(code, str) for code in chosen.values()):
+        return dict(chosen)
     raise BackendSettingsError(
         _("The option “%(option)s” is to be like %(example)s.")
         % {"option": "languages", "example": '{"de": "deu_Latn", "fr": "fra_Latn"}'}

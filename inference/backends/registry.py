@@ -164,10 +164,10 @@ class _Foreign:
             self._asked("check_decoding", spec, decoding)
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        given = self._asked("languages", spec)
-        if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
+        codes = self._asked("languages", spec)
+        if not isinstance(codes, Mapping) or not all(isinstance(text, str) for pair in codes.items() for text in pair):
             raise BackendSettingsError(f"{self._who()} does not say which languages it writes. {self._whom()}")
-        return given
+        return codes
 
     def load(self, spec: Spec) -> Any:
         return self._asked("load", spec)

@@ -20,8 +20,8 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 def stream(*, seed: int, key: str, language: str) -> int:
     """The number, signed and of 64 bits, that all draws for an image in a language follow from."""
-    said = f"{seed}\0{key}\0{language}".encode()
-    return int.from_bytes(hashlib.sha256(said).digest()[:8], "little", signed=True)
+    content = f"{seed}\0{key}\0{language}".encode()
+    return int.from_bytes(hashlib.sha256(content).digest()[:8], "little", signed=True)
 
 
 class Drawing:

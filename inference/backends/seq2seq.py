@@ -84,9 +84,9 @@ def family_of(spec: Spec) -> str:
     ------
     BackendSettingsError
     """
-    config, given = config_here(spec), spec.options.get("family")
+    config, option = config_here(spec), spec.options.get("family")
     if config is None:
-        family = given
+        family = option
     else:
         family = config.get("model_type")
         folder = folder_here(spec.source)
@@ -113,9 +113,9 @@ class Seq2Seq:
         self._loaded = LoadedModel(spec, folder, KIND)
         english = spec.options.get("source_language", TABLES.get(self._family, {}).get(language_codes.ENGLISH))
         tokenizer = self._loaded.library.AutoTokenizer
-        told = {"src_lang": english} if self._family in TABLES else {}
-        self._tokenizer = loaded(spec, tokenizer.from_pretrained, folder, **told)
-        self._firsts = {tag: self._first(spec, code) for tag, code in codes.items()} if told else {}
+        arguments = {"src_lang": english} if self._family in TABLES else {}
+        self._tokenizer = loaded(spec, tokenizer.from_pretrained, folder, **arguments)
+        self._firsts = {tag: self._first(spec, code) for tag, code in codes.items()} if arguments else {}
         self.batch_size = self._loaded.batch_size()
 
     def describe(self) -> dict[str, str]:
@@ -124,14 +124,14 @@ class Seq2Seq:
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | Failed]:
-        there = [number for number, text in enumerate(texts) if plain(text)]
+        numbers = [number for number, text in enumerate(texts) if plain(text)]
         captions: list[GeneratedCaption | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
-        if not there:
+        if not numbers:
             return captions
         outputs = self._written(
-            [plain(texts[number]) for number in there], [keys[number] for number in there], language, decoding
+            [plain(texts[number]) for number in numbers], [keys[number] for number in numbers], language, decoding
         )
-        for number, output in zip(there, outputs, strict=True):
+        for number, output in zip(numbers, outputs, strict=True):
             captions[number] = caption_or_failure(output)
         return captions
 

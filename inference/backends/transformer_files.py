@@ -187,8 +187,8 @@ def digest_of(folder: Path) -> str:
     """One digest of all files that are read, in 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for path in sorted({path for pattern in (*FILES, *PICKLED) for path in folder.glob(pattern)}):
-        about = path.stat()
-        digest.update(f"{path.name} {_sha256(path, about.st_size, about.st_mtime_ns)}\n".encode())
+        stat = path.stat()
+        digest.update(f"{path.name} {_sha256(path, stat.st_size, stat.st_mtime_ns)}\n".encode())
     return digest.hexdigest()[:16]
 
 

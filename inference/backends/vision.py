@@ -78,8 +78,8 @@ class VisionModel:
         self._model.to(self._device).eval()
         self._pool = self._pool_of(pool, has_pooler)
         self.dimensions = self._probe()
-        about = {"files": digests, "pool": self._pool, "prepared": PREPARATION}
-        self.signature = encoder_name(f"vision-{self._kind}"[:80], about)
+        description = {"files": digests, "pool": self._pool, "prepared": PREPARATION}
+        self.signature = encoder_name(f"vision-{self._kind}"[:80], description)
         self.space = self.signature
 
     def describe(self) -> dict[str, str]:
@@ -195,9 +195,9 @@ class VisionBackend:
 
 def _check_timm(folder: Path, source: str) -> None:
     try:
-        said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise EncoderSettingsError(f"The config.json of {source} cannot be read: {error}") from error
-    is_timm = isinstance(said, dict) and (said.get("model_type") == "timm_wrapper" or "model_type" not in said)
-    if is_timm and "architecture" in said and importlib.util.find_spec("timm") is None:
+    is_timm = isinstance(config, dict) and (config.get("model_type") == "timm_wrapper" or "model_type" not in config)
+    if is_timm and "architecture" in config and importlib.util.find_spec("timm") is None:
         raise ExtraMissingError(f"{source} is a model of timm, which is not installed: {HOW_TIMM}.")

@@ -25,11 +25,11 @@ class Writing:
 
     def __init__(self, spec: Spec, tokenizer: Any, codes: Mapping[str, str], *, ends: Sequence[int]) -> None:
         self._tokenizer, self.is_pivot = tokenizer, spec.is_pivot
-        given = separators_of(spec.options, codes) if spec.is_pivot else {}
+        separators = separators_of(spec.options, codes) if spec.is_pivot else {}
         special = set(tokenizer.all_special_tokens)
         # Fields of pages take blanks away; only what is a token of its own is meant to stand without.
         self._separators = {
-            tag: one if one != one.strip() or one in special else f" {one} " for tag, one in given.items()
+            tag: one if one != one.strip() or one in special else f" {one} " for tag, one in separators.items()
         }
         kept = {token for separator in self._separators.values() for token in self.tokens(separator.strip())}
         # A separator may be a special token, which decoding would otherwise leave out.
@@ -87,10 +87,10 @@ def check_texts(options: Mapping[str, Any], languages: Mapping[str, str]) -> Non
         Where the prompts or separators are of languages that the model does not have.
     """
     for name in ("prompts", "separators"):
-        given = options.get(name) or {}
-        if not all(isinstance(text, str) and text.strip() for text in given.values()):
+        texts = options.get(name) or {}
+        if not all(isinstance(text, str) and text.strip() for text in texts.values()):
             raise BackendSettingsError(_("The option “%(option)s” has a text for each language.") % {"option": name})
-        unknown = sorted(set(given) - set(languages))
+        unknown = sorted(set(texts) - set(languages))
         if unknown:
             raise BackendSettingsError(
                 _("The option “%(option)s” has %(tags)s, which the model does not have: see the option “languages”.")

@@ -56,13 +56,13 @@ class GalleryForm(forms.Form):
 
     def asked(self) -> Asked:
         """Call once it is valid."""
-        given = self.cleaned_data
+        cleaned = self.cleaned_data
         return Asked(
-            collection=self._collections[given["collection"]],
-            models=given["model"],
-            languages=given["language"],
-            show=Show(given["show"]),
-            key=given["key"],
+            collection=self._collections[cleaned["collection"]],
+            models=cleaned["model"],
+            languages=cleaned["language"],
+            show=Show(cleaned["show"]),
+            key=cleaned["key"],
         )
 
 
@@ -72,15 +72,15 @@ def _offer(field: Any, choices: Mapping[str, object], refusal: str) -> None:
 
 
 def _filled(sent: QueryDict, collections: QuerySet[Collection], models: QuerySet[CaptioningModel]) -> QueryDict:
-    given = sent.copy()
-    usual = usual_collection(collections, models) if not given.get("collection") else None
+    filled = sent.copy()
+    usual = usual_collection(collections, models) if not filled.get("collection") else None
     if usual is not None:
-        given["collection"] = usual.slug
-    collection = next((one for one in collections if one.slug == given.get("collection")), None)
-    if collection is not None and not (given.get("model") and given.get("language")):
+        filled["collection"] = usual.slug
+    collection = next((one for one in collections if one.slug == filled.get("collection")), None)
+    if collection is not None and not (filled.get("model") and filled.get("language")):
         usual_models, languages = usual_choice(collection, models)
-        if not given.get("model"):
-            given.setlist("model", [str(model.pk) for model in usual_models])
-        if not given.get("language"):
-            given.setlist("language", [language.tag for language in languages])
-    return given
+        if not filled.get("model"):
+            filled.setlist("model", [str(model.pk) for model in usual_models])
+        if not filled.get("language"):
+            filled.setlist("language", [language.tag for language in languages])
+    return filled

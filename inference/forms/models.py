@@ -193,8 +193,8 @@ class RegisterForm(OwnerForm):
         if self.kind.source == ENDPOINT:
             return {"source": self._endpoint_field()}
         if self.kind.source == ANYTHING:
-            said = _("Whatever the backend takes: see its documentation.")
-            return {"source": forms.CharField(label=_("Source"), required=False, max_length=500, help_text=said)}
+            help_text = _("Whatever the backend takes: see its documentation.")
+            return {"source": forms.CharField(label=_("Source"), required=False, max_length=500, help_text=help_text)}
         return {}
 
     @staticmethod
@@ -222,9 +222,9 @@ class RegisterForm(OwnerForm):
     @staticmethod
     def _endpoint_field() -> forms.Field:
         names = list(settings.CAPTION_ENDPOINTS)
-        said = _("The operator names them, with address and key, in the environment (docs/settings.md).")
+        help_text = _("The operator names them, with address and key, in the environment (docs/settings.md).")
         choices = [("", _now("Choose…")), *((name, name) for name in names)]
-        return forms.ChoiceField(label=_("Endpoint"), choices=choices, help_text=said)
+        return forms.ChoiceField(label=_("Endpoint"), choices=choices, help_text=help_text)
 
     def first_fields(self) -> list[forms.BoundField]:
         """What it is; options come below."""
@@ -272,7 +272,7 @@ class RegisterForm(OwnerForm):
     def _languages(self, lines: Mapping[str, str]) -> Any:
         # Behind an endpoint there are no codes, but names that the prompt gives.
         if self.kind.source == ENDPOINT:
-            return {tag: said or tag for tag, said in lines.items()}
+            return {tag: code or tag for tag, code in lines.items()}
         return languages_option(lines)
 
 

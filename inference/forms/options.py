@@ -38,15 +38,15 @@ class TagLinesField(forms.CharField):
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip():
                 continue
-            tag, colon, said = line.partition(":")
-            tag, said = tag.strip(), said.removeprefix(" ")
-            if not tag or (not said.strip() and (colon or not self.has_bare_tags)):
+            tag, colon, value = line.partition(":")
+            tag, value = tag.strip(), value.removeprefix(" ")
+            if not tag or (not value.strip() and (colon or not self.has_bare_tags)):
                 raise ValidationError(
                     _("Line %(number)d is not like “de: …”: %(line)s"), params={"number": number, "line": line}
                 )
             if tag in texts:
                 raise ValidationError(_("%(tag)s stands there twice."), params={"tag": tag})
-            texts[tag] = said
+            texts[tag] = value
         return texts
 
 

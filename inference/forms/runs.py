@@ -123,8 +123,8 @@ class RunForm(DecodingForm, OwnerForm):
     @property
     def about(self) -> dict[str, Any]:
         """What a run is started with, of a form that is valid."""
-        given = self.cleaned_data
-        return {"languages": given["languages"], "decoding": self.decoding, "name": given["name"]}
+        cleaned = self.cleaned_data
+        return {"languages": cleaned["languages"], "decoding": self.decoding, "name": cleaned["name"]}
 
     @property
     def owner(self) -> dict[str, Any]:

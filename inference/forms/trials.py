@@ -97,10 +97,10 @@ class TryForm(DecodingForm):
     @property
     def about(self) -> dict[str, Any]:
         """What a trial is started with, of a form that is valid."""
-        given, picture = self.cleaned_data, self.cleaned_data["picture"]
+        cleaned, picture = self.cleaned_data, self.cleaned_data["picture"]
         name = picture.name if picture else ""
-        about = {"image": given["image"], "upload": picture, "upload_name": name, "languages": given["languages"]}
-        return about | {"decoding": self.decoding}
+        values = {"image": cleaned["image"], "upload": picture, "upload_name": name, "languages": cleaned["languages"]}
+        return values | {"decoding": self.decoding}
 
     def _named(self, key: str, collection: Collection | None) -> Image | None:
         images = images_named([key], collection, among=collections_to_use(self.viewer))[key]

@@ -51,17 +51,17 @@ def check_file_to_write(path: Path) -> None:
         raise CommandError(f"There is no folder {path.parent}.")
 
 
-def _signature(given: str, language: str) -> str:
-    if WordVectorSet.objects.filter(signature=given).exists():
-        return given
-    row = WordVectorSet.objects.filter(name=given, language_id=language).first()
-    if row is None and given in PACKAGED:
+def _signature(argument: str, language: str) -> str:
+    if WordVectorSet.objects.filter(signature=argument).exists():
+        return argument
+    row = WordVectorSet.objects.filter(name=argument, language_id=language).first()
+    if row is None and argument in PACKAGED:
         tongue = Language.objects.filter(pk=language).first()
-        row = import_packaged(name=given, language=tongue, now=timezone.now()).vectors
+        row = import_packaged(name=argument, language=tongue, now=timezone.now()).vectors
     if row is None:
-        there = ", ".join(WordVectorSet.objects.filter(language_id=language).values_list("name", flat=True)) or "none"
+        known = ", ".join(WordVectorSet.objects.filter(language_id=language).values_list("name", flat=True)) or "none"
         raise CommandError(
-            f"There is neither a file {given} nor word vectors of that name for {language} (there are: {there}). "
+            f"There is neither a file {argument} nor word vectors of that name for {language} (there are: {known}). "
             f"Import them with import_word_vectors, or name packaged ones: {', '.join(PACKAGED)}."
         )
     return row.signature

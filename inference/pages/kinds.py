@@ -59,14 +59,17 @@ def broken_packages() -> list[str]:
     ]
 
 
-def _cards(backends: Mapping[str, Any], about: Mapping[str, object]) -> list[KindCard]:
+def _cards(backends: Mapping[str, Any], descriptions: Mapping[str, object]) -> list[KindCard]:
     """List backends by name; our own in the order of `about`, those of packages below."""
-    order = [*(name for name in about if name in backends), *(name for name in backends if name not in about)]
+    order = [
+        *(name for name in descriptions if name in backends),
+        *(name for name in backends if name not in descriptions),
+    ]
     return [
         KindCard(
             name=name,
             title=str(backends[name].title),
-            about=str(about.get(name, "")),
+            about=str(descriptions.get(name, "")),
             package=registry.package_of(backends[name]),
             missing=registry.missing_modules(backends[name]),
         )

@@ -42,8 +42,8 @@ def run_plan(
         decoding = replace(decoding, is_consistent=False)
     whose, base = ascribed_to(model, decoding), model.variant_of or model
     counts = counts_in(whose, collection) if whose is not None else {}
-    there = sum(counts.get(language.tag, 0) for language in languages)
-    to_make = images * len(languages) - there
+    stored = sum(counts.get(language.tag, 0) for language in languages)
+    to_make = images * len(languages) - stored
     english = model.english_model
     lacking = images - counts_in(english, collection).get(ENGLISH, 0) if english is not None else 0
     return RunPlan(
@@ -52,8 +52,8 @@ def run_plan(
         is_new_variant=whose is None,
         to_make=to_make,
         to_make_text=count_text(to_make),
-        there=there,
-        there_text=count_text(there),
+        there=stored,
+        there_text=count_text(stored),
         lacking=lacking,
         english=english.name if english is not None else "",
     )

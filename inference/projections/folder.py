@@ -67,9 +67,9 @@ def write_projection(folder: Path, manifest: Manifest, words: list[str], weights
         np.savez(file, **weights)  # type: ignore[arg-type]
     with replacing(folder / WORDS) as partial:
         partial.write_text(json.dumps(words, ensure_ascii=False) + "\n", encoding="utf-8")
-    said = {"signature": manifest.signature, **asdict(manifest)}
+    content = {"signature": manifest.signature, **asdict(manifest)}
     with replacing(folder / MANIFEST) as partial:
-        partial.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
@@ -104,9 +104,9 @@ def read_manifest(folder: Path) -> Manifest:
         why = "its training was not finished: go on with --resume" if unfinished else f"there is no {MANIFEST}"
         raise ProjectionError(f"{folder} holds no projection; {why}.")
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        signature = said.pop("signature")
-        manifest = Manifest(**said)
+        content = json.loads(path.read_text(encoding="utf-8"))
+        signature = content.pop("signature")
+        manifest = Manifest(**content)
         Config(**manifest.config)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ProjectionError(f"{path} is not the manifest of a projection ({error}).") from error

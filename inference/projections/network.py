@@ -40,9 +40,9 @@ class Network(nn.Module):
 
     def forward(self, bags: Any, sequences: Any, means: Any) -> Any:
         states, _last = self.recurrent(self.words(sequences))
-        there = (sequences != PADDING).unsqueeze(2)
+        mask = (sequences != PADDING).unsqueeze(2)
         # The mean over the words that are there: what follows the last one is not looked at.
-        pooled = (states * there).sum(dim=1) / there.sum(dim=1).clamp(min=1)
+        pooled = (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
         return self.mapping(torch.cat([bags, means, pooled], dim=1))
 
 

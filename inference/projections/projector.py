@@ -35,8 +35,10 @@ class Projection:
         crosslens_metrics.java.ToolMissingError
             Where its tokeniser needs a program or package that is not there.
         """
-        about = self.manifest
-        tokens = tokenise(captions, tokenizer=about.tokenizer, language=about.language, normalise=about.normalise)
+        manifest = self.manifest
+        tokens = tokenise(
+            captions, tokenizer=manifest.tokenizer, language=manifest.language, normalise=manifest.normalise
+        )
         parts = [np.empty((0, self.dimensions), dtype=np.float32)]
         with torch().inference_mode():
             for start in range(0, len(tokens), AT_ONCE):
@@ -56,9 +58,9 @@ def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
     crosslens_metrics.java.ToolMissingError
     """
     manifest, words, weights = read_projection(folder)
-    given = None if vectors is None else vectors.signature
-    if given != manifest.vectors:
-        raise ProjectionError(f"{folder} was trained with the word vectors {manifest.vectors}, not with {given}.")
+    signature = None if vectors is None else vectors.signature
+    if signature != manifest.vectors:
+        raise ProjectionError(f"{folder} was trained with the word vectors {manifest.vectors}, not with {signature}.")
     here = text_version(manifest.tokenizer, manifest.normalise)
     if here != manifest.text:
         raise ProjectionError(f"{folder} was trained on text made by {manifest.text}; here that is {here}.")

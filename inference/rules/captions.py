@@ -49,10 +49,15 @@ def image_named_in(value: dict[str, Any]) -> str:
     name = next((name for name in IMAGE_NAMES if name in value), None)
     if name is None:
         raise LineError(_("Names no image: give its key, file name or SHA-256 as “image”."))
-    given = value[name]
-    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
+    name_or_id = value[name]
+    if (
+        isinstance(name_or_id, bool)
+        or not isinstance(name_or_id, str | int)
+        or not str(name_or_id).strip()
+        or not is_text(str(name_or_id))
+    ):
         raise LineError(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
-    return str(given).strip()[:MAX_REFERENCE_CHARACTERS]
+    return str(name_or_id).strip()[:MAX_REFERENCE_CHARACTERS]
 
 
 def names_of(reference: str) -> list[str]:
@@ -65,19 +70,19 @@ def names_of(reference: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def caption_text(given: Any, reference: str) -> str:
+def caption_text(value: Any, reference: str) -> str:
     """
     Raises
     ------
     LineError
     """
-    if given is None:
+    if value is None:
         raise LineError(_("There is no caption."), reference)
-    if not isinstance(given, str):
+    if not isinstance(value, str):
         raise LineError(_("The caption is not a text."), reference)
-    if not is_text(given):
+    if not is_text(value):
         raise LineError(_("The caption holds characters that are not valid."), reference)
-    text = unicodedata.normalize("NFC", given).strip()
+    text = unicodedata.normalize("NFC", value).strip()
     if not any(unicodedata.category(character)[0] not in "CZ" for character in text):
         raise LineError(_("The caption is empty."), reference)
     if len(text) > MAX_CAPTION_CHARACTERS:

@@ -8,8 +8,8 @@ from typing import Any
 
 def separators_of(options: Mapping[str, Any], codes: Mapping[str, str]) -> dict[str, str]:
     """The separator of each language, by our tag: as `options` have it, or ` <code> ` with the model's own code."""
-    given = options.get("separators") or {}
-    return {tag: str(given.get(tag) or f" <{code}> ") for tag, code in codes.items()}
+    separators = options.get("separators") or {}
+    return {tag: str(separators.get(tag) or f" <{code}> ") for tag, code in codes.items()}
 
 
 def split(output: str, separator: str) -> tuple[str, str] | None:

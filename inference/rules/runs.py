@@ -30,8 +30,8 @@ def unpack_ids(packed: bytes | memoryview) -> list[int]:
 
 def variant_name(base: str, decoding: Mapping[str, Any], of: Mapping[str, Any]) -> str:
     """What a model is called that decodes otherwise: by the settings that differ, such as “BLIP · beams 5”."""
-    said = [_said(name, value) for name, value in decoding.items() if value != of.get(name)]
-    return f"{base} · {', '.join(said)}"
+    parts = [_said(name, value) for name, value in decoding.items() if value != of.get(name)]
+    return f"{base} · {', '.join(parts)}"
 
 
 def _said(name: str, value: Any) -> str:

@@ -44,8 +44,8 @@ class SetImage:
 
 def embedding_sets(viewer: User) -> QuerySet[EmbeddingSet]:
     """The newest first."""
-    about = ("encoder", "run__collection", "run__project", "captions_of", "language")
-    return embedding_sets_for(viewer).select_related(*about).order_by("-pk")
+    related = ("encoder", "run__collection", "run__project", "captions_of", "language")
+    return embedding_sets_for(viewer).select_related(*related).order_by("-pk")
 
 
 def encoders(viewer: User) -> QuerySet[Encoder]:
@@ -154,10 +154,10 @@ def set_images(
 def _captions(embedding_set: EmbeddingSet, images: AnyOf[int]) -> dict[int, str]:
     if embedding_set.captions_of_id is None:
         return {}
-    said = ModelCaption.objects.filter(
+    captions = ModelCaption.objects.filter(
         model=embedding_set.captions_of_id, language=embedding_set.language_id, image__in=list(images)
     )
-    return dict(said.values_list("image_id", "text"))
+    return dict(captions.values_list("image_id", "text"))
 
 
 def _units(embeddings: Embeddings) -> Iterator[NDArray[np.float64]]:

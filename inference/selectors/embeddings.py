@@ -199,21 +199,21 @@ def _best(cosines: NDArray[np.float32], ids: NDArray[np.int64], count: int) -> N
     return places[np.lexsort((ids[places], -cosines[places]))][:count]
 
 
-def _opened(about: EmbeddingSet) -> Embeddings:
-    folder = about.file.rpartition("/")[0]
+def _opened(embedding_set: EmbeddingSet) -> Embeddings:
+    folder = embedding_set.file.rpartition("/")[0]
     try:
-        vectors = np.load(_on_this_machine(about.file, f"{about.digest}-{VECTORS_FILE}"), mmap_mode="r")
-        ids = np.load(_on_this_machine(f"{folder}/{IDS_FILE}", f"{about.digest}-{IDS_FILE}"))
+        vectors = np.load(_on_this_machine(embedding_set.file, f"{embedding_set.digest}-{VECTORS_FILE}"), mmap_mode="r")
+        ids = np.load(_on_this_machine(f"{folder}/{IDS_FILE}", f"{embedding_set.digest}-{IDS_FILE}"))
     except (OSError, ValueError, EOFError) as error:
         raise EmbeddingsUnavailableError(
             _("The vectors of set %(number)s cannot be read (%(why)s). Compute them again.")
-            % {"number": about.pk, "why": error}
+            % {"number": embedding_set.pk, "why": error}
         ) from error
-    shape, kind = (about.rows, about.dimensions), about.precision
+    shape, kind = (embedding_set.rows, embedding_set.dimensions), embedding_set.precision
     if vectors.shape != shape or vectors.dtype.name != kind or ids.shape != shape[:1]:
         raise EmbeddingsUnavailableError(
             _("The files of set %(number)s hold other vectors than were computed. Compute them again.")
-            % {"number": about.pk}
+            % {"number": embedding_set.pk}
         )
     return Embeddings(ids=ids, vectors=vectors)
 

@@ -167,11 +167,11 @@ def _looked_through(asked: Asked, start: str, *, is_backwards: bool) -> _Looked:
 
 
 def _described(asked: Asked, entries: QuerySet[CollectionImage]) -> QuerySet[CollectionImage]:
-    said = ModelCaption.objects.filter(image=OuterRef("image"), language__in=[one.pk for one in asked.languages])
+    captions = ModelCaption.objects.filter(image=OuterRef("image"), language__in=[one.pk for one in asked.languages])
     if asked.show is Show.ANY:
-        return entries.filter(Exists(said.filter(model__in=[model.pk for model in asked.models])))
+        return entries.filter(Exists(captions.filter(model__in=[model.pk for model in asked.models])))
     for model in asked.models if asked.show is Show.ALL else ():
-        entries = entries.filter(Exists(said.filter(model=model.pk)))
+        entries = entries.filter(Exists(captions.filter(model=model.pk)))
     return entries
 
 
@@ -190,11 +190,11 @@ def _beyond(name: str, *, is_backwards: bool) -> Q:
 
 def _shown(asked: Asked, entries: Sequence[CollectionImage], viewer: User) -> list[Shown]:
     hidden = hidden_from(viewer, (entry.image_id for entry in entries))
-    said = _said(asked, [entry.image_id for entry in entries if entry.image_id not in hidden])
+    texts = _said(asked, [entry.image_id for entry in entries if entry.image_id not in hidden])
     return [
         Shown("", "", None, [])
         if entry.image_id in hidden
-        else Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), _rows(asked, said[entry.image_id]))
+        else Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), _rows(asked, texts[entry.image_id]))
         for entry in entries
     ]
 

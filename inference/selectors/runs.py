@@ -122,9 +122,9 @@ def reasons_of(failures: QuerySet[RunFailure]) -> list[tuple[str, int]]:
 
 
 def _rate(run: Run, workers: Sequence[WorkerRow], now: datetime) -> float | None:
-    said = sum(row.worker.rate or 0.0 for row in workers)
-    if said and run.state == RunState.RUNNING:
-        return said
+    reported = sum(row.worker.rate or 0.0 for row in workers)
+    if reported and run.state == RunState.RUNNING:
+        return reported
     if run.started_at is None or not run.done + run.failed:
         return None
     seconds = ((run.finished_at or now) - run.started_at).total_seconds()

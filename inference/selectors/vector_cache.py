@@ -57,14 +57,14 @@ def _tidy(*, keep: Path) -> None:
     for path in folder().iterdir():
         # Another process may tidy too.
         with suppress(FileNotFoundError):
-            about = path.stat()
+            stat = path.stat()
             if path.name.startswith(UNFINISHED):
-                if about.st_mtime < now - ABANDONED_AFTER_S:
+                if stat.st_mtime < now - ABANDONED_AFTER_S:
                     path.unlink()
                 continue
-            total += about.st_size
+            total += stat.st_size
             if path != keep:
-                files.append((about.st_mtime, about.st_size, path))
+                files.append((stat.st_mtime, stat.st_size, path))
     for _used, size, path in sorted(files):
         if total <= MOST_BYTES:
             return

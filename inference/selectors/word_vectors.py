@@ -44,17 +44,17 @@ def _opened(signature: str) -> Vectors:
         raise WordVectorsUnavailableError(
             _("No word vectors have the signature %(signature)s.") % {"signature": signature}
         )
-    about = {"name": row.name, "language": row.language_id, "signature": signature}
+    values = {"name": row.name, "language": row.language_id, "signature": signature}
     try:
         vectors: Vectors
         vectors = open_table(folder_of(signature)) if row.kind == VectorKind.TABLE else Encoder(row.language_id)
     except (MalformedTableError, EncoderMissingError) as error:
-        said = _("The word vectors “%(name)s” (%(language)s) cannot be read: %(why)s")
-        raise WordVectorsUnavailableError(said % {**about, "why": error}) from error
+        message = _("The word vectors “%(name)s” (%(language)s) cannot be read: %(why)s")
+        raise WordVectorsUnavailableError(message % {**values, "why": error}) from error
     if vectors.signature != signature:
-        said = _(
+        message = _(
             "The word vectors “%(name)s” (%(language)s) are not those with the signature %(signature)s. "
             "Install or import the version again that they were made with."
         )
-        raise WordVectorsUnavailableError(said % about)
+        raise WordVectorsUnavailableError(message % values)
     return vectors

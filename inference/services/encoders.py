@@ -87,11 +87,11 @@ def subjects_of(encoder: Encoder) -> frozenset[Subject]:
 
 def visual_encoders(project: Project | None = None) -> list[Encoder]:
     """Those that bring captions into a space of image features; that `project` may use, where it is given."""
-    there = encoders()
+    backends = encoders()
     return [
         one
         for one in Encoder.objects.filter(usable_in(project)).order_by("name")
-        if one.backend in there and there[one.backend].is_visual and Subject.CAPTIONS in subjects_of(one)
+        if one.backend in backends and backends[one.backend].is_visual and Subject.CAPTIONS in subjects_of(one)
     ]
 
 
@@ -128,11 +128,11 @@ def keep_facts(encoder: Encoder, facts: Facts) -> None:
     ------
     EncoderSettingsError
     """
-    about = {"signature": facts.signature, "space": facts.space, "dimensions": facts.dimensions}
-    if not Encoder.objects.filter(pk=encoder.pk, signature="").update(**about):
+    values = {"signature": facts.signature, "space": facts.space, "dimensions": facts.dimensions}
+    if not Encoder.objects.filter(pk=encoder.pk, signature="").update(**values):
         encoder.refresh_from_db()
         _check_same(encoder, facts)
-    for name, value in about.items():
+    for name, value in values.items():
         setattr(encoder, name, value)
 
 

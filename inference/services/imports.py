@@ -54,8 +54,8 @@ def start_upload(
     `project` and `is_shared` are of the model, where it is made.
     """
     folder, names = keep_waiting([upload])
-    about = _about(model, language, collection, project, is_shared=is_shared)
-    return ImportJob.objects.create(**about, source_name=names[0], folder=folder, created_by=by)
+    options = _about(model, language, collection, project, is_shared=is_shared)
+    return ImportJob.objects.create(**options, source_name=names[0], folder=folder, created_by=by)
 
 
 def import_path(
@@ -68,8 +68,8 @@ def import_path(
     clock: Clock,
 ) -> ImportJob:
     """Import a file of this machine here and now; a model that is made is of `project`, or shared with all."""
-    about = _about(model, language, collection, project, is_shared=project is None)
-    job = jobs.start_inline(path, **about, clock=clock)
+    options = _about(model, language, collection, project, is_shared=project is None)
+    job = jobs.start_inline(path, **options, clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
     return job
@@ -146,14 +146,14 @@ def _rows(job: ImportJob, chunk: list[Record | LineError]) -> Iterator[ImportRow
     among = collections_in(job.project, by=job.created_by)
     images_of = images_named({line.reference for line in lines.values()}, job.collection, among=among)
     by = model_to_fill(job.options["model"], job.project, by=job.created_by)
-    there = _there(by, job.options["language"], [image.pk for images in images_of.values() for image in images])
+    stored = _there(by, job.options["language"], [image.pk for images in images_of.values() for image in images])
     fresh: list[tuple[Image, str]] = []
     for number, line in lines.items():
         images = images_of[line.reference]
-        outcome, reason = _outcome(line, images, there)
+        outcome, reason = _outcome(line, images, stored)
         image = images[0] if len(images) == 1 else None
         if outcome == Outcome.ADDED and image is not None:
-            there[image.pk] = line.text
+            stored[image.pk] = line.text
             fresh.append((image, line.text))
         rows[number] = jobs.row(job, number, line.reference, outcome, reason, image)
     if fresh:
@@ -174,8 +174,8 @@ def model_to_fill(name: str, project: Project | None, *, by: User | None) -> Cap
 
 def _made(job: ImportJob) -> CaptioningModel:
     is_shared = bool(job.options.get("is_shared"))
-    about = {"project": job.project, "is_shared": is_shared, "created_by": job.created_by}
-    return CaptioningModel.objects.create(name=job.options["model"], **about)
+    owner = {"project": job.project, "is_shared": is_shared, "created_by": job.created_by}
+    return CaptioningModel.objects.create(name=job.options["model"], **owner)
 
 
 def _there(model: CaptioningModel | None, language: str, image_ids: Iterable[int]) -> dict[int, str]:
@@ -185,14 +185,14 @@ def _there(model: CaptioningModel | None, language: str, image_ids: Iterable[int
     return dict(captions.values_list("image_id", "text"))
 
 
-def _outcome(line: CaptionLine, images: list[Image], there: dict[int, str]) -> tuple[Outcome, str]:
+def _outcome(line: CaptionLine, images: list[Image], stored: dict[int, str]) -> tuple[Outcome, str]:
     if not images:
         return Outcome.REJECTED, _("No image has this key, file name or SHA-256. Import the pictures first.")
     if len(images) > 1:
         return Outcome.REJECTED, _("%(count)s different images have this name. Say which collection is meant.") % {
             "count": len(images)
         }
-    text = there.get(images[0].pk)
+    text = stored.get(images[0].pk)
     if text is None:
         return Outcome.ADDED, ""
     if text == line.text:

@@ -75,11 +75,11 @@ def start(
         image_ids = _images_of(collection)
         tags = [language.pk for language in languages]
         _check_not_under_way(model, collection, tags, by)
-        there = _there(model, collection, tags)
+        stored = _there(model, collection, tags)
         notes = _check_english(model, collection) if model.backend == TRANSLATED else []
-        total, already = len(image_ids) * len(tags), sum(there.values())
+        total, already = len(image_ids) * len(tags), sum(stored.values())
         run = create_run(
-            to_do=[one for one in image_ids if there.get(one, 0) < len(tags)],
+            to_do=[one for one in image_ids if stored.get(one, 0) < len(tags)],
             total=total,
             already=already,
             now=now,
@@ -93,8 +93,10 @@ def start(
         )
         run.languages.set(languages)
         counts = {"images": len(image_ids), "languages": len(tags), "total": total, "already": already}
-        said = _("Images: %(images)s. Languages: %(languages)s. Captions: %(total)s, of which %(already)s are there.")
-        for message in [said % counts, *notes]:
+        summary = _(
+            "Images: %(images)s. Languages: %(languages)s. Captions: %(total)s, of which %(already)s are there."
+        )
+        for message in [summary % counts, *notes]:
             log_event(run=run, message=message, now=now)
     return run
 
@@ -133,9 +135,9 @@ def start_embeddings(
         raise RunRefusedError(str(refused)) from refused
     with transaction.atomic():
         image_ids = _images_of(collection)
-        about = {"encoder": encoder, "collection": collection, "queue": backend.queue, "created_by": by}
-        about |= {"project": project, "is_shared": is_shared}
-        run = create_run(to_do=image_ids, total=len(image_ids), already=0, now=now, **about)
+        values = {"encoder": encoder, "collection": collection, "queue": backend.queue, "created_by": by}
+        values |= {"project": project, "is_shared": is_shared}
+        run = create_run(to_do=image_ids, total=len(image_ids), already=0, now=now, **values)
         EmbeddingSet.objects.create(
             encoder=encoder, run=run, captions_of=captions_of, language=language, precision=precision, created_at=now
         )
@@ -150,7 +152,7 @@ def _images_of(collection: Collection) -> list[int]:
     return image_ids
 
 
-def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime, **about: object) -> Run:
+def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime, **fields: object) -> Run:
     """A run of any kind with its chunks; done at once where nothing is to do. Call within a transaction."""
     is_done = not to_do
     values = {
@@ -158,7 +160,7 @@ def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime,
         "started_at": now if is_done else None,
         "finished_at": now if is_done else None,
     }
-    run = Run.objects.create(total=total, already=already, created_at=now, **values, **about)
+    run = Run.objects.create(total=total, already=already, created_at=now, **values, **fields)
     packed = enumerate(chunks_of(to_do), start=1)
     Chunk.objects.bulk_create(Chunk(run=run, position=position, image_ids=ids) for position, ids in packed)
     return run
@@ -249,16 +251,16 @@ def _there(model: CaptioningModel, collection: Collection, tags: Sequence[str]) 
 
 def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
     english = ModelCaption.objects.filter(model=model.english_model_id, language=ENGLISH)
-    there = english.filter(image__entries__collection=collection).count()
-    lacking = collection.entries.count() - there
-    about = {"name": model.english_model, "count": lacking}
-    if not there:
+    stored = english.filter(image__entries__collection=collection).count()
+    lacking = collection.entries.count() - stored
+    values = {"name": model.english_model, "count": lacking}
+    if not stored:
         raise RunRefusedError(
-            _("“%(name)s” has no English caption of any image of the collection: nothing can be translated.") % about
+            _("“%(name)s” has no English caption of any image of the collection: nothing can be translated.") % values
         )
     if not lacking:
         return []
-    return [_("%(count)s images have no English caption of “%(name)s”: they will fail.") % about]
+    return [_("%(count)s images have no English caption of “%(name)s”: they will fail.") % values]
 
 
 def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None, now: datetime) -> None:
@@ -357,8 +359,8 @@ def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
     is_waiting = Exists(chunks.claimable(now=now).filter(run=OuterRef("pk")))
     due = Run.objects.filter(is_waiting | ~Exists(of_run.exclude(state=JobState.DONE)), state__in=GOING)
     due = due.exclude(nudged_at__gt=now - chunks.NUDGE_AFTER).order_by(F("nudged_at").asc(nulls_first=True), "pk")
-    told = due.select_related("model__translator", "encoder")[:TOLD_OF_AT_ONCE]
-    waiting = [(run.pk, run.queue, wanted) for run in told if (wanted := workers_wanted(run=run, now=now))]
+    nudged = due.select_related("model__translator", "encoder")[:TOLD_OF_AT_ONCE]
+    waiting = [(run.pk, run.queue, wanted) for run in nudged if (wanted := workers_wanted(run=run, now=now))]
     Run.objects.filter(pk__in=[run_id for run_id, _queue, _wanted in waiting]).update(nudged_at=now)
     return waiting
 

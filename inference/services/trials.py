@@ -147,8 +147,8 @@ def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
             raise
         except Exception as error:
             log.exception("Trial %s", trial_id)
-            said = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
-            _finish(trial, now=clock(), error=said)
+            message = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
+            _finish(trial, now=clock(), error=message)
 
 
 def _claim(*, trial_id: int, worker: str, now: datetime) -> Trial | None:
@@ -213,8 +213,8 @@ class _Try:
             held = [stabiliser]
         made: dict[str, GeneratedCaption | Failed] = {}
         for tag in tags:
-            (said,) = captioner.caption(prepared, keys=keys, language=tag, decoding=self.decoding, stabilisers=held)
-            made[tag] = checked(said)
+            (caption,) = captioner.caption(prepared, keys=keys, language=tag, decoding=self.decoding, stabilisers=held)
+            made[tag] = checked(caption)
         return made
 
     def _translated(self, tags: list[str]) -> dict[str, GeneratedCaption | Failed]:
@@ -226,8 +226,8 @@ class _Try:
             if tag == ENGLISH:
                 made[tag] = GeneratedCaption(english)
                 continue
-            (said,) = translator.translate([english], keys=[self.key], language=tag, decoding=self.decoding)
-            made[tag] = checked(said)
+            (caption,) = translator.translate([english], keys=[self.key], language=tag, decoding=self.decoding)
+            made[tag] = checked(caption)
         return made
 
     def _english_now(self) -> str:
@@ -235,10 +235,10 @@ class _Try:
         assert model is not None
         if model.backend == IMPORTED:
             raise BackendSettingsError(_("“%(name)s” has no English caption of this picture.") % {"name": model.name})
-        said = self._captioned(model, [ENGLISH])[ENGLISH]
-        if isinstance(said, Failed):
-            raise BackendSettingsError(said.reason)
-        return said.text
+        caption = self._captioned(model, [ENGLISH])[ENGLISH]
+        if isinstance(caption, Failed):
+            raise BackendSettingsError(caption.reason)
+        return caption.text
 
 
 def _stored(made: GeneratedCaption | Failed) -> dict[str, str]:

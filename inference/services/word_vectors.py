@@ -174,10 +174,10 @@ def _check_name(name: str, language: Language, signature: str) -> None:
 
 
 @transaction.atomic
-def _keep(signature: str, **about: Any) -> tuple[WordVectorSet, bool]:
+def _keep(signature: str, **values: Any) -> tuple[WordVectorSet, bool]:
     try:
-        return WordVectorSet.objects.get_or_create(signature=signature, defaults=about)
+        return WordVectorSet.objects.get_or_create(signature=signature, defaults=values)
     except IntegrityError as error:
         raise WordVectorFileError(
-            f"Other vectors were called {about['name']} in the meantime. Import again."
+            f"Other vectors were called {values['name']} in the meantime. Import again."
         ) from error

@@ -37,9 +37,9 @@ def _captions_import(request: HttpRequest) -> HttpResponse:
     form = _form(request, request.POST, request.FILES)
     if not form.is_valid():
         return _form_page(request, form, status=422)
-    given = form.cleaned_data
-    about = {name: given[name] for name in ("model", "language", "collection", "project", "is_shared")}
-    job = start_upload(**about, upload=given["file"], by=user_of(request))
+    cleaned = form.cleaned_data
+    options = {name: cleaned[name] for name in ("model", "language", "collection", "project", "is_shared")}
+    job = start_upload(**options, upload=cleaned["file"], by=user_of(request))
     ask_for_caption_import(job.pk)
     return redirect("images:import-show", job.pk)
 

@@ -63,8 +63,8 @@ def run_create(request: HttpRequest) -> HttpResponse:
 
 def _create(request: HttpRequest, model: CaptioningModel, collection: Collection) -> HttpResponse:
     ability, images = ability_of(model), collection.entries.count()
-    about: dict[str, Any] = {"model": model, "collection": collection, "images": images, "codes": ability.codes}
-    form = RunForm(request.POST or None, **about, by=user_of(request))
+    form_options: dict[str, Any] = {"model": model, "collection": collection, "images": images, "codes": ability.codes}
+    form = RunForm(request.POST or None, **form_options, by=user_of(request))
     plan = None
     if form.is_valid():
         plan = run_plan(model=model, collection=collection, images=images, **form.about)
@@ -79,8 +79,8 @@ def _create(request: HttpRequest, model: CaptioningModel, collection: Collection
 def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collection: Collection) -> Run | None:
     """The run; None where it is refused, and the form says why."""
     try:
-        about = {"model": model, "collection": collection, **form.about, **form.owner}
-        run = services.start(**about, by=user_of(request), now=timezone.now())
+        options = {"model": model, "collection": collection, **form.about, **form.owner}
+        run = services.start(**options, by=user_of(request), now=timezone.now())
     except services.RunRefusedError as refused:
         form.add_error(None, str(refused))
         return None
@@ -165,7 +165,7 @@ def run_retry(request: HttpRequest, run_id: int) -> HttpResponse:
     return _do(request, run_id, services.retry, _("What failed is tried again."))
 
 
-def _do(request: HttpRequest, run_id: int, action: Callable[..., object], said: str) -> HttpResponse:
+def _do(request: HttpRequest, run_id: int, action: Callable[..., object], message: str) -> HttpResponse:
     run = run_to_steer(request.user, run_id)
     try:
         action(run=run, now=timezone.now())
@@ -174,7 +174,7 @@ def _do(request: HttpRequest, run_id: int, action: Callable[..., object], said: 
     else:
         if run.state in GOING:
             tasks.ask_for_run(run)
-        messages.success(request, said)
+        messages.success(request, message)
     return redirect("inference:run-show", run.pk)
 
 

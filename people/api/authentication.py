@@ -49,14 +49,14 @@ class TokenAuthentication(authentication.BaseAuthentication):
     """`Authorization: Bearer clt_…`."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        scheme, _blank, given = request.headers.get("Authorization", "").partition(" ")
+        scheme, _blank, key = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != SCHEME:
             return None
         throttle = WrongTokens()
         if (wait := throttle.seconds_to_wait(request)) is not None:
             raise exceptions.Throttled(wait=wait)
         now = timezone.now()
-        token = tokens.token_of(given.strip(), now=now)
+        token = tokens.token_of(key.strip(), now=now)
         if token is None:
             throttle.allow_request(request, None)  # type: ignore[arg-type]
             raise WrongToken
@@ -81,8 +81,8 @@ class MayAsk(permissions.BasePermission):
         if not request.user or not request.user.is_authenticated:
             return False
         if lacks_second_factor(request.user):
-            said = _("Your role requires a second factor. Sign in on the website and set one up.")
-            raise ApiError(403, "second-factor-missing", said)
+            message = _("Your role requires a second factor. Sign in on the website and set one up.")
+            raise ApiError(403, "second-factor-missing", message)
         is_safe = request.method in permissions.SAFE_METHODS
         if isinstance(request.auth, ApiToken) and not request.auth.may_write and not is_safe:
             raise ApiError(

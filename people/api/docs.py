@@ -57,27 +57,27 @@ def operations() -> dict[str, list[Operation]]:
     for path, methods in schema["paths"].items():
         for method in METHODS:
             if method in methods:
-                told = methods[method]
-                by_tag.setdefault(told["tags"][0], []).append(_operation(schema, path, method, told))
+                operation = methods[method]
+                by_tag.setdefault(operation["tags"][0], []).append(_operation(schema, path, method, operation))
     return by_tag
 
 
-def _operation(schema: Mapping[str, Any], path: str, method: str, told: Mapping[str, Any]) -> Operation:
-    body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+def _operation(schema: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any]) -> Operation:
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     answer: Mapping[str, Any] = next(
-        (answer for status, answer in told["responses"].items() if status.startswith("2")), {}
+        (answer for status, answer in operation["responses"].items() if status.startswith("2")), {}
     )
     content = answer.get("content", {})
     return Operation(
-        id=told["operationId"],
+        id=operation["operationId"],
         method=method.upper(),
         path=path,
         address=path if method == "get" and "{" not in path else None,
-        summary=told.get("summary", ""),
-        description=told.get("description", ""),
+        summary=operation.get("summary", ""),
+        description=operation.get("description", ""),
         parameters=[
             Field(one["name"], _kind(schema, one["schema"]), one.get("required", False), one.get("description", ""))
-            for one in told.get("parameters", [])
+            for one in operation.get("parameters", [])
         ],
         sent=_fields(schema, body),
         answered=_fields(schema, content.get("application/json", {}).get("schema", {})),

@@ -106,8 +106,8 @@ def _value(row: Model, name: str) -> int:
 
 
 def _limit(request: Request) -> int:
-    given = request.query_params.get("limit", str(DEFAULT_LIMIT))
-    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 6 else 0
+    parameter = request.query_params.get("limit", str(DEFAULT_LIMIT))
+    number = int(parameter) if parameter.isascii() and parameter.isdecimal() and len(parameter) < 6 else 0
     if not 1 <= number <= MOST:
         why = _("Enter a whole number from 1 to %(most)s.") % {"most": MOST}
         raise serializers.ValidationError({"limit": [why]})
@@ -115,11 +115,11 @@ def _limit(request: Request) -> int:
 
 
 def _cursor(request: Request, columns: int) -> tuple[int, list[int] | None]:
-    given = request.query_params.get("cursor")
-    if not given:
+    parameter = request.query_params.get("cursor")
+    if not parameter:
         return -LARGEST, None
     try:
-        values = json.loads(base64.b64decode(given, altchars=b"-_", validate=True))
+        values = json.loads(base64.b64decode(parameter, altchars=b"-_", validate=True))
     except (ValueError, RecursionError, binascii.Error):
         values = None
     is_ours = isinstance(values, list) and len(values) == columns + 1

@@ -58,8 +58,8 @@ class MeView(APIView):
     def get(self, request: Request) -> Response:
         user = asker(request)
         skills = user.language_skills.order_by("language").values("language", "level")
-        about = {"username": user.username, "reads_english": user.reads_english, "languages": list(skills)}
-        return Response(MeSerializer(about).data)
+        account = {"username": user.username, "reads_english": user.reads_english, "languages": list(skills)}
+        return Response(MeSerializer(account).data)
 
 
 class ProjectList(APIView):

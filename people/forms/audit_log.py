@@ -38,5 +38,5 @@ class LogForm(forms.Form):
         return person
 
     def wanted(self) -> Wanted:
-        given = self.cleaned_data
-        return Wanted(given["action"], given["person"], given["since"], given["until"])
+        cleaned = self.cleaned_data
+        return Wanted(cleaned["action"], cleaned["person"], cleaned["since"], cleaned["until"])

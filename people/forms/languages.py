@@ -32,5 +32,5 @@ class LanguagesForm(forms.Form):
         )
 
     def levels(self) -> dict[str, Level | None]:
-        given = {name.removeprefix(LEVEL): self.cleaned_data[name] for name in self.fields if name.startswith(LEVEL)}
-        return {tag: Level(level) if level in Level.values else None for tag, level in given.items()}
+        by_tag = {name.removeprefix(LEVEL): self.cleaned_data[name] for name in self.fields if name.startswith(LEVEL)}
+        return {tag: Level(level) if level in Level.values else None for tag, level in by_tag.items()}

@@ -37,16 +37,16 @@ def project_of(slug: str | None) -> Project | None:
 
 
 def named(
-    there: QuerySet[Thing], name: str, *, what: str, project: Project | None = None, option: str = "--project"
+    rows: QuerySet[Thing], name: str, *, kind: str, project: Project | None = None, option: str = "--project"
 ) -> Thing:
     """What `there` has of this name, or slug where it has slugs; what is the project's own first."""
-    if what == "collection" and (match := there.filter(slug=name).first()):
+    if kind == "collection" and (match := rows.filter(slug=name).first()):
         return match
-    same = list(there.filter(name=name).order_by("pk"))
+    same = list(rows.filter(name=name).order_by("pk"))
     match = next((one for one in same if project is not None and one.project_id == project.pk), None)
     if match is not None or len(same) == 1:
         return match or same[0]
     if same:
         owners = ", ".join(one.project.slug if one.project else "shared" for one in same)
         raise CommandError(f"Several have the name {name} (of {owners}). Say which with {option}.")
-    raise CommandError(f"There is no {what} {name}.")
+    raise CommandError(f"There is no {kind} {name}.")

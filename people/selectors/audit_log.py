@@ -64,8 +64,8 @@ def actions_in(project: Project) -> list[tuple[str, str]]:
 
 def is_known_in(project: Project, person: User) -> bool:
     """Whether `person` is in `project`, or its log tells of them."""
-    told = AuditEntry.objects.filter(Q(by=person) | Q(person=person), project=project)
-    return Membership.objects.filter(project=project, user=person).exists() or told.exists()
+    entries = AuditEntry.objects.filter(Q(by=person) | Q(person=person), project=project)
+    return Membership.objects.filter(project=project, user=person).exists() or entries.exists()
 
 
 def log_as_csv(project: Project, wanted: Wanted) -> Iterator[str]:
@@ -75,8 +75,8 @@ def log_as_csv(project: Project, wanted: Wanted) -> Iterator[str]:
         line = _line(entry)
         person = name_of(entry.person) if entry.person else ""
         details = "; ".join(f"{name}: {value}" for name, value in line.more)
-        about = (entry.at.astimezone(UTC).isoformat(), line.who, entry.action, entry.about, person)
-        yield csv_line((entry.number, *about, line.reason, details, line.said))
+        cells = (entry.at.astimezone(UTC).isoformat(), line.who, entry.action, entry.about, person)
+        yield csv_line((entry.number, *cells, line.reason, details, line.said))
 
 
 def _entries(project: Project, wanted: Wanted) -> QuerySet[AuditEntry]:

@@ -46,13 +46,13 @@ def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], l
     )
     page = Paginator(people, MEMBERS_PER_PAGE).get_page(asked)
     shown = list(page.object_list)
-    given = dict(
+    consents = dict(
         Consent.objects.filter(text__project=project, withdrawn_at=None, user__in=shown)
         .order_by("text__version")
         .values_list("user", "text__version")
     )
     newest = _newest_versions([project]).get(project.pk)
-    return page, [_member(user, given.get(user.pk), newest) for user in shown]
+    return page, [_member(user, consents.get(user.pk), newest) for user in shown]
 
 
 def _member(user: User, consent: int | None, newest: int | None) -> Member:

@@ -46,14 +46,14 @@ def own_projects(user: User) -> list[OwnProject]:
     for consent in standing.order_by("text__project__name"):
         memberships.setdefault(consent.text.project, [])
     newest = _newest_versions(list(memberships))
-    given = {
+    consents = {
         consent.text.project_id: consent
         for consent in Consent.objects.filter(user=user, withdrawn_at=None, text__project__in=memberships)
         .select_related("text")
         .order_by("text__version")
     }
     return [
-        _own_project(project, roles, newest.get(project.pk), given.get(project.pk))
+        _own_project(project, roles, newest.get(project.pk), consents.get(project.pk))
         for project, roles in memberships.items()
     ]
 

@@ -81,13 +81,13 @@ def still_takes_part(user: User, project_id: int, role: Role) -> bool:
 
 def _without_consent(user: User, projects: set[int]) -> set[int]:
     """Those of `projects` to whose newest consent text `user` has not agreed."""
-    given = set(
+    consented = set(
         Consent.objects.filter(user=user, text__project__in=projects, withdrawn_at=None).values_list("text", flat=True)
     )
     unconsented = set()
     for project in Project.objects.filter(pk__in=projects).prefetch_related("consent_texts"):
         texts = sorted(project.consent_texts.all(), key=lambda text: text.version)
-        if texts and texts[-1].pk not in given:
+        if texts and texts[-1].pk not in consented:
             unconsented.add(project.pk)
     return unconsented
 

@@ -42,14 +42,14 @@ def delete_account(*, user: User, now: datetime) -> None:
         _must_not_leave_projects_alone(locked)
         personal_data.forget(person=locked, now=now)
         projects = Project.objects.filter(Q(memberships__user=locked) | Q(consent_texts__consents__user=locked))
-        there = list(projects.distinct().order_by("pk"))
+        affected = list(projects.distinct().order_by("pk"))
         known = _known(locked)
         named = _in_the_log_of_the_admin(locked, known)
         _remove_what_names(locked, known)
         _empty(locked, now)
         Session.objects.filter(person=locked.pk).delete()
         LogEntry.objects.filter(pk__in=named).update(object_repr=locked.username)
-        for project in there:
+        for project in affected:
             audit_log.record(project=project, action="account.deleted", about="", by=locked, person=locked, now=now)
 
 
@@ -90,13 +90,13 @@ def _in_the_log_of_the_admin(user: User, known: set[str]) -> list[int]:
     """Entries that call what they are about by the name or an address of `user`, gone rows among them."""
     types = ContentType.objects.get_for_models(User, EmailAddress, AccessFailureLog)
     addresses = EmailAddress.objects.filter(user=user).values_list("pk", flat=True)
-    about = Q(content_type=types[User], object_id=str(user.pk))
-    about |= Q(content_type=types[EmailAddress], object_id__in=[str(pk) for pk in addresses])
+    condition = Q(content_type=types[User], object_id=str(user.pk))
+    condition |= Q(content_type=types[EmailAddress], object_id__in=[str(pk) for pk in addresses])
     for name in known:
         failed = f"Failed access: user {name} "
-        about |= Q(content_type=types[EmailAddress], object_repr__iexact=name[:LONGEST_REPR])
-        about |= Q(content_type=types[AccessFailureLog], object_repr__istartswith=failed[:LONGEST_REPR])
-    return list(LogEntry.objects.filter(about).values_list("pk", flat=True))
+        condition |= Q(content_type=types[EmailAddress], object_repr__iexact=name[:LONGEST_REPR])
+        condition |= Q(content_type=types[AccessFailureLog], object_repr__istartswith=failed[:LONGEST_REPR])
+    return list(LogEntry.objects.filter(condition).values_list("pk", flat=True))
 
 
 def _empty(user: User, now: datetime) -> None:

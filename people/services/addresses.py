@@ -15,5 +15,5 @@ def replace_address(*, user: User, before: str) -> None:
     if not before:
         return
     template = "account/email/email_changed" if user.email else "account/email/email_deleted"
-    about = {"from_email": before, "to_email": user.email, "deleted_email": before}
-    transaction.on_commit(lambda: get_adapter().send_notification_mail(template, user, about, before))
+    context = {"from_email": before, "to_email": user.email, "deleted_email": before}
+    transaction.on_commit(lambda: get_adapter().send_notification_mail(template, user, context, before))

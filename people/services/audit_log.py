@@ -78,8 +78,8 @@ def _hold_names(people: list[int]) -> None:
 def digest_of(entry: AuditEntry, *, before: str) -> str:
     """The SHA-256 of all that the entry says and of the digest `before` it."""
     when, who = entry.at.timestamp(), (entry.by_id, entry.person_id)
-    said = [before, entry.project_id, entry.number, when, *who, entry.action, entry.about, entry.details]
-    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    content = [before, entry.project_id, entry.number, when, *who, entry.action, entry.about, entry.details]
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def broken(project: Project) -> Iterator[int]:

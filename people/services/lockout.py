@@ -73,8 +73,8 @@ def _failures(attempts: QuerySet[AccessAttempt]) -> int:
 
 def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
     """The account that a request tries to sign in to, named one way however it was typed; "" for none."""
-    given = credentials or {}
-    tried = given.get("username") or given.get("email") or request.POST.get("login") or ""
+    values = credentials or {}
+    tried = values.get("username") or values.get("email") or request.POST.get("login") or ""
     name = str(tried).replace("\0", "").strip()
     account = account_named(name)
     return (account.username if account else name).lower()[:255]

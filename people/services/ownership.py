@@ -87,8 +87,8 @@ def is_name_taken(thing: Any) -> bool:
     What other projects have for themselves is not looked at, so that nobody learns of it.
     """
     of_owner = Q(project=thing.project_id) if thing.project_id else Q(project=None, created_by=thing.created_by_id)
-    there = type(thing)._default_manager.filter(of_owner | Q(is_shared=True), name=thing.name)
-    return bool(there.exclude(pk=thing.pk).exists())
+    namesakes = type(thing)._default_manager.filter(of_owner | Q(is_shared=True), name=thing.name)
+    return bool(namesakes.exclude(pk=thing.pk).exists())
 
 
 def is_used_outside(thing: Owned, project: Project | None) -> bool:
@@ -111,5 +111,5 @@ def _tell(thing: Owned, project: Project | None, *, is_shared: bool, by: User | 
     concerned = {one.pk: one for one in (thing.project, project) if one is not None}
     details = {"to": project.slug if project else "", "shared": is_shared}
     for _pk, one in sorted(concerned.items()):
-        about = f"{thing._meta.verbose_name} {thing}"
-        audit_log.record(project=one, action="owner.changed", about=about, by=by, now=now, details=details)
+        subject = f"{thing._meta.verbose_name} {thing}"
+        audit_log.record(project=one, action="owner.changed", about=subject, by=by, now=now, details=details)

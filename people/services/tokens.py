@@ -46,8 +46,8 @@ def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, 
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if in_force(now).filter(user=user).count() >= MOST_TOKENS:
-            said = _("You have %(most)s tokens, the most allowed. Revoke one that you no longer need.")
-            raise TokenError(said % {"most": MOST_TOKENS})
+            message = _("You have %(most)s tokens, the most allowed. Revoke one that you no longer need.")
+            raise TokenError(message % {"most": MOST_TOKENS})
         row = ApiToken.objects.create(
             user=user,
             name=name,
@@ -70,9 +70,9 @@ def revoke_all_tokens(*, user: User, now: datetime) -> int:
     return in_force(now).filter(user=user).update(revoked_at=now)
 
 
-def token_of(given: str, *, now: datetime) -> ApiToken | None:
+def token_of(key: str, *, now: datetime) -> ApiToken | None:
     """The row of a token in force, of a person whose account is; None for anything else."""
-    return in_force(now).filter(digest=digest_of(given), user__is_active=True).select_related("user").first()
+    return in_force(now).filter(digest=digest_of(key), user__is_active=True).select_related("user").first()
 
 
 def note_use(*, token: ApiToken, now: datetime) -> None:

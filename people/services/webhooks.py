@@ -83,8 +83,8 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
         hook = Webhook.objects.create(
             project=project, url=url, secret=secret, events=wanted, created_at=now, created_by=by
         )
-        about = {"webhook": hook.pk, "events": wanted}
-        audit_log.record(project=project, action="webhook.added", about=host_of(hook), by=by, now=now, details=about)
+        details = {"webhook": hook.pk, "events": wanted}
+        audit_log.record(project=project, action="webhook.added", about=host_of(hook), by=by, now=now, details=details)
     return hook
 
 
@@ -95,10 +95,10 @@ def turn_off(*, webhook: Webhook, by: User | None, now: datetime, why: str = "")
             return
         waiting = Delivery.objects.filter(webhook=webhook, state=DeliveryState.WAITING)
         waiting.update(state=DeliveryState.FAILED, done_at=now, answer=_("The webhook was turned off."))
-        about = {"webhook": webhook.pk} | ({"reason": why} if why else {})
+        details = {"webhook": webhook.pk} | ({"reason": why} if why else {})
         project = webhook.project
         audit_log.record(
-            project=project, action="webhook.removed", about=host_of(webhook), by=by, now=now, details=about
+            project=project, action="webhook.removed", about=host_of(webhook), by=by, now=now, details=details
         )
 
 
@@ -200,13 +200,13 @@ def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
 def _settle(delivery: Delivery, answer: Answer, now: datetime) -> None:
     # By now somebody may have asked for it again, or turned the webhook off; then what they did stays.
     ours = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
-    said = answer.said[: Delivery._meta.get_field("answer").max_length]
+    text = answer.said[: Delivery._meta.get_field("answer").max_length]
     if answer.is_success:
-        ours.update(state=DeliveryState.DONE, answer=said, done_at=now)
+        ours.update(state=DeliveryState.DONE, answer=text, done_at=now)
     elif answer.is_gone or delivery.attempts >= MOST_ATTEMPTS:
-        ours.update(state=DeliveryState.FAILED, answer=said, done_at=now)
+        ours.update(state=DeliveryState.FAILED, answer=text, done_at=now)
     else:
-        ours.update(answer=said)
+        ours.update(answer=text)
     if answer.is_gone:
         turn_off(webhook=delivery.webhook, by=None, now=now, why="410 Gone")
 

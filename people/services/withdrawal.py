@@ -42,12 +42,12 @@ def withdraw_consent(
     with transaction.atomic():
         # One thing at a time happens to a person: nothing is handed to them meanwhile.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        given = Consent.objects.filter(text__project=project, user=user, withdrawn_at=None)
+        consents = Consent.objects.filter(text__project=project, user=user, withdrawn_at=None)
         text = governing_text(project, user)
         if text is None:
             return None
         keeps = _keeps(text, keeps_answers)
-        versions = given.update(withdrawn_at=now, answers_kept=keeps)
+        versions = consents.update(withdrawn_at=now, answers_kept=keeps)
         removed = personal_data.withdraw(project=project, person=user, keeps_answers=keeps, now=now)
         audit_log.record(
             project=project,
@@ -63,8 +63,8 @@ def withdraw_consent(
 
 def governing_text(project: Project, user: User) -> ConsentText | None:
     """The newest text that `user` agreed to and has not taken back: what it states holds for all of their answers."""
-    given = Consent.objects.filter(user=user, withdrawn_at=None, text__project=project).values("text")
-    return ConsentText.objects.filter(pk__in=given).order_by("-version").first()
+    consents = Consent.objects.filter(user=user, withdrawn_at=None, text__project=project).values("text")
+    return ConsentText.objects.filter(pk__in=consents).order_by("-version").first()
 
 
 def _keeps(text: ConsentText, keeps_answers: bool | None) -> bool:

@@ -68,14 +68,14 @@ def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _invite(request: HttpRequest, project: Project, form: InvitationForm) -> Invitation:
-    given, now = form.cleaned_data, timezone.now()
+    cleaned, now = form.cleaned_data, timezone.now()
     return invite(
         project=project,
-        role=Role(given["role"]),
-        languages=given["languages"],
-        places=given["places"],
-        email=given["email"],
-        note=given["note"],
+        role=Role(cleaned["role"]),
+        languages=cleaned["languages"],
+        places=cleaned["places"],
+        email=cleaned["email"],
+        note=cleaned["note"],
         expires_at=form.expires_at(now),
         created_by=user_of(request),
         now=now,
@@ -130,16 +130,16 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
 
 def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: User | None) -> HttpResponse | None:
     """Take the place, and sign a new account in at once. None, with the reason in `form`, where that may not be."""
-    given = form.cleaned_data
-    about: dict[str, Any] = {
+    cleaned = form.cleaned_data
+    values: dict[str, Any] = {
         "token": invitation.token,
         "levels": form.levels(),
-        "reads_english": given.get("reads_english", user.reads_english if user else False),
-        "consent_version": given.get("consent_version"),
+        "reads_english": cleaned.get("reads_english", user.reads_english if user else False),
+        "consent_version": cleaned.get("consent_version"),
         "now": timezone.now(),
     }
-    account = {"username": given.get("username", ""), "email": given.get("email", "")}
-    password = given.get("password1", "")
+    account = {"username": cleaned.get("username", ""), "email": cleaned.get("email", "")}
+    password = cleaned.get("password1", "")
     # Who plays under several names can have one collect answers for another. A link for one class limits that itself.
     counted: ratelimit.RateLimitUsage | None = ratelimit.RateLimitUsage([])
     if user is None and invitation.role == Role.PLAYER and invitation.places > PLACES_FOR_A_CLASS:
@@ -153,10 +153,10 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
         return None
     try:
         if user is not None:
-            accept_invitation(user=user, **about)
+            accept_invitation(user=user, **values)
             member = user
         else:
-            member = join(**account, password=password, interface_language=get_language() or "", **about)
+            member = join(**account, password=password, interface_language=get_language() or "", **values)
     except MembershipError as refusal:
         counted.rollback()
         if isinstance(refusal, InvitationClosedError):

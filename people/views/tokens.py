@@ -24,9 +24,9 @@ def token_list(request: HttpRequest) -> HttpResponse:
     user, now, made = user_of(request), timezone.now(), None
     form = TokenForm(request.POST or None)
     if form.is_valid():
-        about = {"name": form.cleaned_data["name"], "may_write": form.cleaned_data["may_write"]}
+        options = {"name": form.cleaned_data["name"], "may_write": form.cleaned_data["may_write"]}
         try:
-            made = tokens.make_token(user=user, **about, expires_at=form.expires_at(now), now=now)
+            made = tokens.make_token(user=user, **options, expires_at=form.expires_at(now), now=now)
             get_adapter().send_notification_mail("people/email/token_made", user, {"token": made.row})
             form = TokenForm()
         except tokens.TokenError as refused:

@@ -25,9 +25,9 @@ def webhook_list(request: HttpRequest, slug: str) -> HttpResponse:
     project, made = project_for(user_of(request), slug, Role.MANAGER), None
     form = WebhookForm(request.POST or None)
     if form.is_valid():
-        about = {"project": project, "url": form.cleaned_data["url"], "events": form.wanted()}
+        options = {"project": project, "url": form.cleaned_data["url"], "events": form.wanted()}
         try:
-            made = webhooks.add_webhook(**about, by=user_of(request), now=timezone.now())
+            made = webhooks.add_webhook(**options, by=user_of(request), now=timezone.now())
             form = WebhookForm()
         except webhooks.WebhookError as refused:
             form.add_error("url", str(refused))

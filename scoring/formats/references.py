@@ -101,14 +101,14 @@ class _Reader:
         self.language, self.known = language, known
         self._tags: dict[str, str] = {}
 
-    def annotation(self, number: int, files: Mapping[str, str], given: Any) -> ReferenceLine:
-        image, value = _image_of(given)
+    def annotation(self, number: int, files: Mapping[str, str], parsed: Any) -> ReferenceLine:
+        image, value = _image_of(parsed)
         text = caption_text(value.get("caption"), image)
         named = files.get(image, "")
         return ReferenceLine(number, (named, image) if named else (image,), {self.language: [text]})
 
-    def line(self, number: int, given: Any) -> ReferenceLine:
-        image, value = _image_of(given)
+    def line(self, number: int, parsed: Any) -> ReferenceLine:
+        image, value = _image_of(parsed)
         if "caption" in value and "captions" in value:
             raise LineError(_("Has both “caption” and “captions”. Give one of them."), image)
         by_language = [(key, of["caption"]) for key, of in value.items() if _is_of_language(of)]
@@ -123,12 +123,12 @@ class _Reader:
     def _line(self, number: int, image: str, by_language: Sequence[tuple[Any, Any]]) -> ReferenceLine:
         taken: dict[str, list[str]] = {}
         refused, others = [], []
-        for key, given in by_language:
+        for key, value in by_language:
             try:
                 tag = self._tag(key, image)
                 if self.language and tag != self.language:
                     others.append(tag)
-                elif texts := _texts(given, image):
+                elif texts := _texts(value, image):
                     taken[tag] = texts
             except LineError as problem:
                 refused.append(f"{key}: {problem}" if key and len(by_language) > 1 else str(problem))
@@ -166,17 +166,17 @@ def _image_of(value: Any) -> tuple[str, dict[str, Any]]:
     return image_named_in(value), value
 
 
-def _is_of_language(given: Any) -> bool:
-    return isinstance(given, dict) and "caption" in given
+def _is_of_language(value: Any) -> bool:
+    return isinstance(value, dict) and "caption" in value
 
 
-def _texts(given: Any, image: str) -> list[str]:
-    if not isinstance(given, list):
+def _texts(value: Any, image: str) -> list[str]:
+    if not isinstance(value, list):
         raise LineError(_("“captions” is not a list of texts."), image)
-    if len(given) > MAX_PER_IMAGE:
+    if len(value) > MAX_PER_IMAGE:
         raise LineError(
             _("There are %(count)s captions of one image; at most %(limit)s are taken.")
-            % {"count": len(given), "limit": MAX_PER_IMAGE},
+            % {"count": len(value), "limit": MAX_PER_IMAGE},
             image,
         )
-    return [caption_text(text, image) for text in given]
+    return [caption_text(text, image) for text in value]

@@ -134,9 +134,9 @@ def _rows_of(
     gone = Image.objects.filter(pk__in=[image for image in place_of if image not in keys]).order_by("sha256")
     named = {image: key for image, key in keys.items() if image in place_of}
     for image, key in (named | dict(gone.values_list("pk", "sha256"))).items():
-        about = (cell.scoring_id, project.slug, cell.language, cell.reference_set, cell.model, key)
+        cells = (cell.scoring_id, project.slug, cell.language, cell.reference_set, cell.model, key)
         figures = (columns[metric][place_of[image]] if metric in columns else None for metric in metrics)
-        yield dict(zip((*IMAGE_COLUMNS, *metrics), (*about, *figures), strict=True))
+        yield dict(zip((*IMAGE_COLUMNS, *metrics), (*cells, *figures), strict=True))
 
 
 def _keys(collection_id: int) -> dict[int, str]:

@@ -110,7 +110,7 @@ def _result(test: Scoring, base: Scoring, metric: str, method: str) -> PairedRes
 
 def _line(result: PairedResult) -> DifferenceLine:
     times, difference = shown_times(result.metric), result.difference
-    about = {
+    values = {
         "metric": result.metric,
         "title": title_of(result.metric),
         "test": value_text(None if result.test.value is None else result.test.value * times),
@@ -118,7 +118,7 @@ def _line(result: PairedResult) -> DifferenceLine:
     }
     if not isinstance(difference, PairedDifference):
         return DifferenceLine(
-            **about,
+            **values,
             difference="",
             interval="",
             p="",
@@ -129,7 +129,7 @@ def _line(result: PairedResult) -> DifferenceLine:
     low, high = difference.interval.low * times, difference.interval.high * times
     text = _("%(low)s to %(high)s") % {"low": texts.signed(low, 2), "high": texts.signed(high, 2)}
     return DifferenceLine(
-        **about,
+        **values,
         difference=texts.signed(difference.difference * times, 2),
         interval=text,
         p=texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),

@@ -160,8 +160,8 @@ def _rows(
     other_pass = current_pass(other) if other else None
     theirs = per_image(other_pass, metric) if other_pass else None
     if theirs is None:
-        said = _now("“%(model)s” has no %(metric)s against the same references and tokens. Have it scored, too.")
-        return [], said % {"model": chosen.other, "metric": title_of(metric)}
+        message = _now("“%(model)s” has no %(metric)s against the same references and tokens. Have it scored, too.")
+        return [], message % {"model": chosen.other, "metric": title_of(metric)}
     warning = _signature_warning(scoring, other_pass, metric)
     return disagreements(gains(values, theirs), chosen.by_image), warning
 
@@ -201,7 +201,7 @@ def _shown(
     is_judged = any(isinstance(row, Disagreement) for row in rows)
     other = _scoring_of(scoring, chosen.other_id) if chosen and is_judged else None
     captions = {image: text.caption for image, text in texts_of(other, ids).items()} if other else {}
-    said = {
+    disagreement_of = {
         row.image_id: _said(row, metric, chosen.other, captions.get(row.image_id, ""))
         for row in rows
         if isinstance(row, Disagreement) and chosen
@@ -213,7 +213,7 @@ def _shown(
             caption=texts[image].caption,
             references=texts[image].references,
             figures=figures[image],
-            said=said.get(image),
+            said=disagreement_of.get(image),
         )
         for image in ids
         if image in texts

@@ -103,8 +103,8 @@ Figures = Mapping[tuple[int, str], ScoreCell]
 def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: Asked) -> ScoresPage:
     figures = {(cell.scoring_id, cell.metric): cell for cell in cells}
     chosen = [row for row in rows if _is_asked_for(row, asked)]
-    there = {row.scoring.pk for row in chosen}
-    names = sorted({metric for scoring, metric in figures if scoring in there}, key=metric_order)
+    chosen_ids = {row.scoring.pk for row in chosen}
+    names = sorted({metric for scoring, metric in figures if scoring in chosen_ids}, key=metric_order)
     columns = [name for name in names if asked.metric in ("", name)]
     by_key: dict[Key, list[ScoringRow]] = defaultdict(list)
     for row in chosen:
@@ -166,10 +166,10 @@ def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str],
     warnings = []
     for name in columns:
         cells = [figures[row.scoring.pk, name] for row in rows if (row.scoring.pk, name) in figures]
-        said = _warning(name, cells)
+        warning = _warning(name, cells)
         values = [cell.value for cell in cells if cell.value is not None]
-        if said:
-            warnings.append(said)
+        if warning:
+            warnings.append(warning)
         elif len(values) > 1:
             best[name] = max(values)
     lines = [

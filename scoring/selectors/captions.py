@@ -40,13 +40,13 @@ def material_of(scoring: Scoring) -> Material:
     for image, picture, text in rows.values_list("image_id", "image__sha256", "text"):
         references[image].append(text)
         pictures[image] = picture
-    there = ModelCaption.objects.filter(
+    stored = ModelCaption.objects.filter(
         model=scoring.model_id,
         language=language,
         image__in=Reference.objects.filter(reference_set=scoring.references_id).values("image"),
     )
     # A reference that came in between may be of an image that the first query did not see.
-    captions = {image: text for image, text in there.values_list("image_id", "text") if image in references}
+    captions = {image: text for image, text in stored.values_list("image_id", "text") if image in references}
     images = sorted(captions, key=pictures.__getitem__)
     return Material(
         images=images,

@@ -98,10 +98,10 @@ def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disa
     """
     judged = [place for place, image in enumerate(figures.images.tolist()) if image in verdicts]
     images, values = figures.images[judged], figures.values[judged]
-    said = np.array([verdicts[image] for image in images.tolist()], dtype=np.float64)
-    gaps = _places(values) - _places(said)
+    judged_values = np.array([verdicts[image] for image in images.tolist()], dtype=np.float64)
+    gaps = _places(values) - _places(judged_values)
     order = np.argsort(-np.abs(gaps), kind="stable")
-    return [Disagreement(int(images[i]), float(values[i]), float(said[i]), float(gaps[i])) for i in order]
+    return [Disagreement(int(images[i]), float(values[i]), float(judged_values[i]), float(gaps[i])) for i in order]
 
 
 def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
@@ -114,10 +114,10 @@ def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
     rows = Reference.objects.filter(reference_set=scoring.references_id, image__in=images).order_by("image", "position")
     for image, text in rows.values_list("image_id", "text"):
         references[image].append(text)
-    there = ModelCaption.objects.filter(
+    stored = ModelCaption.objects.filter(
         model=scoring.model_id, language=scoring.references.language_id, image__in=images
     )
-    captions = dict(there.values_list("image_id", "text"))
+    captions = dict(stored.values_list("image_id", "text"))
     entries = CollectionImage.objects.filter(collection=scoring.references.collection_id, image__in=images)
     keys = dict(entries.values_list("image_id", "key"))
     by_id = Image.objects.in_bulk(images)

@@ -33,8 +33,8 @@ def reference_sets(project: Project) -> QuerySet[ReferenceSet]:
 def coverage_of(references: ReferenceSet) -> list[Coverage]:
     """Models of the project with a caption in the language of the references, those that describe most images first."""
     of_set = Reference.objects.filter(reference_set=references).values("image")
-    there = ModelCaption.objects.filter(language=references.language_id, image__in=of_set).order_by()
-    counts = dict(there.values_list("model").annotate(Count("pk")))
+    captions = ModelCaption.objects.filter(language=references.language_id, image__in=of_set).order_by()
+    counts = dict(captions.values_list("model").annotate(Count("pk")))
     models = models_in(references.project_id).in_bulk(counts)
     coverages = [Coverage(model, counts[pk]) for pk, model in models.items()]
     return sorted(coverages, key=lambda row: (-row.images, row.model.name))

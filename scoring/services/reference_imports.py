@@ -73,9 +73,9 @@ def start_upload(
     `back` is the address of the page that the report leads back to.
     """
     folder, names = keep_waiting([upload])
-    about = _about(project, collection, language, name, kind, source)
-    about["options"]["back"] = back
-    return ImportJob.objects.create(**about, source_name=names[0], folder=folder, created_by=by)
+    options = _about(project, collection, language, name, kind, source)
+    options["options"]["back"] = back
+    return ImportJob.objects.create(**options, source_name=names[0], folder=folder, created_by=by)
 
 
 def import_path(
@@ -224,14 +224,16 @@ class _Import:
         ]
 
     def _told_row(self, unit: _Unit, line: ReferenceLine, changes: dict[str, Change]) -> ImportRow:
-        said = list(line.left_out)
+        left_out = list(line.left_out)
         replaced = [tag for tag, change in changes.items() if change == Change.REPLACED]
         if replaced:
-            said.insert(0, _("In place of what the image had in %(languages)s.") % {"languages": ", ".join(replaced)})
+            left_out.insert(
+                0, _("In place of what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
+            )
         if all(change == Change.SAME for change in changes.values()):
-            said.insert(0, _("The image has these captions already."))
-            return self._row(line, Outcome.ALREADY, " ".join(said), unit.image)
-        return self._row(line, Outcome.ADDED, " ".join(said), unit.image)
+            left_out.insert(0, _("The image has these captions already."))
+            return self._row(line, Outcome.ALREADY, " ".join(left_out), unit.image)
+        return self._row(line, Outcome.ADDED, " ".join(left_out), unit.image)
 
     def _row(
         self, line: ReferenceLine | LineError, outcome: Outcome, reason: str, image: Image | None = None

@@ -63,17 +63,17 @@ def set_of(
             "created_by": by,
         },
     )
-    about = {"name": name, "language": language.tag}
+    values = {"name": name, "language": language.tag}
     if reference_set.collection_id != collection.pk:
-        said = _(
+        message = _(
             "The references “%(name)s” (%(language)s) are of another collection, %(collection)s. Choose another name."
         )
-        raise ReferenceFileError(said % {**about, "collection": reference_set.collection.name})
+        raise ReferenceFileError(message % {**values, "collection": reference_set.collection.name})
     if reference_set.origin != origin:
-        said = _(
+        message = _(
             "The references “%(name)s” (%(language)s) come from elsewhere, and would be mixed up. Choose another name."
         )
-        raise ReferenceFileError(said % about)
+        raise ReferenceFileError(message % values)
     return reference_set
 
 
@@ -86,8 +86,8 @@ def put_references(
     """
     with transaction.atomic():
         held = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
-        there = _texts(held, captions)
-        changes = {image: _change(there.get(image, []), list(texts)) for image, texts in captions.items()}
+        stored = _texts(held, captions)
+        changes = {image: _change(stored.get(image, []), list(texts)) for image, texts in captions.items()}
         changed = [image for image, change in changes.items() if change != Change.SAME]
         if not changed:
             return changes
@@ -100,7 +100,7 @@ def put_references(
         pictures = dict(Image.objects.filter(pk__in=changed).values_list("pk", "sha256"))
         total = as_total(held.digest)
         for image in changed:
-            before, after = there.get(image, []), captions[image]
+            before, after = stored.get(image, []), captions[image]
             total += image_digest(pictures[image], after) - image_digest(pictures[image], before)
             held.captions += len(after) - len(before)
             held.images += bool(after) - bool(before)

@@ -239,8 +239,8 @@ def _scores(scoring_pass: Pass, inputs: _Inputs, metric: str, clock: Clock) -> l
         raise
     except Exception as error:
         log.exception("Pass %s: %s could not be computed.", scoring_pass.pk, metric)
-        said = _("It could not be computed (%(error)s).") % {"error": type(error).__name__}
-        return _undefined(scoring_pass, metric, said, clock())
+        message = _("It could not be computed (%(error)s).") % {"error": type(error).__name__}
+        return _undefined(scoring_pass, metric, message, clock())
     return [
         Score(
             scoring_pass=scoring_pass,
@@ -295,10 +295,10 @@ def _finish(scoring_pass: Pass, *, now: datetime, error: str = "") -> None:
 
 
 def _nothing(scoring: Scoring, material: Material) -> str:
-    about = {"model": scoring.model.name, "language": scoring.references.language.name, "images": material.left_out}
+    values = {"model": scoring.model.name, "language": scoring.references.language.name, "images": material.left_out}
     if not material.left_out:
         return _("There is no reference caption yet. Import some.")
     return (
         _("“%(model)s” has no caption in %(language)s for any of the %(images)s images with references. Import some.")
-        % about
+        % values
     )

@@ -71,8 +71,8 @@ def create_scorings(
     with transaction.atomic():
         # Always in the same order, so that two who ask at once never wait for each other.
         for model in sorted(models, key=lambda model: model.pk):
-            about = {"model": model, "references": references, "tokenizer": tokenizer, "normalise": normalise}
-            scoring = _locked(about, defaults={"project": project, "created_by": by})
+            values = {"model": model, "references": references, "tokenizer": tokenizer, "normalise": normalise}
+            scoring = _locked(values, defaults={"project": project, "created_by": by})
             _check_same(scoring, needed)
             scoring.metrics = list(dict.fromkeys([*scoring.metrics, *metrics]))
             for name, value in needed.items():
@@ -105,19 +105,19 @@ def drop(*, scoring: Scoring) -> None:
             held.delete()
 
 
-def _locked(about: Mapping[str, Any], *, defaults: Mapping[str, Any]) -> Scoring:
+def _locked(values: Mapping[str, Any], *, defaults: Mapping[str, Any]) -> Scoring:
     """The scoring that this is `about`, made where there is none, also where it is removed at this moment."""
     while True:
-        there, _is_new = Scoring.objects.get_or_create(**about, defaults=defaults)
-        held = Scoring.objects.select_for_update(no_key=True).filter(pk=there.pk).first()
+        scoring, _is_new = Scoring.objects.get_or_create(**values, defaults=defaults)
+        held = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
         if held is not None:
             return held
 
 
 def _ask(scoring: Scoring, *, now: datetime) -> Pass:
-    there = Pass.objects.filter(scoring=scoring, state__in=OPEN_STATES).first()
+    open_pass = Pass.objects.filter(scoring=scoring, state__in=OPEN_STATES).first()
     # A pass that runs takes up metrics that are added meanwhile.
-    return there or Pass.objects.create(scoring=scoring, total=len(scoring.metrics), asked_at=now)
+    return open_pass or Pass.objects.create(scoring=scoring, total=len(scoring.metrics), asked_at=now)
 
 
 def _check_same(scoring: Scoring, needed: Mapping[str, Any]) -> None:

@@ -103,12 +103,12 @@ class Visual:
         english = self.english or []
         missing = sum(not texts for texts in english)
         if missing:
-            said = ngettext(
+            message = ngettext(
                 "%(number)s image has no English reference among those chosen.",
                 "%(number)s images have no English reference among those chosen.",
                 missing,
             )
-            raise MissingInputError(said % {"number": missing})
+            raise MissingInputError(message % {"number": missing})
         counts = np.array([len(texts) for texts in english])
         flat = [text for texts in english for text in texts]
         rows = _with_direction(self._texts(self.english_encoder, flat, ENGLISH))
@@ -121,12 +121,12 @@ class Visual:
         opened = open_set(self.scoring.features)
         missing = int((opened.places(self.material.images) < 0).sum())
         if missing:
-            said = ngettext(
+            message = ngettext(
                 "%(number)s image has no vector among the features chosen. Compute those of the collection anew.",
                 "%(number)s images have no vector among the features chosen. Compute those of the collection anew.",
                 missing,
             )
-            raise MissingInputError(said % {"number": missing})
+            raise MissingInputError(message % {"number": missing})
         return _with_direction(opened.rows(self.material.images))
 
     def _texts(self, encoder: Encoder, texts: Sequence[str], language: str) -> NDArray[np.float32]:
@@ -162,10 +162,10 @@ def _with_direction(rows: NDArray[Any]) -> NDArray[Any]:
         for start in range(0, len(rows), LENGTHS_AT_ONCE)
     )
     if zeros:
-        said = ngettext(
+        message = ngettext(
             "%(number)s vector is zero throughout, so that it has no direction.",
             "%(number)s vectors are zero throughout, so that they have no direction.",
             zeros,
         )
-        raise MissingInputError(said % {"number": zeros})
+        raise MissingInputError(message % {"number": zeros})
     return rows

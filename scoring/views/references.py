@@ -53,13 +53,13 @@ def _references_import(request: HttpRequest, project: Project) -> HttpResponse:
     form = ReferencesForm(request.POST, request.FILES, project=project)
     if not form.is_valid():
         return _form_page(request, project, form, status=422)
-    given = dict(form.cleaned_data)
+    cleaned = dict(form.cleaned_data)
     job = start_upload(
         project=project,
-        upload=given.pop("file"),
+        upload=cleaned.pop("file"),
         back=reverse("scoring:reference-list", args=[project.slug]),
         by=user_of(request),
-        **given,
+        **cleaned,
     )
     tasks.ask_for_reference_import(job.pk)
     return redirect("images:import-show", job.pk)

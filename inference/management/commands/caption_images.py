@@ -55,7 +55,7 @@ class Command(BaseCommand):
         models = CaptioningModel.objects.filter(usable_in(project))
         try:
             run = runs.start(
-                model=named(models, model, what="model named", project=project),
+                model=named(models, model, kind="model named", project=project),
                 collection=collection_named(collection, project=project),
                 languages=[_found(Language.objects.filter(pk=tag).first(), f"language {tag}") for tag in languages],
                 decoding=decoding,
@@ -77,27 +77,27 @@ class Command(BaseCommand):
             heartbeat.stop()
 
     def _work(self, run: Run) -> None:
-        told = self._tell(run, 0)
+        last_event = self._tell(run, 0)
         while run.state in GOING:
             executor.execute_run(run_id=run.pk, worker=worker_status.worker_name(), clock=timezone.now, slice_s=SLICE_S)
             run.refresh_from_db()
-            told = self._tell(run, told)
+            last_event = self._tell(run, last_event)
             if run.state in GOING and not run.chunks.filter(state=JobState.QUEUED).exists():
                 # Other workers are at what is left of it.
                 time.sleep(LOOK_EVERY_S)
         if run.state != RunState.DONE:
             raise CommandError(run.error or f"The run was {run.get_state_display().lower()} elsewhere.")
 
-    def _tell(self, run: Run, told: int) -> int:
+    def _tell(self, run: Run, last_event: int) -> int:
         """The new lines of the log, and how far it is; returns the last line that was told."""
-        for event in run.events.filter(pk__gt=told).order_by("pk"):
+        for event in run.events.filter(pk__gt=last_event).order_by("pk"):
             self.stdout.write(event.message)
-            told = event.pk
+            last_event = event.pk
         self.stdout.write(f"{run.already + run.done + run.failed} of {run.total}")
-        return told
+        return last_event
 
 
-def _found(row: Any, what: str) -> Any:
+def _found(row: Any, description: str) -> Any:
     if row is None:
-        raise CommandError(f"There is no {what}.")
+        raise CommandError(f"There is no {description}.")
     return row

@@ -45,7 +45,7 @@ class Command(BaseCommand):
         of, captions_of = collection_named(collection, project=project), None
         if options["captions_of"] is not None:
             models = CaptioningModel.objects.filter(usable_in(project))
-            captions_of = named(models, options["captions_of"], what="captioning model", project=project)
+            captions_of = named(models, options["captions_of"], kind="captioning model", project=project)
         try:
             run = start_embeddings(
                 encoder=_encoder(options["encoder"], options["backend"], options["source"], project),
@@ -83,11 +83,11 @@ class Command(BaseCommand):
 
 
 def _encoder(name: str, backend: str | None, source: str, project: Project | None) -> Encoder:
-    there = Encoder.objects.filter(usable_in(project))
-    if there.filter(name=name).exists():
-        return named(there, name, what="encoder", project=project)
+    usable = Encoder.objects.filter(usable_in(project))
+    if usable.filter(name=name).exists():
+        return named(usable, name, kind="encoder", project=project)
     if backend is None and name != MOBILENET:
-        names = ", ".join(there.values_list("name", flat=True)) or "none"
+        names = ", ".join(usable.values_list("name", flat=True)) or "none"
         raise CommandError(f"There is no encoder {name} (there are: {names}). Register it with --backend and --source.")
     return encoders.register(
         name=name,

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--check", metavar="SIGNATURE", help="read imported vectors through, every byte")
 
     def handle(self, *, file: Path | None, packaged: str | None, check: str | None, **options: Any) -> None:
-        if sum(given is not None for given in (file, packaged, check)) != 1:
+        if sum(option is not None for option in (file, packaged, check)) != 1:
             raise CommandError("Give one of these: a file, --packaged NAME, --check SIGNATURE.")
         language = None if options["language"] is None else language_of(options["language"])
         try:
@@ -58,7 +58,7 @@ class Command(BaseCommand):
 
 
 def _import_file(file: Path, language: Language | None, name: str | None, file_format: str | None) -> ImportedVectors:
-    missing = [key for key, given in (("name", name), ("language", language), ("format", file_format)) if not given]
+    missing = [key for key, value in (("name", name), ("language", language), ("format", file_format)) if not value]
     if missing or name is None or language is None:
         raise CommandError(f"--{missing[0]} is missing.")
     name = name.strip()

@@ -26,8 +26,8 @@ class Command(BaseCommand):
         for one in registry.broken():
             self.stdout.write(f"Left out: {one.entry} ({one.group}) of the package {one.package}: {one.reason}")
 
-    def _list(self, what: str, backends: Mapping[str, Backend] | Mapping[str, TranslatorBackend]) -> None:
-        self.stdout.write(f"{what}:")
+    def _list(self, heading: str, backends: Mapping[str, Backend] | Mapping[str, TranslatorBackend]) -> None:
+        self.stdout.write(f"{heading}:")
         for name, backend in backends.items():
             package = registry.package_of(backend)
             notes = [f"{_languages(backend)}, queue {backend.queue}", f"from the package {package}" if package else ""]

@@ -40,9 +40,9 @@ class Command(BaseCommand):
         if project is None and not options["shared"]:
             raise CommandError("Say whose it will be: --project, --shared, or both.")
         thing = _found(kind, name, project_of(options["of"]))
-        about: dict[str, Any] = {"project": project, "is_shared": options["shared"], "by": None, "now": timezone.now()}
+        owner: dict[str, Any] = {"project": project, "is_shared": options["shared"], "by": None, "now": timezone.now()}
         try:
-            _give(thing, about)
+            _give(thing, owner)
         except OwnerRefusedError as refused:
             raise CommandError(str(refused)) from refused
         shared = "shared with all" if options["shared"] else "for it alone"
@@ -55,18 +55,18 @@ def _found(kind: str, name: str, owner: Project | None) -> Any:
         if run is None:
             raise CommandError(f"There is no run {name}.")
         return run
-    there = KINDS[kind].objects.all()  # type: ignore[attr-defined]
-    return named(there if owner is None else there.filter(project=owner), name, what=kind, project=owner, option="--of")
+    rows = KINDS[kind].objects.all()  # type: ignore[attr-defined]
+    return named(rows if owner is None else rows.filter(project=owner), name, kind=kind, project=owner, option="--of")
 
 
-def _give(thing: Any, about: dict[str, Any]) -> None:
+def _give(thing: Any, owner: dict[str, Any]) -> None:
     if isinstance(thing, Collection):
-        give_collection(collection=thing, **about)
+        give_collection(collection=thing, **owner)
     elif isinstance(thing, CaptioningModel):
         if thing.variant_of is not None:
             raise CommandError(f"{thing} is a variant of {thing.variant_of}, and goes where that goes.")
-        models.give_model(model=thing, **about)
+        models.give_model(model=thing, **owner)
     elif isinstance(thing, Run):
-        runs.give(run=thing, **about)
+        runs.give(run=thing, **owner)
     else:
-        change_owner(things=[thing], **about)
+        change_owner(things=[thing], **owner)

@@ -16,7 +16,7 @@ class Command(changepassword.Command):
     """Django's own, after which nothing is left of what the old password let in."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
-        said = super().handle(*args, **options)
+        output = super().handle(*args, **options)
         user = User.objects.get_by_natural_key(options["username"] or getpass.getuser())
         end_other_sessions(user=user, this=None, with_tokens=True, now=timezone.now())
-        return said
+        return output

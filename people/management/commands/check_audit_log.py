@@ -33,6 +33,6 @@ class Command(BaseCommand):
         numbers = list(audit_log.broken(project))
         last = AuditEntry.objects.filter(project=project).first()
         # Entries cut off at the end leave a log that is whole: kept elsewhere, these two lines would show it.
-        about = f"{last.number} entries, the last one {last.digest}" if last else "no entries"
-        self.stdout.write(f"{project.slug}: {about}{', broken' if numbers else ''}")
+        end = f"{last.number} entries, the last one {last.digest}" if last else "no entries"
+        self.stdout.write(f"{project.slug}: {end}{', broken' if numbers else ''}")
         return numbers
