@@ -49,9 +49,9 @@ class CaptionTaskAdmin(LookUpAdmin):
 
 @admin.register(CaptionBatch)
 class CaptionBatchAdmin(LookUpAdmin):
-    list_display = ("batch", "round", "stage", "writing_opened_at", "submitted_at")
+    list_display = ("lease", "round", "stage", "writing_opened_at", "submitted_at")
     list_filter = ("stage", "round__project")
-    list_select_related = ("batch", "round__project", "round__language")
+    list_select_related = ("lease", "round__project", "round__language")
 
 
 @admin.register(CaptionItem)
@@ -129,9 +129,9 @@ class VerificationTaskAdmin(LookUpAdmin):
 
 @admin.register(VerificationBatch)
 class VerificationBatchAdmin(LookUpAdmin):
-    list_display = ("batch", "round", "submitted_at")
+    list_display = ("lease", "round", "submitted_at")
     list_filter = ("round__project",)
-    list_select_related = ("batch", "round__project", "round__language")
+    list_select_related = ("lease", "round__project", "round__language")
 
 
 @admin.register(Verdict)

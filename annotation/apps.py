@@ -5,6 +5,7 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
+        from annotation import refusals  # noqa: F401 registers its own
         from annotation.models import Round
         from annotation.permissions import TO_REWRITE
         from annotation.selectors.corrections import images_to_rewrite

@@ -45,10 +45,10 @@ RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
     """One's own batch, with what the head of its pages needs."""
-    heads = CaptionBatch.objects.select_related("batch", "round__project", "round__language", "guidelines")
+    heads = CaptionBatch.objects.select_related("lease", "round__project", "round__language", "guidelines")
     # The guidelines' text is long, and no page of a batch shows it.
     heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
-    return get_object_or_404(heads, pk=batch_id, batch__person=user.pk)
+    return get_object_or_404(heads, pk=batch_id, lease__person=user.pk)
 
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
@@ -71,10 +71,10 @@ def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch
     """
     mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
     heads = VerificationBatch.objects.select_related(
-        "batch", "round__project", "round__language", "round__verifies", "guidelines"
+        "lease", "round__project", "round__language", "round__verifies", "guidelines"
     )
     heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
-    return get_object_or_404(heads, pk=batch_id, batch__person=user.pk, round__project__in=mine)
+    return get_object_or_404(heads, pk=batch_id, lease__person=user.pk, round__project__in=mine)
 
 
 def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:

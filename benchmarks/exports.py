@@ -229,7 +229,7 @@ def _write_captions(round: Round, first_person: int, number: int) -> None:
             " WHERE k %% %(size)s = 0"
         ),
         (
-            "INSERT INTO annotation_captionbatch (batch_id, round_id, guidelines_id, stage, writing_opened_at,"
+            "INSERT INTO annotation_captionbatch (lease_id, round_id, guidelines_id, stage, writing_opened_at,"
             " submitted_at) SELECT id, %(round)s, %(guidelines)s, 'submitted', %(at)s, %(at)s FROM allocation_batch"
             " WHERE pool_id = %(pool)s"
         ),
@@ -250,7 +250,7 @@ def _write_captions(round: Round, first_person: int, number: int) -> None:
             " SELECT item.assignment_id, %(round)s, item.image_id, item.person_id, %(guidelines)s, 0,"
             " %(text)s || item.assignment_id, %(text)s || item.assignment_id, '[]', 'counted', %(at)s"
             " FROM annotation_captionitem AS item"
-            " JOIN annotation_captionbatch AS batch ON batch.batch_id = item.batch_id"
+            " JOIN annotation_captionbatch AS batch ON batch.lease_id = item.batch_id"
             " WHERE batch.round_id = %(round)s"
         ),
     ]

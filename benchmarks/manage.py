@@ -224,7 +224,7 @@ def _batch(round: Round, person: User, state: BatchState, at: datetime, now: dat
 
 def _caption_batch(round: Round, batch: Batch) -> CaptionBatch:
     return CaptionBatch(
-        batch=batch,
+        lease=batch,
         round=round,
         guidelines_id=round.guidelines_id,
         stage=Stage.WRITE if batch.state == BatchState.OPEN else Stage.SUBMITTED,
@@ -262,7 +262,7 @@ def _statements() -> list[str]:
         " trim(item.text), item.text, CASE WHEN item.assignment_id %% 25 = 0 THEN '[\"short\"]' ELSE '[]' END"
         + ("::jsonb" if connection.vendor == "postgresql" else "")
         + ", 'counted', batch.submitted_at FROM annotation_captionitem AS item"
-        " JOIN annotation_captionbatch AS batch ON batch.batch_id = item.batch_id"
+        " JOIN annotation_captionbatch AS batch ON batch.lease_id = item.batch_id"
         " WHERE batch.round_id = %(round)s AND batch.stage = 'submitted'",
     ]
 

@@ -113,7 +113,7 @@ def judge_all(comparison: Comparison, *, raters: int, replication: int) -> int:
     }
     Batch.objects.bulk_create(batches.values())
     JudgingBatch.objects.bulk_create(
-        JudgingBatch(batch=batch, comparison=comparison, instructions=instructions) for batch in batches.values()
+        JudgingBatch(lease=batch, comparison=comparison, instructions=instructions) for batch in batches.values()
     )
     positions = dict.fromkeys(batches, 0)
     rows = []

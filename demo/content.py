@@ -251,7 +251,7 @@ def _rate_some(person: User, round: Round, count: int, began_at: datetime) -> No
 
 def _first_batch(person: User, round: Round, now: datetime) -> CaptionBatch | None:
     """A batch for somebody who never had one here; whoever had is left alone."""
-    if CaptionBatch.objects.filter(round=round, batch__person=person).exists():
+    if CaptionBatch.objects.filter(round=round, lease__person=person).exists():
         return None
     return batches.take_batch(round=round, annotator=person, now=now, rng=Random(SEED))
 

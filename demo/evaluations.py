@@ -146,7 +146,7 @@ def _sit(comparison: Comparison, rater: User, pairs: int | None, *, now: datetim
 
 
 def _has_had_a_batch(comparison: Comparison, rater: User) -> bool:
-    return JudgingBatch.objects.filter(comparison=comparison, batch__person=rater).exists()
+    return JudgingBatch.objects.filter(comparison=comparison, lease__person=rater).exists()
 
 
 def _answer(

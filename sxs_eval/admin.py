@@ -38,8 +38,8 @@ class GoldPairAdmin(LookUpAdmin):
 
 @admin.register(JudgingBatch)
 class JudgingBatchAdmin(LookUpAdmin):
-    list_display = ("batch", "comparison", "instructions")
-    list_select_related = ("batch", "comparison", "instructions")
+    list_display = ("lease", "comparison", "instructions")
+    list_select_related = ("lease", "comparison", "instructions")
 
 
 @admin.register(Judgement)

@@ -14,6 +14,7 @@ class SxsEvalConfig(AppConfig):
         from people import personal_data
         from people.services.ownership import register
         from scoring.selectors import human_judgements
+        from sxs_eval import refusals  # noqa: F401 registers its own
         from sxs_eval.models import Comparison
         from sxs_eval.selectors.data_export import data_export
         from sxs_eval.selectors.human_judgements import human_judgements_of

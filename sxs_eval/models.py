@@ -152,12 +152,12 @@ class GoldPair(models.Model):
 class JudgingBatch(models.Model):
     """What one rater has in hand of a comparison; how far it is, is in its judgements."""
 
-    batch = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="judging_batch")
+    lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="judging_batch")
     comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="batches")
     instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT, related_name="+")
 
     def __str__(self) -> str:
-        return f"batch {self.batch_id} of comparison {self.comparison_id}"
+        return f"batch {self.pk} of comparison {self.comparison_id}"
 
 
 class Kind(models.TextChoices):

@@ -153,8 +153,8 @@ class TestContent:
 
     def test_german_is_half_done_and_the_batches_are_at_every_stage(self, loaded):
         states = {
-            batch.batch.person.username: (batch.stage, batch.batch.state)
-            for batch in CaptionBatch.objects.select_related("batch__person")
+            batch.lease.person.username: (batch.stage, batch.lease.state)
+            for batch in CaptionBatch.objects.select_related("lease__person")
         }
         assert states == {
             "anna-de": (Stage.SUBMITTED, BatchState.DONE),
@@ -176,7 +176,7 @@ class TestContent:
 
     def test_loaded_again_it_adds_nothing_and_touches_nothing(self, loaded):
         bernd = User.objects.get(username="bernd-de")
-        batch = CaptionBatch.objects.get(batch__person=bernd)
+        batch = CaptionBatch.objects.get(lease__person=bernd)
         batches.save_draft(
             batch_id=batch.pk,
             annotator=bernd,
@@ -231,7 +231,7 @@ def compared(versus: evaluations.Versus) -> Comparison:
 
 def judge_next(rater: User) -> Judgement:
     """The next answer of a batch in hand: right much better."""
-    batch = JudgingBatch.objects.get(batch__person=rater, batch__state=BatchState.OPEN)
+    batch = JudgingBatch.objects.get(lease__person=rater, lease__state=BatchState.OPEN)
     position = judging_page(batch, rater, timezone.now()).trial.position
     return judging.judge(batch_id=batch.pk, rater=rater, position=position, choice=-3, now=timezone.now())
 

@@ -115,7 +115,7 @@ class DraftSerializer(serializers.Serializer[Any]):
 
 class SubmitSerializer(serializers.Serializer[Any]):
     copies_seen = serializers.BooleanField(
-        default=False, help_text="That the answer `almost-copied` was read, and the captions are to go in as they are."
+        default=False, help_text="That the answer `near-copy` was read, and the captions are to go in as they are."
     )
 
 

@@ -391,7 +391,7 @@ class Migration(migrations.Migration):
             name="CaptionBatch",
             fields=[
                 (
-                    "batch",
+                    "lease",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,
@@ -971,7 +971,7 @@ class Migration(migrations.Migration):
             name="VerificationBatch",
             fields=[
                 (
-                    "batch",
+                    "lease",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,

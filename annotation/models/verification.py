@@ -32,13 +32,13 @@ class VerificationTask(models.Model):
 class VerificationBatch(models.Model):
     """Captions in one rater's hands; handed in as a whole."""
 
-    batch = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="verification_batch")
+    lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="verification_batch")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="verification_batches")
     guidelines = models.ForeignKey(Guidelines, on_delete=models.PROTECT, related_name="+")
     submitted_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
-        return f"batch {self.batch_id}"
+        return f"batch {self.pk}"
 
 
 class Verdict(models.Model):

@@ -41,7 +41,7 @@ class Stage(models.TextChoices):
 class CaptionBatch(models.Model):
     """A batch on its way from screen 1 to screen 2 to submitted; the way back does not exist."""
 
-    batch = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="caption_batch")
+    lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="caption_batch")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="batches")
     guidelines = models.ForeignKey(Guidelines, on_delete=models.PROTECT, related_name="+")
     stage = models.CharField(max_length=9, choices=Stage.choices, default=Stage.RATE)
@@ -64,7 +64,7 @@ class CaptionBatch(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"batch {self.batch_id} ({self.stage})"
+        return f"batch {self.pk} ({self.stage})"
 
 
 class CaptionItem(models.Model):

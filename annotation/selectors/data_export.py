@@ -81,23 +81,23 @@ def data_export(person: User) -> Iterator[Part]:
 
 
 def _batches(person: User) -> QuerySet[Any, Any]:
-    found = CaptionBatch.objects.filter(batch__person=person).order_by("batch__taken_at", "pk")
+    found = CaptionBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
     return found.values(
-        "batch",
         "writing_opened_at",
         "submitted_at",
         "stage",
+        batch=F("lease"),
         guidelines_version=F("guidelines__version"),
-        state=F("batch__state"),
-        taken_at=F("batch__taken_at"),
-        deadline=F("batch__deadline"),
-        closed_at=F("batch__closed_at"),
+        state=F("lease__state"),
+        taken_at=F("lease__taken_at"),
+        deadline=F("lease__deadline"),
+        closed_at=F("lease__closed_at"),
         **_of_round("round"),
     )
 
 
 def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
-    found = CaptionItem.objects.filter(person=person).order_by("batch__batch__taken_at", "batch", "position")
+    found = CaptionItem.objects.filter(person=person).order_by("batch__lease__taken_at", "batch", "position")
     rows = found.values(
         "batch",
         "position",
@@ -164,21 +164,21 @@ def _feedback(person: User) -> QuerySet[Any, Any]:
 
 
 def _rating_batches(person: User) -> QuerySet[Any, Any]:
-    found = VerificationBatch.objects.filter(batch__person=person).order_by("batch__taken_at", "pk")
+    found = VerificationBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
     return found.values(
-        "batch",
         "submitted_at",
+        batch=F("lease"),
         guidelines_version=F("guidelines__version"),
-        state=F("batch__state"),
-        taken_at=F("batch__taken_at"),
-        deadline=F("batch__deadline"),
-        closed_at=F("batch__closed_at"),
+        state=F("lease__state"),
+        taken_at=F("lease__taken_at"),
+        deadline=F("lease__deadline"),
+        closed_at=F("lease__closed_at"),
         **_of_round("round"),
     )
 
 
 def _verdicts(person: User) -> QuerySet[Any, Any]:
-    found = Verdict.objects.filter(person=person).order_by("batch__batch__taken_at", "batch", "position")
+    found = Verdict.objects.filter(person=person).order_by("batch__lease__taken_at", "batch", "position")
     return found.values(
         "batch",
         "position",

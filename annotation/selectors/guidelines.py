@@ -145,7 +145,7 @@ def _last_seen(annotator: User, projects: Iterable[int]) -> dict[int, int]:
     """By project, the newest version of the guidelines that a batch of a person had."""
     seen: dict[int, int] = {}
     for batches in (CaptionBatch.objects, VerificationBatch.objects):
-        taken = batches.filter(batch__person=annotator, round__project__in=list(projects)).order_by()
+        taken = batches.filter(lease__person=annotator, round__project__in=list(projects)).order_by()
         for project, version in taken.values_list("round__project").annotate(Max("guidelines__version")):
             seen[project] = max(seen.get(project, 0), version)
     return seen

@@ -126,7 +126,7 @@ def images_being_rated(person: User) -> QuerySet[Verdict, int]:
 def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
     """Images that `person` writes about, or may take up again: others' captions of them are not for them."""
     unfinished = CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED)
-    let_go = Q(batch__batch__state__in=(BatchState.RETURNED, BatchState.EXPIRED))
+    let_go = Q(batch__lease__state__in=(BatchState.RETURNED, BatchState.EXPIRED))
     is_over = let_go & Q(batch__round__state__in=(RoundState.CLOSED, *DECIDED))
     return unfinished.exclude(is_over).values_list("image", flat=True)
 
@@ -147,7 +147,7 @@ def not_for(rater: User) -> Q:
 
 
 def ratings_head(batch: VerificationBatch, *, size: int, now: datetime) -> RatingsHead:
-    lease = batch.batch
+    lease = batch.lease
     was_late = batch.submitted_at is not None and lease.state != BatchState.DONE
     return RatingsHead(
         id=lease.pk,
@@ -183,10 +183,10 @@ def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
     """
     projects = Membership.objects.filter(user=rater, role__in=RATERS).values("project")
     unfinished = (
-        VerificationBatch.objects.filter(batch__person=rater, submitted_at=None, round__project__in=projects)
-        .select_related("batch", "round__project", "round__language", "round__verifies", "guidelines")
+        VerificationBatch.objects.filter(lease__person=rater, submitted_at=None, round__project__in=projects)
+        .select_related("lease", "round__project", "round__language", "round__verifies", "guidelines")
         .annotate(size=Count("verdicts"))
-        .order_by("-batch__taken_at")
+        .order_by("-lease__taken_at")
     )
     assigned: dict[int, RatingsHead] = {}
     resumable: dict[int, list[RatingsHead]] = defaultdict(list)
@@ -202,7 +202,7 @@ def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
         .select_related("project", "language", "pool", "verifies")
     )
     finished = dict(
-        VerificationBatch.objects.filter(batch__person=rater, submitted_at__isnull=False, round__in=rounds)
+        VerificationBatch.objects.filter(lease__person=rater, submitted_at__isnull=False, round__in=rounds)
         .values_list("round")
         .annotate(Count("pk"))
         .order_by()

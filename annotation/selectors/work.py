@@ -158,7 +158,7 @@ def warnings_by_position(
 
 
 def batch_head(batch: CaptionBatch, *, size: int, now: datetime) -> BatchHead:
-    lease = batch.batch
+    lease = batch.lease
     return BatchHead(
         id=lease.pk,
         project=batch.round.project,
@@ -265,8 +265,8 @@ def submitted(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
 
 
 def batches_of(annotator: User) -> QuerySet[CaptionBatch]:
-    return CaptionBatch.objects.filter(batch__person=annotator).select_related(
-        "batch", "round__project", "round__language", "guidelines"
+    return CaptionBatch.objects.filter(lease__person=annotator).select_related(
+        "lease", "round__project", "round__language", "guidelines"
     )
 
 
@@ -296,7 +296,7 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         .filter(round__in=rounds)
         .exclude(stage=Stage.SUBMITTED)
         .annotate(size=Count("items"))
-        .order_by("-batch__taken_at")
+        .order_by("-lease__taken_at")
     )
     assigned: dict[int, BatchHead] = {}
     resumable: dict[int, list[BatchHead]] = {round.pk: [] for round in rounds}
@@ -307,7 +307,7 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         else:
             resumable[batch.round_id].append(head)
     finished = dict(
-        CaptionBatch.objects.filter(batch__person=annotator, stage=Stage.SUBMITTED)
+        CaptionBatch.objects.filter(lease__person=annotator, stage=Stage.SUBMITTED)
         .values_list("round")
         .annotate(Count("pk"))
     )

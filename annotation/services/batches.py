@@ -108,7 +108,7 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
             without=without,
         )
         if batch:
-            return CaptionBatch.objects.select_related("batch", "round").get(pk=batch.pk)
+            return CaptionBatch.objects.select_related("lease", "round").get(pk=batch.pk)
     return None
 
 
@@ -117,7 +117,7 @@ def prepare_items(round: Round, annotator: User) -> Prepare:
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         check_not_stopped(annotator, round)
-        caption_batch = CaptionBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
+        caption_batch = CaptionBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         CaptionItem.objects.bulk_create(
             CaptionItem(
@@ -146,7 +146,7 @@ def save_rating(
     with transaction.atomic():
         item = _locked_item(batch_id, annotator, position)
         _must_be_in_screen_1(item.batch, now)
-        item.rating_ms += credible_ms(active_ms, since=item.rated_at or item.batch.batch.taken_at, now=now)
+        item.rating_ms += credible_ms(active_ms, since=item.rated_at or item.batch.lease.taken_at, now=now)
         item.rating, item.rated_at = rating, now
         item.save(update_fields=["rating", "rated_at", "rating_ms"])
         _renew_lease(item.batch, annotator, now)
@@ -208,7 +208,7 @@ def save_draft(
         batch = item.batch
         if batch.stage != Stage.WRITE:
             raise StaleStateError
-        if batch.batch.state == BatchState.RETURNED or _is_forgotten(annotator, batch):
+        if batch.lease.state == BatchState.RETURNED or _is_forgotten(annotator, batch):
             raise BatchReturnedError
         if text != item.text:
             if revision != item.revision:
@@ -239,7 +239,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen:
             return batch
         if batch.stage != Stage.WRITE:
             raise StaleStateError
-        if batch.batch.state == BatchState.RETURNED:
+        if batch.lease.state == BatchState.RETURNED:
             raise BatchReturnedError
         stops = _gone_since(annotator, batch)
         if stops:
@@ -272,7 +272,7 @@ def _told_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
 
 def _submit(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, now: datetime) -> None:
     warnings = warnings_by_position(items, language_of(batch.round_id))
-    counts = finish_batch(batch=batch.batch, now=now)
+    counts = finish_batch(batch=batch.lease, now=now)
     captions = Caption.objects.bulk_create(
         Caption(
             item=item,
@@ -302,7 +302,7 @@ def return_batch(*, batch_id: UUID, annotator: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated and written stays with the batch."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, annotator)
-        lifecycle.return_batch(batch=batch.batch, now=now)
+        lifecycle.return_batch(batch=batch.lease, now=now)
 
 
 def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
@@ -313,7 +313,7 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
     NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
     """
     batch = CaptionBatch.objects.select_related("round__project", "round__language").get(
-        pk=batch_id, batch__person=annotator
+        pk=batch_id, lease__person=annotator
     )
     if batch.stage == Stage.SUBMITTED:
         raise StaleStateError
@@ -336,9 +336,9 @@ def _locked_item(batch_id: UUID, annotator: User, position: int) -> CaptionItem:
 
 def _locked_batch(batch_id: UUID, annotator: User) -> CaptionBatch:
     return (
-        CaptionBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
-        .select_related("batch")
-        .get(pk=batch_id, batch__person=annotator)
+        CaptionBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
+        .select_related("lease")
+        .get(pk=batch_id, lease__person=annotator)
     )
 
 
@@ -349,21 +349,21 @@ def _gone_since(annotator: User, batch: CaptionBatch) -> list[MissingRequirement
 
 def _is_forgotten(annotator: User, batch: CaptionBatch) -> bool:
     """Whether the account was deleted, and its drafts with it; what was in hand then was given back."""
-    is_over = batch.batch.state != BatchState.OPEN
+    is_over = batch.lease.state != BatchState.OPEN
     return is_over and User.objects.filter(pk=annotator.pk, deleted_at__isnull=False).exists()
 
 
 def _renew_lease(batch: CaptionBatch, annotator: User, now: datetime) -> None:
-    if is_half_over(batch=batch.batch, now=now) and not _gone_since(annotator, batch):
-        renew_lease(batch=batch.batch, now=now)
+    if is_half_over(batch=batch.lease, now=now) and not _gone_since(annotator, batch):
+        renew_lease(batch=batch.lease, now=now)
 
 
 def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:
     if batch.stage != Stage.RATE:
         raise StaleStateError
-    if batch.batch.state == BatchState.RETURNED:
+    if batch.lease.state == BatchState.RETURNED:
         raise BatchReturnedError
-    if batch.batch.state != BatchState.OPEN or batch.batch.deadline <= now:
+    if batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now:
         raise LeaseExpiredError
 
 

@@ -337,7 +337,7 @@ class Pseudonyms:
         known: dict[int, str] = {}
         for batches in (CaptionBatch, VerificationBatch):
             submitted = batches.objects.filter(round__project=release.project_id, submitted_at__lte=release.until)
-            for person, batch in submitted.values_list("batch__person_id", "batch_id").iterator():
+            for person, batch in submitted.values_list("lease__person_id", "lease_id").iterator():
                 known[person] = min(known.get(person, batch.hex), batch.hex)
         self._names = {person: self._name(batch) for person, batch in known.items()}
 

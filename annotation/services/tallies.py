@@ -41,13 +41,13 @@ class Difference:
 
 def submitted(*, batch: CaptionBatch, captions: Iterable[Caption]) -> None:
     """Add the captions of a batch just handed in; call within its transaction. Their items are at hand."""
-    _add(batch.round_id, batch.batch.person_id, sums_of(map(_answer_of_caption, captions)))
+    _add(batch.round_id, batch.lease.person_id, sums_of(map(_answer_of_caption, captions)))
 
 
 def verdicts_submitted(*, batch: VerificationBatch, verdicts: Iterable[Verdict], counts: bool) -> None:
     """Add the verdicts of a verification batch just handed in (`submitted_at` is set); call within its transaction."""
     answers = (_answer_of_verdict(batch, verdict, counts=counts, is_late=not counts) for verdict in verdicts)
-    _add(batch.round_id, batch.batch.person_id, sums_of(answers))
+    _add(batch.round_id, batch.lease.person_id, sums_of(answers))
 
 
 def recount(*, round: Round, person: User) -> list[Difference]:

@@ -119,7 +119,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         _must_be_open(round)
         check_not_stopped(rater, round)
-        rows = VerificationBatch.objects.create(batch=batch, round=round, guidelines_id=round.guidelines_id)
+        rows = VerificationBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = VerificationTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         Verdict.objects.bulk_create(
             Verdict(
@@ -135,7 +135,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
     batch = assigning.take_batch(
         pool=round.pool, person=rater, now=now, rng=rng, prepare=prepare, without=not_for(rater)
     )
-    return VerificationBatch.objects.select_related("batch", "round").get(pk=batch.pk) if batch else None
+    return VerificationBatch.objects.select_related("lease", "round").get(pk=batch.pk) if batch else None
 
 
 def _must_be_open(round: Round) -> None:
@@ -159,7 +159,7 @@ def save_verdict(
         batch = _locked_batch(batch_id, rater)
         _must_be_assigned(batch)
         verdict = to_rate(batch).get(position=position)
-        verdict.rating_ms += credible_ms(active_ms, since=verdict.rated_at or batch.batch.taken_at, now=now)
+        verdict.rating_ms += credible_ms(active_ms, since=verdict.rated_at or batch.lease.taken_at, now=now)
         verdict.rating, verdict.rated_at = rating, now
         verdict.save(update_fields=["rating", "rated_at", "rating_ms"])
         _renew_lease(batch, rater, now)
@@ -208,7 +208,7 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
         unrated = [verdict.position for verdict in verdicts if not verdict.rating]
         if unrated:
             raise UnratedImagesError(unrated)
-        counts = finish_batch(batch=batch.batch, now=now)
+        counts = finish_batch(batch=batch.lease, now=now)
         batch.submitted_at = now
         batch.save(update_fields=["submitted_at"])
         tallies.verdicts_submitted(batch=batch, verdicts=verdicts, counts=counts)
@@ -219,7 +219,7 @@ def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated stays with the batch."""
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
-        lifecycle.return_batch(batch=batch.batch, now=now)
+        lifecycle.return_batch(batch=batch.lease, now=now)
 
 
 def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
@@ -230,7 +230,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
     """
     batch = VerificationBatch.objects.select_related("round__project", "round__language").get(
-        pk=batch_id, batch__person=rater
+        pk=batch_id, lease__person=rater
     )
     if batch.submitted_at:
         raise StaleStateError
@@ -246,22 +246,22 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
 
 def _locked_batch(batch_id: UUID, rater: User) -> VerificationBatch:
     return (
-        VerificationBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
-        .select_related("batch", "round__project", "round__language")
+        VerificationBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
+        .select_related("lease", "round__project", "round__language")
         .defer("round__project__description")
-        .get(pk=batch_id, batch__person=rater)
+        .get(pk=batch_id, lease__person=rater)
     )
 
 
 def _must_be_assigned(batch: VerificationBatch) -> None:
     if batch.submitted_at:
         raise StaleStateError
-    if batch.batch.state == BatchState.RETURNED:
+    if batch.lease.state == BatchState.RETURNED:
         raise BatchReturnedError
 
 
 def _is_over(batch: VerificationBatch, now: datetime) -> bool:
-    return batch.batch.state != BatchState.OPEN or batch.batch.deadline <= now
+    return batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now
 
 
 def _gone_since(rater: User, batch: VerificationBatch) -> list[MissingRequirement]:
@@ -270,5 +270,5 @@ def _gone_since(rater: User, batch: VerificationBatch) -> list[MissingRequiremen
 
 
 def _renew_lease(batch: VerificationBatch, rater: User, now: datetime) -> None:
-    if is_half_over(batch=batch.batch, now=now) and not _gone_since(rater, batch):
-        renew_lease(batch=batch.batch, now=now)
+    if is_half_over(batch=batch.lease, now=now) and not _gone_since(rater, batch):
+        renew_lease(batch=batch.lease, now=now)

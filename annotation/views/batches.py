@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -16,8 +15,8 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from allocation.models import BatchState
-from allocation.services.errors import BatchReturnedError, LeaseExpiredError
-from annotation.models import CaptionBatch, CaptionItem, Rating, Stage
+from allocation.views import CLEAR, active_ms_of, explains_refusals, saves, says_where
+from annotation.models import CaptionBatch, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks
 from annotation.selectors.work import (
@@ -33,9 +32,9 @@ from annotation.selectors.work import (
     written_so_far,
 )
 from annotation.services import batches as services
-from annotation.views.saving import CLEAR, active_ms_of, saving_view, says_where
+from annotation.views.addresses import CAPTIONS
+from annotation.views.ratings import rating_sent, ratings_sent
 from people.requests import user_of
-from people.selectors.qualification import NotQualifiedError
 
 UNFINISHED = "unfinished"
 """In the address of a caption that cannot be gone on from: say why."""
@@ -44,8 +43,8 @@ UNFINISHED = "unfinished"
 def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
     """The batch, and where to go instead where it does not stand at `stage`."""
     batch = batch_for(user_of(request), batch_id)
-    is_away = batch.batch.state == BatchState.RETURNED or (
-        stage == Stage.RATE and (batch.batch.state != BatchState.OPEN or batch.batch.deadline <= timezone.now())
+    is_away = batch.lease.state == BatchState.RETURNED or (
+        stage == Stage.RATE and (batch.lease.state != BatchState.OPEN or batch.lease.deadline <= timezone.now())
     )
     if batch.stage == stage and not is_away:
         return batch, None
@@ -75,6 +74,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @gzip_page  # fifteen times five levels: 40 kB of much the same
 @says_where
 @login_required
+@explains_refusals(CAPTIONS)
 def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _standing(request, batch_id, Stage.RATE)
     if elsewhere:
@@ -85,33 +85,19 @@ def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
-    ratings = {
-        item.position: Rating(value)
-        for item in batch.items.only("position")
-        if (value := request.POST.get(f"rating-{item.position}")) in Rating.values
-    }
-    try:
-        services.save_ratings(batch_id=batch.pk, annotator=user_of(request), ratings=ratings, now=timezone.now())
-        if request.POST.get("open"):
-            return _open_writing(request, batch.pk)
-    except (services.StaleStateError, LeaseExpiredError, BatchReturnedError):
-        return redirect("annotation:batch-show", batch.pk)
-    return redirect("annotation:batch-rate", batch.pk)
+    ratings = ratings_sent(request, batch.items.values_list("position", flat=True))
+    services.save_ratings(batch_id=batch.pk, annotator=user_of(request), ratings=ratings, now=timezone.now())
+    return _open_writing(request, batch.pk) if request.POST.get("open") else redirect("annotation:batch-rate", batch.pk)
 
 
 @require_POST
-@saving_view
+@saves(CAPTIONS, stays=False)
 def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    rating = request.POST.get("rating", "")
-    if rating not in Rating.values:
-        message = _("%(rating)s is not a level. Choose one of %(levels)s.")
-        levels = ", ".join(Rating.values)
-        return JsonResponse({"state": "refused", "message": message % {"rating": rating, "levels": levels}}, status=422)
     services.save_rating(
         batch_id=batch_id,
         annotator=user_of(request),
         position=position,
-        rating=Rating(rating),
+        rating=rating_sent(request),
         active_ms=active_ms_of(request),
         now=timezone.now(),
     )
@@ -120,20 +106,14 @@ def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResp
 
 @require_POST
 @login_required
+@explains_refusals(CAPTIONS)
 def writing_open(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
     return _open_writing(request, batch_id)
 
 
 def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    try:
-        services.open_writing(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
-    except services.UnratedImagesError as stopped:
-        missing = ", ".join(map(str, stopped.positions))
-        messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
-        return redirect("annotation:batch-rate", batch_id)
-    except (LeaseExpiredError, BatchReturnedError):
-        return redirect("annotation:batch-show", batch_id)
+    services.open_writing(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
     response = redirect("annotation:batch-show", batch_id)
     # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
     response[CLEAR] = '"cache"'
@@ -142,6 +122,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
+@explains_refusals(CAPTIONS)
 def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     if request.method == "POST":
         return _keep_caption(request, batch_id, position)
@@ -170,10 +151,6 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             active_ms=active_ms_of(request),
             now=timezone.now(),
         )
-    except (CaptionBatch.DoesNotExist, CaptionItem.DoesNotExist) as gone:
-        raise Http404(_("This image is not assigned to you.")) from gone
-    except (services.StaleStateError, BatchReturnedError):
-        return redirect("annotation:batch-show", batch_id)
     except services.InvalidCaptionError as refused:
         return _writing_again(request, batch_id, position, 422, refused.problem.message, text)
     except services.StaleDraftError:
@@ -204,7 +181,7 @@ def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResp
 
 
 @require_POST
-@saving_view
+@saves(CAPTIONS, stays=True)
 def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     item = services.save_draft(
         batch_id=batch_id,
@@ -247,6 +224,7 @@ def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> Htt
 
 @require_POST
 @login_required
+@explains_refusals(CAPTIONS)
 def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     try:
@@ -261,12 +239,6 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     except services.NearCopyError:
         # What was told stands there from now on; the back button leads to a page that is no form sent.
         return redirect("annotation:batch-review", batch_id)
-    except NotQualifiedError as stopped:
-        for missing_requirement in stopped.missing_requirements:
-            messages.error(request, missing_requirement.message)
-        return redirect("annotation:work-show")
-    except (services.StaleStateError, BatchReturnedError):
-        return redirect("annotation:batch-show", batch_id)
     return redirect("annotation:batch-done", batch_id)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from random import Random, SystemRandom
 from uuid import UUID
 
@@ -16,48 +15,36 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from allocation.services.errors import (
-    BatchReturnedError,
-    NoTasksAvailableError,
-    OpenBatchExistsError,
-    PoolBusyError,
-    PoolClosedError,
-)
+from allocation.views import active_ms_of, explains_refusals, saves, says_where
 from annotation import tasks
-from annotation.models import Rating, VerificationBatch
+from annotation.models import VerificationBatch
 from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors.verification import ratings_head, ratings_page, to_rate
 from annotation.services import verification as services
-from annotation.services.batches import StaleStateError, UnratedImagesError
-from annotation.views.saving import active_ms_of, saving_view, says_where
+from annotation.views.addresses import RATINGS
+from annotation.views.ratings import rating_sent, ratings_sent
 from people.requests import user_of
-from people.selectors.qualification import NotQualifiedError
+
+RNG: Random = SystemRandom()
 
 
 @require_POST
 @login_required
+@explains_refusals(RATINGS)
 def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
     round = round_to_rate(request.user, round_id)
-    rng: Random = SystemRandom()
-    try:
-        batch = services.take_batch(round=round, rater=user_of(request), now=timezone.now(), rng=rng)
-    except NotQualifiedError as stopped:
-        _say(request, stopped)
-    except PoolClosedError:
-        messages.info(request, _("This round is closed for now. A manager can open it again."))
-    except PoolBusyError:
-        messages.info(request, _("Other people are taking the last captions right now. Try again in a few seconds."))
-    else:
-        if batch:
-            return redirect("annotation:verification-show", batch.pk)
-        messages.info(request, _("There is nothing left for you in this round: all other captions have enough raters."))
-    return redirect("annotation:work-show")
+    batch = services.take_batch(round=round, rater=user_of(request), now=timezone.now(), rng=RNG)
+    if batch:
+        return redirect(RATINGS.batch, batch.pk)
+    messages.info(request, _("There is nothing left for you in this round: all other captions have enough raters."))
+    return redirect(RATINGS.work)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 @says_where
 @login_required
+@explains_refusals(RATINGS)
 def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
     if batch.submitted_at:
@@ -73,40 +60,22 @@ def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
     who = {"batch_id": batch.pk, "rater": user_of(request), "now": timezone.now()}
-    ratings = {
-        position: Rating(value)
-        for position in to_rate(batch).values_list("position", flat=True)
-        if (value := request.POST.get(f"rating-{position}")) in Rating.values
-    }
-    try:
-        services.save_verdicts(ratings=ratings, **who)
-        if request.POST.get("open"):
-            services.submit_batch(**who)
-            tasks.nudge_figures(batch.round_id)
-    except UnratedImagesError as stopped:
-        missing = ", ".join(map(str, stopped.positions))
-        messages.error(request, _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing})
-    except NotQualifiedError as stopped:
-        _say(request, stopped)
-        return redirect("annotation:work-show")
-    except (StaleStateError, BatchReturnedError):
-        pass
-    return redirect("annotation:verification-show", batch.pk)
+    ratings = ratings_sent(request, to_rate(batch).values_list("position", flat=True))
+    services.save_verdicts(ratings=ratings, **who)
+    if request.POST.get("open"):
+        services.submit_batch(**who)
+        tasks.nudge_figures(batch.round_id)
+    return redirect(RATINGS.batch, batch.pk)
 
 
 @require_POST
-@partial(saving_view, batch="annotation:verification-show")
+@saves(RATINGS, stays=False)
 def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    rating = request.POST.get("rating", "")
-    if rating not in Rating.values:
-        message = _("%(rating)s is not a level. Choose one of %(levels)s.")
-        levels = ", ".join(Rating.values)
-        return JsonResponse({"state": "refused", "message": message % {"rating": rating, "levels": levels}}, status=422)
     services.save_verdict(
         batch_id=batch_id,
         rater=user_of(request),
         position=position,
-        rating=Rating(rating),
+        rating=rating_sent(request),
         active_ms=active_ms_of(request),
         now=timezone.now(),
     )
@@ -140,28 +109,8 @@ def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@explains_refusals(RATINGS)
 def verification_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     ratings_for(request.user, batch_id)
-    try:
-        services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
-    except NotQualifiedError as stopped:
-        _say(request, stopped)
-    except NoTasksAvailableError:
-        messages.info(
-            request, _("Other people have taken all captions of this batch since then. Your ratings are kept.")
-        )
-    except PoolClosedError:
-        messages.info(request, _("This round is closed for now. A manager can open it again."))
-    except OpenBatchExistsError as stopped:
-        messages.info(request, _("Finish or return this batch first."))
-        return redirect("annotation:verification-show", stopped.batch.pk)
-    except StaleStateError:
-        pass
-    else:
-        return redirect("annotation:verification-show", batch_id)
-    return redirect("annotation:work-show")
-
-
-def _say(request: HttpRequest, stopped: NotQualifiedError) -> None:
-    for missing_requirement in stopped.missing_requirements:
-        messages.error(request, missing_requirement.message)
+    services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+    return redirect(RATINGS.batch, batch_id)

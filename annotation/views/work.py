@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.services.errors import NoTasksAvailableError, OpenBatchExistsError, PoolBusyError, PoolClosedError
+from allocation.views import explains_refusals
 from annotation.models import Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite
@@ -23,10 +23,11 @@ from annotation.selectors.feedback import unread
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import batch_head, batches_of, work_of
 from annotation.services import batches as services
+from annotation.views.addresses import CAPTIONS
 from people.requests import user_of
-from people.selectors.qualification import NotQualifiedError
 
 BATCHES_PER_PAGE = 30
+RNG: Random = SystemRandom()
 
 
 @require_safe
@@ -41,23 +42,14 @@ def work_show(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
+@explains_refusals(CAPTIONS)
 def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
     round = round_for(user_of(request), round_id)
-    rng: Random = SystemRandom()
-    try:
-        batch = services.take_batch(round=round, annotator=user_of(request), now=timezone.now(), rng=rng)
-    except NotQualifiedError as stopped:
-        for missing_requirement in stopped.missing_requirements:
-            messages.error(request, missing_requirement.message)
-    except PoolClosedError:
-        messages.info(request, _("This round is closed for now. A manager can open it again."))
-    except PoolBusyError:
-        messages.info(request, _("Other people are taking the last images right now. Try again in a few seconds."))
-    else:
-        if batch:
-            return redirect("annotation:batch-show", batch.pk)
-        messages.info(request, _("There is nothing left for you in this round: other people have taken every image."))
-    return redirect("annotation:work-show")
+    batch = services.take_batch(round=round, annotator=user_of(request), now=timezone.now(), rng=RNG)
+    if batch:
+        return redirect(CAPTIONS.batch, batch.pk)
+    messages.info(request, _("There is nothing left for you in this round: other people have taken every image."))
+    return redirect(CAPTIONS.work)
 
 
 @require_safe
@@ -85,22 +77,8 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@explains_refusals(CAPTIONS)
 def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
-    try:
-        services.resume_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
-    except NotQualifiedError as stopped:
-        for missing_requirement in stopped.missing_requirements:
-            messages.error(request, missing_requirement.message)
-    except NoTasksAvailableError:
-        messages.info(request, _("Other people have taken all images of this batch since then. Your drafts are kept."))
-    except PoolClosedError:
-        messages.info(request, _("This round is closed for now. A manager can open it again."))
-    except OpenBatchExistsError as stopped:
-        messages.info(request, _("Finish or return this batch first."))
-        return redirect("annotation:batch-show", stopped.batch.pk)
-    except services.StaleStateError:
-        pass
-    else:
-        return redirect("annotation:batch-show", batch_id)
-    return redirect("annotation:work-show")
+    services.resume_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
+    return redirect(CAPTIONS.batch, batch_id)

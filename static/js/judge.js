@@ -1,7 +1,7 @@
 // Two captions of a picture, one answer, the next pair. An answer is on its way or in; none is skipped, none sent twice.
 
 import { ActiveTime } from "./active_time.js";
-import { announce, send, signInLink, waitBeforeAttempt } from "./page.js";
+import { announce, outcomeOf, send, signInLink, waitBeforeAttempt } from "./page.js";
 import { openZoomOn } from "./zoom.js";
 
 const KEYS_WANTED = "crosslens.judging-keys";
@@ -52,17 +52,18 @@ async function sendNow() {
   receive(answer, now);
 }
 
-function receive({ status, moved, data = {} }, { button }) {
-  if (status === 200 && data.state === "next") {
+function receive(answer, { button }) {
+  const { moved, data = {} } = answer;
+  const outcome = outcomeOf(answer);
+  if (outcome === "saved" && data.state === "next") {
     sending = null;
     return show(data.html, { isUndone: "undo" in button.dataset });
   }
   sending.isHeldUp = true;
-  if (status === 401 || status === 403) return say("signed-out");
+  if (outcome === "signed-out") return say("signed-out");
   if (moved) return leave(texts.batchUrl);
-  if (status === 422 && data.message) return letAnswerAgain(data.message);
-  if (data.location) return leave(data.location);
-  if (status >= 400 && status < 500 && status !== 429) return letAnswerAgain(texts.textFailed);
+  if (outcome === "saved" || outcome === "closed") return leave(data.location);
+  if (outcome !== "offline") return letAnswerAgain((outcome === "refused" && data.message) || texts.textFailed);
   say("offline", data.message);
   sending.timer = setTimeout(sendNow, waitBeforeAttempt(sending.attempt++));
 }

@@ -1,7 +1,7 @@
 // Screen 1: a level for each caption, one key each. Nothing of it is kept on the device, nor left in the page.
 
 import { ActiveTime } from "./active_time.js";
-import { announce, onMoved, send, signInLink, tellMoved, waitBeforeAttempt } from "./page.js";
+import { announce, onMoved, outcomeOf, send, signInLink, tellMoved, waitBeforeAttempt } from "./page.js";
 
 const KEYS_WANTED = "crosslens.rating-keys";
 const LET_IT_BE_SEEN_MS = 250;
@@ -78,16 +78,17 @@ async function sendRating(item) {
   } catch {
     answer = { status: 0 };
   }
-  if (answer.status === 200) {
+  const outcome = outcomeOf(answer);
+  if (outcome === "saved") {
     if (rating !== radios(item).find((radio) => radio.checked).value) return sendRating(item);
     pending.delete(item);
     show(item, "saved");
     return;
   }
   time.putBack(position, ms);
-  if (answer.data?.location && answer.status !== 401) return leave(answer.data.location);
-  if (answer.status === 401 || answer.status === 403) return show(item, "signed-out");
-  if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
+  if (outcome === "closed") return leave(answer.data.location);
+  if (outcome === "signed-out") return show(item, "signed-out");
+  if (outcome !== "offline") {
     pending.delete(item);
     return show(item, "failed");
   }

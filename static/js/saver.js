@@ -1,7 +1,7 @@
 // Saving a text as it is typed: first on this device, then on the server, until the server has that very text.
 
 import * as disk from "./disk.js";
-import { send, waitBeforeAttempt } from "./page.js";
+import { outcomeOf, send, waitBeforeAttempt } from "./page.js";
 
 const PAUSE_MS = 600;
 const KEPT_DAYS = 60;
@@ -210,8 +210,10 @@ export class Saver {
     return this.#take(answer, text);
   }
 
-  #take({ status, data }, text) {
-    if (status === 200) {
+  #take(answer, text) {
+    const { data } = answer;
+    const outcome = outcomeOf(answer);
+    if (outcome === "saved") {
       this.revision = data.revision;
       this.#saved = text;
       this.#attempt = 0;
@@ -219,7 +221,7 @@ export class Saver {
       this.#show(this.isDirty ? "saving" : "saved", data);
       return true;
     }
-    if (status === 409 && data.state === "conflict") {
+    if (outcome === "conflict") {
       if (!this.#sent.has(data.text)) {
         this.askWhich(data);
         return false;
@@ -229,20 +231,10 @@ export class Saver {
       this.#saved = data.text;
       return this.#send(false);
     }
-    if (status === 401 || status === 403) this.#show("signed-out", data);
-    else if (status === 404 || status === 409 || status === 410) this.#stop("closed", data);
-    else if (status === 422) this.#stop("refused", data);
-    else if (status >= 400 && status < 500 && status !== 429) this.#stop("failed", data);
-    else {
-      this.#show("offline", data);
-      this.#later(waitBeforeAttempt(this.#attempt++));
-    }
+    if (outcome === "offline") this.#later(waitBeforeAttempt(this.#attempt++));
+    this.#mustWaitForTyping = outcome !== "offline" && outcome !== "signed-out";
+    this.#show(outcome, data);
     return false;
-  }
-
-  #stop(state, data) {
-    this.#mustWaitForTyping = true;
-    this.#show(state, data);
   }
 
   #confirm() {

@@ -173,7 +173,7 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
         "batch",
         shown=F(f"{of}__image"),
         region=F(f"{of}__image__extra__{REGION}"),
-        taken_at=F("batch__batch__taken_at"),
+        taken_at=F("batch__lease__taken_at"),
         version=F("batch__instructions__version"),
         **captions,
     ).iterator()

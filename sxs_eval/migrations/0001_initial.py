@@ -264,7 +264,7 @@ class Migration(migrations.Migration):
             name="JudgingBatch",
             fields=[
                 (
-                    "batch",
+                    "lease",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,

@@ -25,17 +25,17 @@ def data_export(person: User) -> Iterator[Part]:
 
 
 def _batches(person: User) -> QuerySet[Any, Any]:
-    found = JudgingBatch.objects.filter(batch__person=person).order_by("batch__taken_at", "pk")
+    found = JudgingBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
     return found.values(
-        "batch",
         "comparison",
+        batch=F("lease"),
         project_slug=F("comparison__project__slug"),
         language_tag=F("comparison__language"),
         instructions_version=F("instructions__version"),
-        state=F("batch__state"),
-        taken_at=F("batch__taken_at"),
-        deadline=F("batch__deadline"),
-        closed_at=F("batch__closed_at"),
+        state=F("lease__state"),
+        taken_at=F("lease__taken_at"),
+        deadline=F("lease__deadline"),
+        closed_at=F("lease__closed_at"),
     )
 
 

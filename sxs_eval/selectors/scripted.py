@@ -17,7 +17,7 @@ def scripted_raters(comparison: Comparison) -> dict[int, Mapping[Rule, str]]:
     in_order = answers.order_by("judged_at", "position")
     before: dict[UUID, datetime] = {}
     seconds: dict[int, list[float]] = defaultdict(list)
-    columns = ("person", "batch", "judged_at", "batch__batch__taken_at")
+    columns = ("person", "batch", "judged_at", "batch__lease__taken_at")
     for person, batch, judged_at, taken_at in in_order.values_list(*columns).iterator():
         assert judged_at is not None
         seconds[person].append((judged_at - before.get(batch, taken_at)).total_seconds())

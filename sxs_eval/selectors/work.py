@@ -145,7 +145,7 @@ def _unfinished(person: User) -> QuerySet[Judgement]:
     """Without those of comparisons that the person was left out of: they never come back."""
     left_out = RaterStatus.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
     found = Judgement.objects.filter(person=person).exclude(comparison__in=left_out)
-    return found.exclude(batch__batch__state=BatchState.DONE)
+    return found.exclude(batch__lease__state=BatchState.DONE)
 
 
 def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
@@ -172,7 +172,7 @@ def answers_of(scale: int) -> list[Answer]:
 
 
 def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) -> BatchHead:
-    lease = batch.batch
+    lease = batch.lease
     return BatchHead(
         id=lease.pk,
         project=batch.comparison.project,
@@ -254,14 +254,14 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         ).select_related("project", "language", "pool")
     )
     unfinished = (
-        JudgingBatch.objects.filter(batch__person=rater, comparison__in=comparisons)
-        .exclude(batch__state=BatchState.DONE)
-        .select_related("batch", "comparison__project", "comparison__language", "instructions")
+        JudgingBatch.objects.filter(lease__person=rater, comparison__in=comparisons)
+        .exclude(lease__state=BatchState.DONE)
+        .select_related("lease", "comparison__project", "comparison__language", "instructions")
         .annotate(
             size=Count("judgements", filter=STILL_SHOWN), answered=Count("judgements__choice", filter=STILL_SHOWN)
         )
         .annotate(free=Count("judgements", filter=FREE_AGAIN))
-        .order_by("-batch__taken_at")
+        .order_by("-lease__taken_at")
     )
     assigned: dict[int, BatchHead] = {}
     resumable: dict[int, list[BatchHead]] = defaultdict(list)

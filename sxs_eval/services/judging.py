@@ -79,7 +79,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         # Somebody may have been left out or paused since; who decides on that waits for the same lock.
         _must_still_be_welcome(rater, comparison)
-        judging = JudgingBatch.objects.create(batch=batch, comparison=comparison, instructions=instructions)
+        judging = JudgingBatch.objects.create(lease=batch, comparison=comparison, instructions=instructions)
         _lay_out(judging, rater, assignments, rng)
 
     batch = assigning.take_batch(
@@ -91,19 +91,19 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
         # What models say of a picture stays away from whoever is writing about it.
         without=assigned_work.is_assigned(rater, "pair__image", besides="sxs_eval"),
     )
-    return JudgingBatch.objects.select_related("batch", "comparison").get(pk=batch.pk) if batch else None
+    return JudgingBatch.objects.select_related("lease", "comparison").get(pk=batch.pk) if batch else None
 
 
 def _close_if_answered(comparison: Comparison, rater: User, now: datetime) -> None:
     with transaction.atomic():
         batch = (
-            JudgingBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
-            .select_related("batch")
-            .filter(comparison=comparison, batch__person=rater, batch__state=BatchState.OPEN)
+            JudgingBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
+            .select_related("lease")
+            .filter(comparison=comparison, lease__person=rater, lease__state=BatchState.OPEN)
             .first()
         )
         if batch and not workable(batch).filter(choice=None).exists():
-            finish_batch(batch=batch.batch, now=now)
+            finish_batch(batch=batch.lease, now=now)
 
 
 def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rng: Random) -> None:
@@ -237,11 +237,11 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
         if not judgement.is_late and any(one.choice is None and one.position < given.position for one in showings):
             raise StaleTrialError
         previous = last_answered(showings)
-        since = previous.judged_at if previous and previous.judged_at else batch.batch.taken_at
+        since = previous.judged_at if previous and previous.judged_at else batch.lease.taken_at
         _keep(judgement, given, since=since, now=now)
         if judgement.assignment is not None:
             _settle(judgement.assignment, is_late=judgement.is_late)
-        renew_lease(batch=batch.batch, now=now)
+        renew_lease(batch=batch.lease, now=now)
         if judgement.kind != Kind.PAIR and not judgement.is_late:
             _pause_if_inattentive(batch, rater, now)
     return judgement
@@ -254,13 +254,13 @@ def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_las
     ------
     BatchReturnedError, LeaseExpiredError
     """
-    if batch.batch.state == BatchState.RETURNED:
+    if batch.lease.state == BatchState.RETURNED:
         raise BatchReturnedError
-    if batch.batch.state == BatchState.OPEN and batch.batch.deadline > now:
+    if batch.lease.state == BatchState.OPEN and batch.lease.deadline > now:
         return judgement.assignment is not None and judgement.assignment.state != AssignmentState.ASSIGNED
     if not is_last_chance:
         raise LeaseExpiredError
-    expire_batch(batch=batch.batch, now=now)
+    expire_batch(batch=batch.lease, now=now)
     return True
 
 
@@ -289,7 +289,7 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
     with transaction.atomic():
         batch = _locked_batch(batch_id, rater)
         _must_still_be_welcome(rater, batch.comparison)
-        if batch.batch.state != BatchState.OPEN or batch.batch.deadline <= now:
+        if batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now:
             raise StaleTrialError
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
         judgement.batch = batch
@@ -302,14 +302,14 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
         judgement.save(update_fields=["choice", "score", "judged_at"])
         if judgement.assignment is not None:
             reopen_assignment(assignment=judgement.assignment)
-        renew_lease(batch=batch.batch, now=now)
+        renew_lease(batch=batch.lease, now=now)
     return judgement
 
 
 def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> bool:
     """Return what is not judged of a batch to the comparison; False where all was judged. What is judged counts."""
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater).batch
+        batch = _locked_batch(batch_id, rater).lease
         lifecycle.return_batch(batch=batch, now=now)
     return batch.state == BatchState.RETURNED
 
@@ -321,7 +321,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     ------
     NotQualifiedError, and those of allocation.services.assigning.resume_batch
     """
-    batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, batch__person=rater)
+    batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, lease__person=rater)
     found = missing_requirements(rater, batch.comparison)
     if found:
         raise NotQualifiedError(found)
@@ -338,10 +338,10 @@ def _must_still_be_welcome(rater: User, comparison: Comparison) -> None:
 
 def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:
     return (
-        JudgingBatch.objects.select_for_update(no_key=True, of=("self", "batch"))
-        .select_related("batch", "comparison__project", "comparison__language", "instructions")
+        JudgingBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
+        .select_related("lease", "comparison__project", "comparison__language", "instructions")
         .defer("instructions__body", "comparison__project__description")
-        .get(pk=batch_id, batch__person=rater)
+        .get(pk=batch_id, lease__person=rater)
     )
 
 
@@ -363,7 +363,7 @@ def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> No
         checks_before_pause=comparison.checks_before_pause,
         failures_percent=comparison.failures_percent,
     ):
-        lifecycle.return_batch(batch=batch.batch, now=now)
+        lifecycle.return_batch(batch=batch.lease, now=now)
         RaterStatus.objects.update_or_create(
             comparison=comparison, person=rater, defaults={"state": RaterState.PAUSED, "paused_at": now}
         )

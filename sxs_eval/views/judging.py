@@ -15,18 +15,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.services.errors import (
-    BatchReturnedError,
-    NoTasksAvailableError,
-    OpenBatchExistsError,
-    PoolBusyError,
-    PoolClosedError,
-)
+from allocation.views import Addresses, active_ms_of, explains_refusals, is_script, saves
 from people.permissions import project_for
 from people.requests import user_of
 from people.rules.markdown import to_html
 from people.selectors.qualification import NotQualifiedError
-from sxs_eval.models import Instructions, Judgement, JudgingBatch
+from sxs_eval.models import Instructions, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
 from sxs_eval.selectors.work import is_anything_left, judging_page, work_of
 from sxs_eval.services import judging as services
@@ -34,16 +28,7 @@ from sxs_eval.services import judging as services
 MS_PER_DAY = 24 * 3600 * 1000
 # Sides must not be guessed from any that were before.
 RNG: Random = SystemRandom()
-SHOWN_IN_PLACE = (401, 422)
-STOPS = (
-    Judgement.DoesNotExist,
-    JudgingBatch.DoesNotExist,
-    services.StaleTrialError,
-    BatchReturnedError,
-    NotQualifiedError,
-    services.NotOnScaleError,
-    services.CommentTooLongError,
-)
+JUDGING = Addresses(work="sxs_eval:work-show", batch="sxs_eval:batch-show")
 
 
 @require_safe
@@ -54,31 +39,24 @@ def work_show(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
+@explains_refusals(JUDGING)
 def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
     comparison = comparison_to_judge(user_of(request), comparison_id)
-    try:
-        batch = services.take_batch(comparison=comparison, rater=user_of(request), now=timezone.now(), rng=RNG)
-    except NotQualifiedError as stopped:
-        _say(request, stopped)
-    except PoolClosedError:
-        messages.info(request, _("This comparison is closed. A manager can reopen it."))
-    except PoolBusyError:
-        messages.info(request, _("Others are taking the last pairs right now. Try again in a few seconds."))
-    else:
-        if batch:
-            return redirect("sxs_eval:batch-show", batch.pk)
-        messages.info(request, _("You have no pairs left to judge in this comparison. Thank you!"))
-    return redirect("sxs_eval:work-show")
+    batch = services.take_batch(comparison=comparison, rater=user_of(request), now=timezone.now(), rng=RNG)
+    if batch:
+        return redirect(JUDGING.batch, batch.pk)
+    messages.info(request, _("You have no pairs left to judge in this comparison. Thank you!"))
+    return redirect(JUDGING.work)
 
 
 @require_safe
 @login_required
+@explains_refusals(JUDGING)
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
     batch = batch_for(user_of(request), batch_id)
     if stops := missing_requirements(user_of(request), batch.comparison):
-        _say(request, NotQualifiedError(stops))
-        return redirect("sxs_eval:work-show")
+        raise NotQualifiedError(stops)
     page = judging_page(batch, user_of(request), timezone.now())
     if page.trial:
         return render(request, "sxs_eval/judge.html", vars(page))
@@ -87,23 +65,19 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_POST
+@saves(JUDGING, stays=False, has_form=True)
 def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     """Keep an answer; a form is sent on to the next pair, the page's script gets it in the same answer."""
-    if not request.user.is_authenticated:
-        return _elsewhere(request, 401, _("You are signed out."), _sign_in(batch_id))
     choice = _whole_number(request.POST.get("choice"))
-    try:
-        judgement = services.judge(
-            batch_id=batch_id,
-            rater=user_of(request),
-            position=position,
-            choice=99 if choice is None else choice,
-            comment=request.POST.get("comment", "").replace("\r\n", "\n"),
-            active_ms=min(_whole_number(request.POST.get("active_ms")) or 0, MS_PER_DAY),
-            now=timezone.now(),
-        )
-    except STOPS as stopped:
-        return _stopped(request, batch_id, stopped)
+    judgement = services.judge(
+        batch_id=batch_id,
+        rater=user_of(request),
+        position=position,
+        choice=99 if choice is None else choice,
+        comment=request.POST.get("comment", "").replace("\r\n", "\n"),
+        active_ms=active_ms_of(request),
+        now=timezone.now(),
+    )
     if judgement.is_late:
         messages.warning(
             request,
@@ -116,13 +90,9 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
 
 
 @require_POST
+@saves(JUDGING, stays=False, has_form=True)
 def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    if not request.user.is_authenticated:
-        return _elsewhere(request, 401, _("You are signed out."), _sign_in(batch_id))
-    try:
-        undone = services.undo(batch_id=batch_id, rater=user_of(request), position=position, now=timezone.now())
-    except STOPS as stopped:
-        return _stopped(request, batch_id, stopped)
+    undone = services.undo(batch_id=batch_id, rater=user_of(request), position=position, now=timezone.now())
     return _next(request, undone.batch)
 
 
@@ -141,22 +111,11 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@explains_refusals(JUDGING)
 def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
-    try:
-        services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
-    except NotQualifiedError as stopped:
-        _say(request, stopped)
-    except NoTasksAvailableError:
-        messages.info(request, _("The rest of this batch has been reassigned. Your answers count."))
-    except PoolClosedError:
-        messages.info(request, _("This comparison is closed. A manager can reopen it."))
-    except OpenBatchExistsError as stopped:
-        messages.info(request, _("Finish or return this batch first."))
-        return redirect("sxs_eval:batch-show", stopped.batch.pk)
-    else:
-        return redirect("sxs_eval:batch-show", batch_id)
-    return redirect("sxs_eval:work-show")
+    services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+    return redirect(JUDGING.batch, batch_id)
 
 
 @require_safe
@@ -172,60 +131,14 @@ def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "sxs_eval/instructions.html", context)
 
 
-def _stopped(request: HttpRequest, batch_id: UUID, stopped: Exception) -> HttpResponse:
-    """What an answer that could not be kept leads to."""
-    here = reverse("sxs_eval:batch-show", args=[batch_id])
-    match stopped:
-        case Judgement.DoesNotExist() | JudgingBatch.DoesNotExist():
-            raise Http404(_("This pair is not assigned to you.")) from stopped
-        case services.StaleTrialError():
-            return _elsewhere(request, 409, _("You answered this pair in another tab. Here is the next one."), here)
-        case BatchReturnedError():
-            return _elsewhere(request, 410, _("This batch was returned. You can resume it."), here)
-        case NotQualifiedError():
-            _say(request, stopped)
-            return _elsewhere(request, 410, "", reverse("sxs_eval:work-show"))
-        case services.NotOnScaleError():
-            known = ", ".join(map(str, stopped.choices))
-            return _elsewhere(request, 422, _("Choose one of the answers (%(known)s).") % {"known": known}, here)
-        case services.CommentTooLongError():
-            longest = {"longest": services.LONGEST_COMMENT}
-            message = _("The comment is longer than %(longest)s characters. Shorten it, then answer again.")
-            return _elsewhere(request, 422, message % longest, here)
-    raise stopped
-
-
-def _say(request: HttpRequest, stopped: NotQualifiedError) -> None:
-    for missing_requirement in stopped.missing_requirements:
-        messages.error(request, missing_requirement.message)
-
-
 def _next(request: HttpRequest, batch: JudgingBatch) -> HttpResponse:
-    if not _is_script(request):
+    if not is_script(request):
         return redirect("sxs_eval:batch-show", batch.pk)
     page = judging_page(batch, user_of(request), timezone.now())
     if page.trial is None:
         return JsonResponse({"state": "end", "location": reverse("sxs_eval:batch-show", args=[batch.pk])})
     html = render_to_string("sxs_eval/_trial.html", vars(page), request)
     return JsonResponse({"state": "next", "html": html})
-
-
-def _elsewhere(request: HttpRequest, status: int, message: str, location: str) -> HttpResponse:
-    is_script = _is_script(request)
-    # What a script shows itself is not said again on the next page.
-    if message and not (is_script and status in SHOWN_IN_PLACE):
-        messages.warning(request, message)
-    if is_script:
-        return JsonResponse({"state": "stopped", "message": message, "location": location}, status=status)
-    return redirect(location)
-
-
-def _is_script(request: HttpRequest) -> bool:
-    return request.headers.get("Accept", "").startswith("application/json")
-
-
-def _sign_in(batch_id: UUID) -> str:
-    return f"{reverse('account_login')}?next={reverse('sxs_eval:batch-show', args=[batch_id])}"
 
 
 def _whole_number(value: str | None) -> int | None:

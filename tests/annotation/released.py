@@ -173,7 +173,7 @@ class Campaign:
             closed_at=at,
         )
         submitted = CaptionBatch.objects.create(
-            batch=batch,
+            lease=batch,
             round=round,
             guidelines=self.guidelines,
             stage=Stage.SUBMITTED,
@@ -253,7 +253,7 @@ class Campaign:
             closed_at=at,
         )
         submitted = VerificationBatch.objects.create(
-            batch=batch, round=round, guidelines=self.guidelines, submitted_at=at
+            lease=batch, round=round, guidelines=self.guidelines, submitted_at=at
         )
         for position, (task, caption) in self.ordered(list(enumerate(rated, start=1))):
             assignment = Assignment.objects.create(

@@ -65,7 +65,7 @@ def _captions_by_one(round: Round, tasks: Mapping[int, Task], texts: Mapping[int
         pool=round.pool, person=person, state=BatchState.DONE, taken_at=NOW, lease_s=1, deadline=NOW, closed_at=NOW
     )
     caption_batch = CaptionBatch.objects.create(
-        batch=batch, round=round, guidelines=guidelines, stage=Stage.SUBMITTED, writing_opened_at=NOW, submitted_at=NOW
+        lease=batch, round=round, guidelines=guidelines, stage=Stage.SUBMITTED, writing_opened_at=NOW, submitted_at=NOW
     )
     mine = [tasks[image] for image in texts]
     assignments = Assignment.objects.bulk_create(

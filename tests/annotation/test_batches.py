@@ -210,7 +210,7 @@ class TestScreenOne:
 
     def test_rating_after_the_lease_is_refused(self, batch, ann):
         with pytest.raises(LeaseExpiredError):
-            rate(batch, ann, now=batch.batch.deadline)
+            rate(batch, ann, now=batch.lease.deadline)
 
     def test_time_on_task_is_at_most_what_the_clock_says(self, batch, ann):
         item = services.save_rating(
@@ -248,7 +248,7 @@ class TestScreenTwo:
         assert item.writing_ms == 30_000
 
     def test_a_draft_after_the_lease_is_still_kept(self, writing, ann):
-        save(writing, ann, "Ein später Satz", now=writing.batch.deadline + MINUTE)
+        save(writing, ann, "Ein später Satz", now=writing.lease.deadline + MINUTE)
 
         assert writing.items.get(position=1).text == "Ein später Satz"
 
@@ -258,7 +258,7 @@ class TestScreenTwo:
             save(writing, ann, "Ein Hund")
 
     def test_typing_in_the_second_half_of_the_lease_renews_it(self, writing, ann):
-        now = writing.batch.deadline - MINUTE
+        now = writing.lease.deadline - MINUTE
         save(writing, ann, "Ein Hund", now=now)
 
         assert Batch.objects.get().deadline == now + timedelta(seconds=writing.round.pool.lease_s)
@@ -315,7 +315,7 @@ class TestHandingIn:
         assert Caption.objects.count() == 0
 
     def test_who_left_keeps_no_place_by_going_on_typing(self, writing, ann):
-        deadline = writing.batch.deadline
+        deadline = writing.lease.deadline
         Membership.objects.filter(user=ann).delete()
         save(writing, ann, "Ein Hund", now=deadline - MINUTE)
 
@@ -331,7 +331,7 @@ class TestHandingIn:
 
     def test_late_captions_are_kept_flagged_and_not_counted(self, writing, ann, round):
         write_all(writing, ann)
-        submit(writing, ann, now=writing.batch.deadline)
+        submit(writing, ann, now=writing.lease.deadline)
 
         assert set(Caption.objects.values_list("state", flat=True)) == {"late"}
         assert {task.places_taken for task in round.pool.tasks.all()} == {0}
@@ -362,7 +362,7 @@ class TestTakingUpAgain:
         others = [make_annotator(round) for _ in range(2)]
         mine = open_writing(take(round, ann), ann)
         write_all(mine, ann)
-        later = mine.batch.deadline
+        later = mine.lease.deadline
         theirs = [take(round, person, now=later) for person in others]
         for batch, person in zip(theirs, others, strict=True):
             open_writing(batch, person, now=later)
@@ -385,7 +385,7 @@ class TestTakingUpAgain:
         round = make_round(images=3, replication=1)
         slow, quick = make_annotator(round), make_annotator(round)
         mine = open_writing(take(round, slow), slow)
-        later = mine.batch.deadline
+        later = mine.lease.deadline
         Pool.objects.filter(pk=round.pool_id).update(batch_size=1)
         take(round, quick, now=later)
         services.resume_batch(batch_id=mine.pk, annotator=slow, now=later)
@@ -399,9 +399,9 @@ class TestTakingUpAgain:
 
     def test_a_submitted_batch_is_not_resumed(self, writing, ann):
         write_all(writing, ann)
-        submit(writing, ann, now=writing.batch.deadline)
+        submit(writing, ann, now=writing.lease.deadline)
         with pytest.raises(services.StaleStateError):
-            services.resume_batch(batch_id=writing.pk, annotator=ann, now=writing.batch.deadline)
+            services.resume_batch(batch_id=writing.pk, annotator=ann, now=writing.lease.deadline)
 
 
 class TestTheDatabaseSaysNeverToo:

@@ -289,8 +289,8 @@ class TestWorkInHand:
         batch = take(pilot, mina)
         write(batch, mina, "Ein Bild davon")
         close(pilot, assigned=InHand.TAKE_BACK)
-        batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.RETURNED
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.RETURNED
         assert set(CaptionItem.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
         with pytest.raises(BatchReturnedError):
             batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)
@@ -315,8 +315,8 @@ class TestWorkInHand:
         pilot = begun()
         batch = take(pilot, make_annotator(pilot))
         close(pilot, now=NOW + 2 * HOUR)
-        batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.EXPIRED
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.EXPIRED
         assert expire_overdue(now=NOW + 2 * HOUR) == 0
 
     def test_opened_again_it_hands_out_again(self):

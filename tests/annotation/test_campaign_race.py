@@ -114,9 +114,9 @@ class TestClosing:
             lambda call: call(),
             [submit_captions, managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)],
         )
-        batch.batch.refresh_from_db()
+        batch.lease.refresh_from_db()
         counted = Caption.objects.filter(round=round, state=CaptionState.COUNTED).count()
-        assert (batch.batch.state, counted) in ((BatchState.DONE, 4), (BatchState.RETURNED, 0))
+        assert (batch.lease.state, counted) in ((BatchState.DONE, 4), (BatchState.RETURNED, 0))
         assert_captions_are_as_their_places(round)
 
     @pytest.mark.parametrize("run", runs(4, short=1))

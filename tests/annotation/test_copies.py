@@ -147,7 +147,7 @@ def test_programs_are_told_by_a_code_and_say_that_they_have_seen_it(batch, ann):
 
     told = program.post(address)
 
-    assert (told.status_code, told.json()["code"], list(told.json()["errors"])) == (409, "almost-copied", ["2"])
+    assert (told.status_code, told.json()["code"], list(told.json()["errors"])) == (409, "near-copy", ["2"])
     assert english(batch, 2) not in told.content.decode()
     assert program.post(address).status_code == 409
     assert program.post(address, copies_seen=True).json()["stage"] == "submitted"

@@ -224,7 +224,7 @@ class TestChangingARound:
         )
         batch = take(round, make_annotator(round))
         assert batch.items.count() == 2
-        assert batch.batch.deadline == NOW + timedelta(seconds=60)
+        assert batch.lease.deadline == NOW + timedelta(seconds=60)
 
 
 class TestProgress:
@@ -243,7 +243,7 @@ class TestProgress:
         batches.submit_batch(batch_id=late_batch.pk, annotator=late, now=NOW + DAY * 2)
         take(round, holding, now=NOW + DAY * 2)
         row = progress_of(round, NOW + DAY * 2)
-        assert overdue.batch.assignments.get().state == AssignmentState.EXPIRED
+        assert overdue.lease.assignments.get().state == AssignmentState.EXPIRED
         assert (row.images, row.wanted, row.done, row.assigned, row.expired, row.late) == (4, 8, 1, 1, 1, 1)
         assert row.open == 6
         assert row.done == Caption.objects.filter(state="counted").count()

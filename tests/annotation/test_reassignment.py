@@ -80,8 +80,8 @@ class TestMoving:
 
         moved = move(batch, bea)
 
-        batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.RETURNED
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.RETURNED
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
         page = client_of(bea).get(reverse("annotation:batch-rate", args=[moved.batch.pk])).content.decode()
         assert DRAFT not in page
@@ -109,9 +109,9 @@ class TestMoving:
         with pytest.raises(NoTasksAvailableError):
             move(batch, bea)
 
-        batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.OPEN
-        assert batch.batch.assignments.filter(state=AssignmentState.ASSIGNED).count() == 3
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.OPEN
+        assert batch.lease.assignments.filter(state=AssignmentState.ASSIGNED).count() == 3
         assert_exact(round.pool)
 
     def test_nobody_gets_a_second_batch(self):
@@ -131,13 +131,13 @@ class TestMoving:
         round = make_round(images=6, replication=1, batch_size=3)
         ann, bea = make_annotator(round), make_annotator(round)
         overdue = take(round, bea)
-        after = overdue.batch.deadline + timedelta(seconds=1)
+        after = overdue.lease.deadline + timedelta(seconds=1)
         batch = take(round, ann, now=after)
 
         moved = move(batch, bea, now=after)
 
-        overdue.batch.refresh_from_db()
-        assert overdue.batch.state == BatchState.EXPIRED
+        overdue.lease.refresh_from_db()
+        assert overdue.lease.state == BatchState.EXPIRED
         assert moved.moved + moved.left == 3
         assert_exact(round.pool)
 
@@ -202,14 +202,14 @@ class TestMoving:
         batch = take(round, ann)
         write(batch, ann, DRAFT)
 
-        freed = reassignment.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
+        freed = reassignment.return_batch(batch=batch.lease, by=round.project.created_by, now=LATER)
 
         assert freed == 3
         assert images_of(take(round, bea, now=LATER)) == images_of(batch)
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
         assert AuditEntry.objects.get(action="batch.returned").person == ann
         with pytest.raises(BatchClosedError):
-            reassignment.return_batch(batch=batch.batch, by=round.project.created_by, now=LATER)
+            reassignment.return_batch(batch=batch.lease, by=round.project.created_by, now=LATER)
 
 
 def with_batches_of(round: Round, size: int) -> None:
@@ -248,7 +248,7 @@ class TestThePages:
 
     @pytest.mark.parametrize("name", ["batch-move", "batch-take-back"])
     def test_others_are_not_told_that_it_exists(self, batch, name):
-        for outsider in (batch.batch.person, make_project().created_by):
+        for outsider in (batch.lease.person, make_project().created_by):
             assert self.post(outsider, name, batch, to=outsider.pk).status_code == 404
         assert Batch.objects.get().state == BatchState.OPEN
 
@@ -286,7 +286,7 @@ class TestThePages:
 
 
 def submit(batch: CaptionBatch) -> None:
-    batches.submit_batch(batch_id=batch.pk, annotator=batch.batch.person, now=LATER)
+    batches.submit_batch(batch_id=batch.pk, annotator=batch.lease.person, now=LATER)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -310,7 +310,7 @@ class TestRaces:
 
     def test_control_without_the_lock_it_is_both(self):
         round = make_round(images=4, replication=1)
-        batch = take(round, make_annotator(round)).batch
+        batch = take(round, make_annotator(round)).lease
         done = []
 
         def unless_away(state: AssignmentState) -> None:

@@ -63,8 +63,8 @@ class TestPausing:
         batch = take(round, ann)
         write(batch, ann, "Ein Bild davon")
         assert standings.pause(reason="Too fast.", **about(round, ann)) == 1
-        batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.RETURNED
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.RETURNED
         assert set(CaptionItem.objects.filter(batch=batch).values_list("text", flat=True)) == {
             "Ein Bild davon 1",
             "Ein Bild davon 2",
@@ -90,8 +90,8 @@ class TestPausing:
         rater = verifying.make_caption_rater(rating)
         batch = verifying.take(rating, rater)
         assert standings.pause(reason="Too fast.", **about(main, rater)) == 1
-        batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.RETURNED
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.RETURNED
         with pytest.raises(NotQualifiedError, match="paused"):
             verification.take_batch(round=rating, rater=rater, now=NOW, rng=Random(0))
 
@@ -128,8 +128,8 @@ class TestExcluding:
         assert exclusion.captions == 2
         assert states_of(round, ann) == ["excluded", "excluded"]
         assert Tally.objects.get(round=round, person=ann).captions == 0
-        open_batch.batch.refresh_from_db()
-        assert open_batch.batch.state == BatchState.RETURNED
+        open_batch.lease.refresh_from_db()
+        assert open_batch.lease.state == BatchState.RETURNED
         bob = make_annotator(round)
         submit_captions(round, bob)
         submit_captions(round, bob)

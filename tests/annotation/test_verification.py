@@ -365,20 +365,20 @@ def test_nothing_is_resumed_once_the_round_is_closed(round, batch, rae):
     with pytest.raises((PoolClosedError, NoTasksAvailableError)):
         services.resume_batch(batch_id=batch.pk, rater=rae, now=NOW)
 
-    batch.batch.refresh_from_db()
-    assert batch.batch.state == BatchState.RETURNED
+    batch.lease.refresh_from_db()
+    assert batch.lease.state == BatchState.RETURNED
 
 
 def test_a_save_in_the_second_half_of_the_time_begins_it_anew_but_not_without_consent(batch, rae):
     later = NOW + HOLD * 0.6
     rate(batch, rae, now=later)
-    batch.batch.refresh_from_db()
-    assert batch.batch.deadline == later + HOLD
+    batch.lease.refresh_from_db()
+    assert batch.lease.deadline == later + HOLD
 
     Consent.objects.filter(user=rae).update(withdrawn_at=NOW)
     rate(batch, rae, Rating.BAD, now=later + HOLD * 0.6)
-    batch.batch.refresh_from_db()
-    assert batch.batch.deadline == later + HOLD
+    batch.lease.refresh_from_db()
+    assert batch.lease.deadline == later + HOLD
     with pytest.raises(NotQualifiedError):
         submit(batch, rae, later + HOLD * 0.6)
 

@@ -111,7 +111,7 @@ def test_the_captions_stand_in_their_language_and_direction_and_nothing_is_said_
 
 def test_a_level_is_saved_at_once_with_its_time_and_is_there_after_a_reload(client, batch):
     Assignment.objects.filter(batch=batch.pk).update(state=AssignmentState.ASSIGNED)
-    VerificationBatch.objects.get(pk=batch.pk).batch.__class__.objects.update(
+    VerificationBatch.objects.get(pk=batch.pk).lease.__class__.objects.update(
         taken_at=timezone.now() - timedelta(minutes=5)
     )
 
@@ -139,8 +139,8 @@ def test_without_scripts_some_are_saved_first_and_all_submitted_later(client, ba
     done = client.post(url_of(batch), {**all_rated(batch), "open": "1"}, follow=True)
 
     assert "5 captions are rated." in done.content.decode()
-    batch.batch.refresh_from_db()
-    assert batch.batch.state == BatchState.DONE
+    batch.lease.refresh_from_db()
+    assert batch.lease.state == BatchState.DONE
     assert client.get(url_of(batch)).url == url_of(batch, "verification-done")
     again = client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"})
     assert (again.status_code, again.json()["location"]) == (409, url_of(batch))
@@ -156,12 +156,12 @@ def test_the_page_after_submitting_has_no_caption(client, batch, rae):
 
 
 def test_when_the_time_ran_out_a_rating_is_kept_and_the_way_back_is_offered(client, batch, round, rae):
-    batch.batch.__class__.objects.update(deadline=timezone.now() - timedelta(seconds=1))
+    batch.lease.__class__.objects.update(deadline=timezone.now() - timedelta(seconds=1))
 
     answer = client.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"})
     away = client.get(url_of(batch)).content.decode()
 
-    assert (answer.status_code, answer.json()["state"]) == (410, "closed")
+    assert (answer.status_code, answer.json()["state"]) == (410, "lease-expired")
     assert batch.verdicts.get(position=1).rating == "BAD"
     assert url_of(batch, "verification-resume") in away
     assert not any(text in away for text in Caption.objects.values_list("text", flat=True))
@@ -171,7 +171,7 @@ def test_when_the_time_ran_out_a_rating_is_kept_and_the_way_back_is_offered(clie
 
 def test_submitting_late_is_told(client, batch, rae):
     rate(batch, rae, now=timezone.now())
-    batch.batch.__class__.objects.update(deadline=timezone.now() - timedelta(seconds=1))
+    batch.lease.__class__.objects.update(deadline=timezone.now() - timedelta(seconds=1))
 
     page = client.post(url_of(batch), {"open": "1"}, follow=True).content.decode()
 

@@ -225,9 +225,9 @@ def busy_manager(project: Project) -> User:
 def test_a_manager_with_pictures_assigned_reads_no_words_about_them(seeded):
     program = Program(busy_manager(seeded.project))
     for name in WITH_WORDS:
-        assert code(program.get(address(name, "lions"))) == (409, "pictures-in-hand"), name
-    assert code(program.get(address("captions-export", "lions", "csv"))) == (409, "pictures-in-hand")
-    assert code(program.post(address("release-list", "lions"), title="x")) == (409, "pictures-in-hand")
+        assert code(program.get(address(name, "lions"))) == (409, "images-assigned"), name
+    assert code(program.get(address("captions-export", "lions", "csv"))) == (409, "images-assigned")
+    assert code(program.post(address("release-list", "lions"), title="x")) == (409, "images-assigned")
     assert program.get(address("progress-show", "lions")).status_code == 200
 
 

@@ -90,7 +90,7 @@ def test_from_screen_2_on_nothing_of_screen_1_is_sent(seeded, ann):
     assert not keys_within(shown.json()) & {"english", "rating"}
     assert not any(text in shown.content.decode() for text in english)
     rating = address("rating-save", seeded.writing.pk, 1)
-    assert code(ann.put(rating, rating="BAD")) == (409, "moved-on")
+    assert code(ann.put(rating, rating="BAD")) == (409, "stale-state")
     assert set(seeded.writing.items.values_list("rating", flat=True)) == {"GOOD"}
 
 
@@ -99,7 +99,7 @@ def test_the_same_text_again_changes_nothing_and_an_older_one_is_told_what_is_st
     first = ann.put(where, text="Ein Hund", revision=0)
     assert ann.put(where, text="Ein Hund", revision=0).json() == first.json()
     refused = ann.put(where, text="Eine Katze", revision=0)
-    assert code(refused) == (409, "conflict")
+    assert code(refused) == (409, "stale-draft")
     assert (refused.json()["text"], refused.json()["revision"]) == ("Ein Hund", 1)
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_kept_or_is_missing_is_refused_by_field(seeded, ann):
 def test_writing_opens_when_all_is_rated_and_not_before(seeded, ann):
     ann.put(address("rating-save", seeded.rating.pk, 1), rating="BAD")
     refused = ann.post(address("writing-open", seeded.rating.pk))
-    assert code(refused) == (409, "not-all-rated")
+    assert code(refused) == (409, "unrated-images")
     assert set(refused.json()["errors"]) == {"2", "3"}
     assert code(ann.put(address("rating-save", seeded.rating.pk, 1), rating="SUPERB")) == (422, "invalid")
 
@@ -131,7 +131,7 @@ def test_writing_opens_when_all_is_rated_and_not_before(seeded, ann):
 def test_what_is_unfinished_is_not_submitted(seeded, ann):
     ann.put(address("draft-save", seeded.writing.pk, 2), text="Ein Hund auf der Wiese", revision=0)
     refused = ann.post(address("batch-submit", seeded.writing.pk))
-    assert code(refused) == (409, "unfinished")
+    assert code(refused) == (409, "incomplete-batch")
     assert set(refused.json()["errors"]) == {"1", "3"}
 
 
@@ -139,14 +139,14 @@ def test_returned_a_batch_is_empty_until_it_is_resumed(seeded, ann):
     returned = ann.post(address("batch-return", seeded.writing.pk)).json()
     assert (returned["state"], returned["items"]) == ("returned", [])
     where = address("draft-save", seeded.writing.pk, 1)
-    assert code(ann.put(where, text="Ein Hund", revision=0)) == (410, "given-back")
+    assert code(ann.put(where, text="Ein Hund", revision=0)) == (410, "batch-returned")
     resumed = ann.post(address("batch-resume", seeded.writing.pk)).json()
     assert (resumed["state"], len(resumed["items"])) == ("open", 3)
 
 
 def test_a_lease_that_ran_out_is_told_on_screen_1(seeded, ann):
     Batch.objects.filter(pk=seeded.rating.pk).update(deadline=timezone.now())
-    assert code(ann.put(address("rating-save", seeded.rating.pk, 1), rating="BAD")) == (410, "time-ran-out")
+    assert code(ann.put(address("rating-save", seeded.rating.pk, 1), rating="BAD")) == (410, "lease-expired")
     assert ann.get(address("batch-show", seeded.rating.pk)).json()["items"] == []
 
 
@@ -164,11 +164,11 @@ def test_a_round_that_is_closed_or_done_says_so(seeded, ann):
     seeded.ann.language_skills.create(language_id="cs", level="native")
     first = ann.post(address("batch-take", round.pk)).json()["id"]
     other = make_annotator(round)
-    assert code(Program(other).post(address("batch-take", round.pk))) == (409, "nothing-left")
+    assert code(Program(other).post(address("batch-take", round.pk))) == (409, "no-tasks-left")
     assert Batch.objects.get(pk=first).state == BatchState.OPEN
     round.pool.is_open = False
     round.pool.save()
-    assert code(Program(make_annotator(round)).post(address("batch-take", round.pk))) == (409, "round-closed")
+    assert code(Program(make_annotator(round)).post(address("batch-take", round.pk))) == (409, "pool-closed")
 
 
 def test_feedback_is_read_and_acknowledged_before_more_work(seeded, ann):
@@ -203,7 +203,7 @@ def test_captions_are_rated_from_taking_to_submitting(seeded):
     assert set(batch["captions"][0]) == {"position", "picture", "text", "rating"}
     positions = [caption["position"] for caption in batch["captions"]]
     refused = rae.post(address("rating-batch-submit", batch["id"]))
-    assert code(refused) == (409, "not-all-rated")
+    assert code(refused) == (409, "unrated-images")
     for position in positions:
         rae.put(address("verdict-save", batch["id"], position), rating="MEDIUM")
     first = rae.post(address("rating-batch-submit", batch["id"])).json()
@@ -216,7 +216,7 @@ def test_captions_to_rate_are_returned_and_resumed(seeded):
     rae = Program(seeded.rae)
     assert rae.post(address("rating-batch-return", seeded.to_rate.pk)).json()["captions"] == []
     where = address("verdict-save", seeded.to_rate.pk, 1)
-    assert code(rae.put(where, rating="GOOD")) == (410, "given-back")
+    assert code(rae.put(where, rating="GOOD")) == (410, "batch-returned")
     assert rae.post(address("rating-batch-resume", seeded.to_rate.pk)).json()["captions"]
 
 

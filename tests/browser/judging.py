@@ -75,4 +75,4 @@ def sit_down(page: Page, comparison: Comparison, address: str, name: str, **fiel
     page.goto(f"{address}/compare/")
     page.locator("form[action$='/take/'] button").click()
     page.wait_for_url("**/judging/**")
-    return Desk(address, rater, JudgingBatch.objects.get(batch__person=rater), page)
+    return Desk(address, rater, JudgingBatch.objects.get(lease__person=rater), page)

@@ -152,7 +152,7 @@ class World:
     def known(self) -> dict[str, Sequence[object]]:
         """What the annotator could know or guess, by the name of an address's argument."""
         mine = list(self.batch.items.select_related("image"))
-        theirs = CaptionBatch.objects.filter(batch__person=self.other).values_list("pk", flat=True)[:1]
+        theirs = CaptionBatch.objects.filter(lease__person=self.other).values_list("pk", flat=True)[:1]
         own = [
             self.batch.pk,
             *Batch.objects.filter(person=self.annotator).exclude(pk=self.batch.pk).values_list("pk", flat=True),

@@ -74,7 +74,7 @@ class World:
 
     @property
     def batch(self) -> VerificationBatch:
-        return VerificationBatch.objects.filter(batch__person=self.rater).latest("batch__taken_at")
+        return VerificationBatch.objects.filter(lease__person=self.rater).latest("lease__taken_at")
 
     def secrets(self) -> Secrets:
         words = dict.fromkeys((AUTHOR, SECOND_AUTHOR), "the author's name")

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
 
 def _item(request: HttpRequest) -> CaptionItem:
-    return CaptionItem.objects.filter(batch__stage="write", batch__batch__person=request.user.pk, position=2).get()
+    return CaptionItem.objects.filter(batch__stage="write", batch__lease__person=request.user.pk, position=2).get()
 
 
 def leak_in_page(request: HttpRequest) -> HttpResponse:

@@ -318,7 +318,7 @@ class TestDecisionsAboutRaters:
         freed = exclude_rater(comparison=comparison, rater=out, note="", by=by, now=NOW)
         assert freed == 3
         assert self.taken(comparison) == {1: 4}
-        states = Counter(comparison.batches.get(batch__person=stays).batch.assignments.values_list("state", flat=True))
+        states = Counter(comparison.batches.get(lease__person=stays).lease.assignments.values_list("state", flat=True))
         assert states == {AssignmentState.DONE: 4}
         assert exclude_rater(comparison=comparison, rater=out, note="", by=by, now=NOW) == 0
         assert self.taken(comparison) == {1: 4}

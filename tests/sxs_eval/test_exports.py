@@ -130,7 +130,7 @@ class TestRoundTrip:
 
 class TestRows:
     def test_a_row_has_all_that_was_shown_and_said(self, comparison):
-        judgement = Judgement.objects.filter(kind=Kind.PAIR, score=-3).select_related("pair", "batch__batch").get()
+        judgement = Judgement.objects.filter(kind=Kind.PAIR, score=-3).select_related("pair", "batch__lease").get()
         (row,) = [row for row in rows(comparison) if row["kind"] == "pair" and row["score"] == -3]
         assert row == {
             "comparison": comparison.pk,

@@ -91,7 +91,7 @@ class Story:
 
     def batch(self, rater: User) -> JudgingBatch | None:
         """Mostly the last one, sometimes one that a forgotten tab shows."""
-        batches = list(JudgingBatch.objects.filter(batch__person=rater).order_by("-batch__taken_at"))
+        batches = list(JudgingBatch.objects.filter(lease__person=rater).order_by("-lease__taken_at"))
         return self.rng.choice([*batches, batches[0], batches[0], batches[0]]) if batches else None
 
     def take(self) -> None:

@@ -31,7 +31,7 @@ def take(comparison: Comparison, rater, now=NOW, rng=None) -> JudgingBatch:
 
 def answer(batch: JudgingBatch, position: int, choice: int = 2, now=NOW, **more) -> Judgement:
     return services.judge(
-        batch_id=batch.pk, rater=batch.batch.person, position=position, choice=choice, now=now, **more
+        batch_id=batch.pk, rater=batch.lease.person, position=position, choice=choice, now=now, **more
     )
 
 
@@ -143,8 +143,8 @@ def test_an_answer_after_the_time_takes_the_rest_up_again():
     batch = take(comparison, make_rater(comparison))
     late = answer(batch, 1, now=NOW + HOLD + MINUTE)
     assert not late.is_late
-    batch.batch.refresh_from_db()
-    assert batch.batch.state == BatchState.OPEN
+    batch.lease.refresh_from_db()
+    assert batch.lease.state == BatchState.OPEN
     assert taken(comparison) == [1, 1, 1]
 
 
@@ -161,7 +161,7 @@ def test_an_answer_whose_place_has_gone_is_kept_as_late_and_never_counted():
     answer(other, 1, now=later)
     assert taken(comparison) == [1, 1]
     with pytest.raises(services.StaleTrialError):
-        services.undo(batch_id=batch.pk, rater=batch.batch.person, position=1, now=later)
+        services.undo(batch_id=batch.pk, rater=batch.lease.person, position=1, now=later)
 
 
 def test_a_late_answer_stays_late_when_the_rest_is_resumed():
@@ -173,9 +173,9 @@ def test_a_late_answer_stays_late_when_the_rest_is_resumed():
     assert answer(batch, 1, now=later).is_late
     comparison.pool.is_open = True
     comparison.pool.save()
-    services.resume_batch(batch_id=batch.pk, rater=batch.batch.person, now=later)
+    services.resume_batch(batch_id=batch.pk, rater=batch.lease.person, now=later)
     with pytest.raises(services.StaleTrialError):
-        services.undo(batch_id=batch.pk, rater=batch.batch.person, position=1, now=later)
+        services.undo(batch_id=batch.pk, rater=batch.lease.person, position=1, now=later)
     assert not answer(batch, 2, now=later).is_late
     assert sorted(taken(comparison)) == [0, 1]
 
@@ -198,8 +198,8 @@ def test_the_next_batch_comes_when_the_last_one_is_answered():
         answer(first, position)
     second = take(comparison, rater)
     assert second.pk != first.pk
-    first.batch.refresh_from_db()
-    assert first.batch.state == BatchState.DONE
+    first.lease.refresh_from_db()
+    assert first.lease.state == BatchState.DONE
 
 
 def test_active_time_is_at_most_what_the_clock_says():
@@ -292,8 +292,8 @@ class TestAttention:
         assert standing.state == RaterState.PAUSED
         with pytest.raises(NotQualifiedError):
             take(comparison, rater)
-        batch.batch.refresh_from_db()
-        assert batch.batch.state == BatchState.RETURNED
+        batch.lease.refresh_from_db()
+        assert batch.lease.state == BatchState.RETURNED
         assigned = batch.judgements.filter(kind=Kind.PAIR, choice__isnull=False).count()
         assert sum(taken(comparison)) == assigned
 

@@ -56,7 +56,7 @@ def client_of(user) -> Client:
 
 def take(desk: Client, comparison: Comparison) -> JudgingBatch:
     desk.post(reverse("sxs_eval:batch-take", args=[comparison.pk]))
-    return JudgingBatch.objects.get(batch__person=desk.session["_auth_user_id"], batch__state="open")
+    return JudgingBatch.objects.get(lease__person=desk.session["_auth_user_id"], lease__state="open")
 
 
 def show(desk: Client, batch: JudgingBatch) -> str:
@@ -101,7 +101,7 @@ def test_a_batch_is_there_for_its_rater_alone(comparison, desk, name):
     for outsider in others:
         assert getattr(client_of(outsider), method)(path, {"choice": "3"}, headers=JSON).status_code == 404
     assert getattr(desk, method)(path, {"choice": "3"}).status_code in (200, 302)
-    assert not Judgement.objects.filter(choice__isnull=False).exclude(person=batch.batch.person).exists()
+    assert not Judgement.objects.filter(choice__isnull=False).exclude(person=batch.lease.person).exists()
 
 
 def test_batches_and_instructions_are_for_members_of_the_project(comparison, desk):
@@ -234,8 +234,8 @@ def test_the_end_offers_to_undo_to_go_on_and_to_stop(comparison, desk):
     answer(desk, batch, 4)
     finished = desk.post(reverse("sxs_eval:batch-return", args=[batch.pk]), follow=True)
     assert "Your answers count" in finished.content.decode()
-    batch.batch.refresh_from_db()
-    assert batch.batch.state == "done"
+    batch.lease.refresh_from_db()
+    assert batch.lease.state == "done"
 
 
 def test_the_end_of_a_batch_leads_on_to_the_next_one():

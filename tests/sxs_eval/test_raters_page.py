@@ -69,7 +69,7 @@ def show_gold(batch: JudgingBatch, *, score: int, **more) -> Judgement:
     gold = batch.comparison.gold_pairs.order_by("?").first()
     values = {"kind": Kind.GOLD, "gold": gold, "test_is_left": True, "choice": score, "score": score, "judged_at": NOW}
     return batch.judgements.create(
-        position=next(positions), comparison=batch.comparison, person=batch.batch.person, **(values | more)
+        position=next(positions), comparison=batch.comparison, person=batch.lease.person, **(values | more)
     )
 
 

@@ -81,7 +81,7 @@ def test_raters_with_each_others_pairs_are_left_out_at_once(comparison):
 def test_batches_are_resumed_while_others_lapse(comparison):
     raters = crossing(comparison)
     first = {
-        rater: JudgingBatch.objects.filter(batch__person=rater, batch__state=BatchState.OPEN).get() for rater in raters
+        rater: JudgingBatch.objects.filter(lease__person=rater, lease__state=BatchState.OPEN).get() for rater in raters
     }
     assert first
     acts: list[Callable[[], object]] = [

@@ -1,0 +1,100 @@
+"""Why a step with a batch was refused: the one place that gives an error of a service its status, code and sentence.
+
+Pages, their scripts and the API answer from it. Apps add their own errors with `refusal_of.register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.utils.translation import gettext as _
+
+from allocation.services.errors import (
+    BatchReturnedError,
+    LeaseExpiredError,
+    NoTasksAvailableError,
+    OpenBatchExistsError,
+    PoolBusyError,
+    PoolClosedError,
+)
+from people.selectors.qualification import NotQualifiedError
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """`code` never changes; `errors` says more, by field or position; `stored` is what the sender must see to go on."""
+
+    status: int
+    code: str
+    message: str
+    errors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    open_batch: UUID | None = None
+
+
+class RefusedError(Exception):
+    """Raised where a view itself refuses what was sent."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+@singledispatch
+def refusal_of(error: Exception) -> Refusal:
+    """Explain an error of a service. Any other error is raised again."""
+    raise error
+
+
+@refusal_of.register
+def _refused(error: RefusedError) -> Refusal:
+    return error.refusal
+
+
+@refusal_of.register
+def _not_qualified(error: NotQualifiedError) -> Refusal:
+    errors = {missing.code: [str(missing.message)] for missing in error.missing_requirements}
+    return Refusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
+
+
+@refusal_of.register
+def _not_found(error: ObjectDoesNotExist) -> Refusal:
+    return Refusal(404, "not-found", _("This is not assigned to you."))
+
+
+@refusal_of.register
+def _pool_closed(error: PoolClosedError) -> Refusal:
+    return Refusal(409, "pool-closed", _("This work is closed for now. A manager can open it again."))
+
+
+@refusal_of.register
+def _pool_busy(error: PoolBusyError) -> Refusal:
+    said = _("Other people are taking the last tasks right now. Try again in a few seconds.")
+    return Refusal(409, "pool-busy", said)
+
+
+@refusal_of.register
+def _no_tasks_available(error: NoTasksAvailableError) -> Refusal:
+    said = _("The rest of this batch has been reassigned. Your work is kept.")
+    return Refusal(409, "no-tasks-available", said)
+
+
+@refusal_of.register
+def _open_batch_exists(error: OpenBatchExistsError) -> Refusal:
+    said = _("Finish or return this batch first.")
+    return Refusal(409, "open-batch-exists", said, stored={"batch": str(error.batch.pk)}, open_batch=error.batch.pk)
+
+
+@refusal_of.register
+def _lease_expired(error: LeaseExpiredError) -> Refusal:
+    return Refusal(410, "lease-expired", _("This batch has expired. You can resume it."))
+
+
+@refusal_of.register
+def _batch_returned(error: BatchReturnedError) -> Refusal:
+    return Refusal(410, "batch-returned", _("This batch was returned. You can resume it."))

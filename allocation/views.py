@@ -1,0 +1,135 @@
+"""How work is taken, saved and resumed in a browser: one answer for each way in which a step can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from allocation.refusals import Refusal, refusal_of
+
+MS_PER_DAY = 24 * 3600 * 1000
+CLEAR = "Clear-Site-Data"
+View = Callable[..., HttpResponse]
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Names of the pages of one kind of work: the list of it, and a batch."""
+
+    work: str
+    batch: str
+
+    def of(self, batch_id: UUID | None, refusal: Refusal) -> str:
+        """Where a person goes on after `refusal`."""
+        if refusal.open_batch:
+            return reverse(self.batch, args=[refusal.open_batch])
+        is_elsewhere = refusal.status in (403, 404) or refusal.code == "no-tasks-available" or batch_id is None
+        return reverse(self.work) if is_elsewhere else reverse(self.batch, args=[batch_id])
+
+
+def explains_refusals(addresses: Addresses) -> Callable[[View], View]:
+    """Lead a person whose step was refused to the page where they go on, with the reason."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                return view(request, *args, **kwargs)
+            except Exception as error:
+                refusal = refusal_of(error)
+            return _redirected(request, refusal, addresses.of(kwargs.get("batch_id"), refusal))
+
+        return answer
+
+    return decorate
+
+
+def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Callable[[View], View]:
+    """Answer a page's script in JSON however its save ends, and the form that it replaces, if any, by a redirect.
+
+    The script gets `state` (the code of the refusal), `message`, `location` and what is stored: 401 signed out, 404 not
+    yours, 409 changed elsewhere, 410 over, 422 refused. A script that `stays` on its page shows the message itself.
+    """
+
+    def refused(refusal: Refusal, location: str, request: HttpRequest) -> HttpResponse:
+        if has_form and not is_script(request):
+            return _redirected(request, refusal, location)
+        if not stays and refusal.status not in (401, 404, 422):
+            _tell(request, refusal)
+        # To a script a 403 is Django's answer to a session that has ended meanwhile.
+        status = 410 if refusal.status == 403 else refusal.status
+        about = {"state": refusal.code, "message": refusal.message, "location": location}
+        return JsonResponse(about | dict(refusal.stored), status=status)
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def answer(request: HttpRequest, batch_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                refusal = Refusal(401, "signed-out", _("You are signed out. What you wrote is kept on this device."))
+                here = reverse(addresses.batch, args=[batch_id])
+                return refused(refusal, f"{reverse('account_login')}?next={here}", request)
+            try:
+                return view(request, batch_id, *args, **kwargs)
+            except Exception as error:
+                refusal = refusal_of(error)
+            return refused(refusal, addresses.of(batch_id, refusal), request)
+
+        return answer
+
+    return decorate
+
+
+def says_where(view: View) -> View:
+    """Answer a page's script, which asks for JSON, with 200 and the address where a form is redirected.
+
+    WebKit never tells a script of a redirect that clears site data. Who is signed out stays on the page: 401.
+    """
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = view(request, *args, **kwargs)
+        if request.accepts("text/html") or not isinstance(response, HttpResponseRedirect):
+            return response
+        if not request.user.is_authenticated:
+            return JsonResponse({"state": "signed-out"}, status=401)
+        told = JsonResponse({"location": response.url})
+        if CLEAR in response:
+            told[CLEAR] = response[CLEAR]
+        return told
+
+    return answer
+
+
+def is_script(request: HttpRequest) -> bool:
+    return not request.accepts("text/html")
+
+
+def active_ms_of(request: HttpRequest) -> int:
+    """The time on task that a page's script measured, in milliseconds; 0 where it says nothing usable."""
+    value = request.POST.get("active_ms", "")
+    return min(int(value), MS_PER_DAY) if value.isdecimal() and len(value) < 12 else 0
+
+
+def _redirected(request: HttpRequest, refusal: Refusal, location: str) -> HttpResponse:
+    if refusal.status == 404:
+        raise Http404(refusal.message)
+    _tell(request, refusal)
+    return redirect(location)
+
+
+def _tell(request: HttpRequest, refusal: Refusal) -> None:
+    if refusal.status == 403:
+        for (reason,) in refusal.errors.values():
+            messages.error(request, reason)
+    elif refusal.status != 410:
+        # The page of a batch whose lease is over says so itself.
+        messages.warning(request, refusal.message)

@@ -1,0 +1,53 @@
+"""Why a step with captions or with ratings of them was refused; the rest stands in allocation/refusals.py."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from allocation.refusals import Refusal, refusal_of
+from annotation.rules.text_checks import COPIED
+from annotation.services import batches
+from annotation.services.releases import ReleaseSettingsError
+
+
+@refusal_of.register
+def _stale_state(error: batches.StaleStateError) -> Refusal:
+    return Refusal(409, "stale-state", _("This batch has moved to another stage in another tab."))
+
+
+@refusal_of.register
+def _unrated_images(error: batches.UnratedImagesError) -> Refusal:
+    missing = ", ".join(map(str, error.positions))
+    said = _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing}
+    return Refusal(409, "unrated-images", said, {str(position): [_("Not rated yet.")] for position in error.positions})
+
+
+@refusal_of.register
+def _incomplete_batch(error: batches.IncompleteBatchError) -> Refusal:
+    errors = {str(position): [str(problem.message)] for position, problem in error.problems.items()}
+    return Refusal(409, "incomplete-batch", _("Some captions cannot be submitted yet."), errors)
+
+
+@refusal_of.register
+def _near_copy(error: batches.NearCopyError) -> Refusal:
+    said = _(
+        "Some captions are almost the same as what was shown on the first screen. Change them, or send copies_seen."
+    )
+    return Refusal(409, "near-copy", said, {str(position): [str(COPIED.message)] for position in error.positions})
+
+
+@refusal_of.register
+def _invalid_caption(error: batches.InvalidCaptionError) -> Refusal:
+    said = str(error.problem.message)
+    return Refusal(422, "invalid-caption", said, {"text": [said]})
+
+
+@refusal_of.register
+def _stale_draft(error: batches.StaleDraftError) -> Refusal:
+    said = _("This caption was changed elsewhere in the meantime. The fields text and revision hold the saved version.")
+    return Refusal(409, "stale-draft", said, stored={"text": error.item.text, "revision": error.item.revision})
+
+
+@refusal_of.register
+def _release_settings(error: ReleaseSettingsError) -> Refusal:
+    return Refusal(409, "release-settings", str(error), {"release": error.problems})

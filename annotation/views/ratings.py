@@ -1,0 +1,32 @@
+"""Ratings as forms and scripts send them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from allocation.refusals import Refusal, RefusedError
+from annotation.models import Rating
+
+
+def ratings_sent(request: HttpRequest, positions: Iterable[int]) -> dict[int, Rating]:
+    """The ratings of a form, by position; what is no rating is left out."""
+    sent = {position: request.POST.get(f"rating-{position}", "") for position in positions}
+    return {position: Rating(value) for position, value in sent.items() if value in Rating.values}
+
+
+def rating_sent(request: HttpRequest) -> Rating:
+    """The one rating that a script saves.
+
+    Raises
+    ------
+    allocation.refusals.RefusedError
+    """
+    rating = request.POST.get("rating", "")
+    if rating not in Rating.values:
+        said = _("%(rating)s is not a level. Choose one of %(levels)s.")
+        levels = ", ".join(Rating.values)
+        raise RefusedError(Refusal(422, "unknown-rating", said % {"rating": rating, "levels": levels}))
+    return Rating(rating)

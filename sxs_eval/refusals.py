@@ -1,0 +1,25 @@
+"""Why a judgement was refused; the rest stands in allocation/refusals.py."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from allocation.refusals import Refusal, refusal_of
+from sxs_eval.services import judging
+
+
+@refusal_of.register
+def _stale_trial(error: judging.StaleTrialError) -> Refusal:
+    return Refusal(409, "stale-trial", _("This pair was answered in another tab. Here is the next one."))
+
+
+@refusal_of.register
+def _not_on_scale(error: judging.NotOnScaleError) -> Refusal:
+    known = ", ".join(map(str, error.choices))
+    return Refusal(422, "not-on-scale", _("Choose one of the answers (%(known)s).") % {"known": known})
+
+
+@refusal_of.register
+def _comment_too_long(error: judging.CommentTooLongError) -> Refusal:
+    said = _("The comment is too long: at most %(longest)s characters. Shorten it, then answer again.")
+    return Refusal(422, "comment-too-long", said % {"longest": judging.LONGEST_COMMENT})
