@@ -11,7 +11,7 @@ from functools import singledispatch
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from allocation.services.errors import (
@@ -62,9 +62,14 @@ def _not_qualified(error: NotQualifiedError) -> Refusal:
     return Refusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
 
 
-@refusal_of.register
-def _not_found(error: ObjectDoesNotExist) -> Refusal:
-    return Refusal(404, "not-found", _("This is not assigned to you."))
+def refuse_as_not_assigned(*models: type[Model]) -> None:
+    """Answer 404 where a service finds no row of `models` for the person."""
+    for model in models:
+        refusal_of.register(model.DoesNotExist, lambda _error: Refusal(404, "not-found", _not_assigned()))
+
+
+def _not_assigned() -> str:
+    return _("This is not assigned to you.")
 
 
 @refusal_of.register

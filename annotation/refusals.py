@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from allocation.refusals import Refusal, refusal_of
+from allocation.refusals import Refusal, refusal_of, refuse_as_not_assigned
+from annotation.models import CaptionBatch, CaptionItem, Feedback, Verdict, VerificationBatch
 from annotation.rules.text_checks import COPIED
 from annotation.services import batches
 from annotation.services.releases import ReleaseSettingsError
+
+refuse_as_not_assigned(CaptionBatch, CaptionItem, VerificationBatch, Verdict, Feedback)
 
 
 @refusal_of.register

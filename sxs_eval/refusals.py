@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from allocation.refusals import Refusal, refusal_of
+from allocation.refusals import Refusal, refusal_of, refuse_as_not_assigned
+from sxs_eval.models import Judgement, JudgingBatch
 from sxs_eval.services import judging
+
+refuse_as_not_assigned(JudgingBatch, Judgement)
 
 
 @refusal_of.register
 def _stale_trial(error: judging.StaleTrialError) -> Refusal:
-    return Refusal(409, "stale-trial", _("This pair was answered in another tab. Here is the next one."))
+    return Refusal(409, "stale-trial", _("You answered this pair in another tab. Here is the next one."))
 
 
 @refusal_of.register
@@ -21,5 +24,5 @@ def _not_on_scale(error: judging.NotOnScaleError) -> Refusal:
 
 @refusal_of.register
 def _comment_too_long(error: judging.CommentTooLongError) -> Refusal:
-    said = _("The comment is too long: at most %(longest)s characters. Shorten it, then answer again.")
+    said = _("The comment is longer than %(longest)s characters. Shorten it, then answer again.")
     return Refusal(422, "comment-too-long", said % {"longest": judging.LONGEST_COMMENT})

@@ -101,7 +101,7 @@ class TestWhoGetsABatch:
     def test_who_does_not_read_english_does_not(self, round, ann):
         User.objects.filter(pk=ann.pk).update(reads_english=False)
         ann.refresh_from_db()
-        with pytest.raises(NotQualifiedError, match="read English"):
+        with pytest.raises(NotQualifiedError, match="needs good English"):
             take(round, ann)
 
     def test_who_speaks_another_language_does_not(self, round, ann):

@@ -205,7 +205,7 @@ def test_a_closed_round_says_so(client, round):
 
     page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
 
-    assert "This round is closed for now" in page
+    assert "closed for now" in page
 
 
 PAGES = ("verification-show", "verification-done", "verification-return")
