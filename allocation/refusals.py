@@ -11,7 +11,7 @@ from functools import singledispatch
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Model
+from django.core.exceptions import ObjectDoesNotExist
 from django.utils.translation import gettext as _
 
 from allocation.services.errors import (
@@ -62,10 +62,10 @@ def _not_qualified(error: NotQualifiedError) -> Refusal:
     return Refusal(403, "not-qualified", " ".join(reason for (reason,) in errors.values()), errors)
 
 
-def refuse_as_not_assigned(*models: type[Model]) -> None:
-    """Answer 404 where a service finds no row of `models` for the person."""
-    for model in models:
-        refusal_of.register(model.DoesNotExist, lambda _error: Refusal(404, "not-found", _not_assigned()))
+def refuse_as_not_assigned(*errors: type[ObjectDoesNotExist]) -> None:
+    """Answer 404 where a service finds no such row of the person."""
+    for error in errors:
+        refusal_of.register(error, lambda _error: Refusal(404, "not-found", _not_assigned()))
 
 
 def _not_assigned() -> str:

@@ -10,7 +10,9 @@ from annotation.rules.text_checks import COPIED
 from annotation.services import batches
 from annotation.services.releases import ReleaseSettingsError
 
-refuse_as_not_assigned(CaptionBatch, CaptionItem, VerificationBatch, Verdict, Feedback)
+refuse_as_not_assigned(
+    *(model.DoesNotExist for model in (CaptionBatch, CaptionItem, VerificationBatch, Verdict, Feedback))
+)
 
 
 @refusal_of.register

@@ -8,7 +8,7 @@ from allocation.refusals import Refusal, refusal_of, refuse_as_not_assigned
 from sxs_eval.models import Judgement, JudgingBatch
 from sxs_eval.services import judging
 
-refuse_as_not_assigned(JudgingBatch, Judgement)
+refuse_as_not_assigned(JudgingBatch.DoesNotExist, Judgement.DoesNotExist)
 
 
 @refusal_of.register
