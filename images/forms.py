@@ -25,7 +25,7 @@ class CollectionForm(OwnerForm):
         if self.errors:
             return cleaned
         if collections_in(cleaned["project"], by=self.by).filter(name=cleaned["name"]).exists():
-            self.add_error("name", _now("There is a collection of this name already. Choose another name."))
+            self.add_error("name", _now("There is already a collection with this name. Choose another name."))
         return cleaned
 
 
@@ -49,7 +49,7 @@ class PicturesForm(forms.Form):
     pictures = SeveralFilesField(
         label=_("Files"),
         help_text=_(
-            "Pictures (JPEG, PNG, WebP, TIFF, GIF), or a zip of them. Add a manifest.csv or manifest.jsonl to give "
-            "their authors and licences."
+            "Images (JPEG, PNG, WebP, TIFF, GIF), or a zip file of them. To give their authors and "
+            "licences, add a manifest.csv or manifest.jsonl."
         ),
     )

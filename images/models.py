@@ -155,7 +155,7 @@ class ImportJob(models.Model):
 class Outcome(models.TextChoices):
     ADDED = "added", _("Added")
     ALREADY = "already", _("Already there")
-    REJECTED = "rejected", _("Not taken")
+    REJECTED = "rejected", _("Not imported")
 
 
 class ImportRow(models.Model):

@@ -158,4 +158,4 @@ def data_export(person: User) -> Iterator[Part]:
     yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
     imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")
     columns = ("kind", "source_name", "state", "created_at", "finished_at")
-    yield Part("imports", _("Files that you imported; not what was in them."), imports.values(*columns))
+    yield Part("imports", _("Files that you imported, without their contents."), imports.values(*columns))

@@ -31,7 +31,7 @@ class StepForm(forms.Form):
     def clean_reason(self) -> str:
         reason: str = self.cleaned_data["reason"]
         if self.action in NEEDS_REASON and not reason:
-            raise forms.ValidationError(_now("Say why."))
+            raise forms.ValidationError(_now("Enter a reason."))
         return reason
 
     def choice(self) -> InHand | None:
@@ -42,8 +42,8 @@ class StepForm(forms.Form):
 def too_many_images(most: int) -> str:
     """Why a pilot cannot have more than `most` images."""
     return ngettext(
-        "Only %(number)d image of the collection has an English caption. A pilot can have no more.",
-        "Only %(number)d images of the collection have an English caption. A pilot can have no more.",
+        "Only %(number)d image of the collection has an English caption. Enter at most that many.",
+        "Only %(number)d images of the collection have an English caption. Enter at most that many.",
         most,
     ) % {"number": most}
 
@@ -51,7 +51,7 @@ def too_many_images(most: int) -> str:
 class PilotForm(forms.Form):
     """`most` is how many images there are to draw from."""
 
-    sample_size = forms.IntegerField(label=_("Images of the pilot"), min_value=1, initial=PILOT_IMAGES)
+    sample_size = forms.IntegerField(label=_("Images in the pilot"), min_value=1, initial=PILOT_IMAGES)
 
     def __init__(self, *args: Any, most: int | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,10 +66,10 @@ class PilotForm(forms.Form):
 
 class SampleForm(forms.Form):
     sample_size = forms.IntegerField(
-        label=_("Captions to be rated"),
+        label=_("Captions to rate"),
         min_value=1,
         required=False,
-        help_text=_("One of each of so many images, drawn at random. Empty for all captions."),
+        help_text=_("One caption for each of this many images, drawn at random. Leave empty for all captions."),
     )
 
 
@@ -78,16 +78,16 @@ class ReasonForm(forms.Form):
         label=_("Reason"),
         max_length=LONGEST_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
-        error_messages={"required": _("Say why.")},
+        error_messages={"required": _("Enter a reason.")},
     )
 
 
 class Decision(TextChoices):
     QUALIFY = "qualify", _("Qualify")
     PAUSE = "pause", _("Pause")
-    LIFT = "lift", _("Lift the decision")
-    EXCLUDE = "exclude", _("Exclude what they did")
-    UNDO = "undo", _("Count it again")
+    LIFT = "lift", _("Withdraw the decision")
+    EXCLUDE = "exclude", _("Exclude their work")
+    UNDO = "undo", _("Count their work again")
 
 
 class DecisionForm(forms.Form):
@@ -98,12 +98,12 @@ class DecisionForm(forms.Form):
         required=False,
         max_length=LONGEST_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Kept in the log. They are not shown it."),
+        help_text=_("Kept in the log. The annotator does not see it."),
     )
     decision = forms.ChoiceField(choices=Decision.choices, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("decision") in (Decision.PAUSE, Decision.EXCLUDE) and not cleaned.get("reason"):
-            self.add_error("reason", _now("Say why."))
+            self.add_error("reason", _now("Enter a reason."))
         return cleaned

@@ -24,12 +24,12 @@ class CheckForm(forms.Form):
     annotator = forms.ChoiceField(
         label=_("Annotator"),
         required=False,
-        error_messages={"invalid_choice": _("This person wrote nothing in this language.")},
+        error_messages={"invalid_choice": _("This person has not written anything in this language.")},
     )
     rated = forms.ChoiceField(label=_("English rated as"), choices=ANY_LEVEL, required=False)
     verdict = forms.ChoiceField(label=_("Rated by others as"), choices=ANY_LEVEL, required=False)
     apart = forms.ChoiceField(label=_("Two levels apart"), choices=Apart.choices, required=False)
-    unchecked = forms.BooleanField(label=_("Only what nobody has checked"), required=False)
+    unchecked = forms.BooleanField(label=_("Only captions that nobody has checked"), required=False)
 
     def __init__(self, sent: QueryDict, *, project: Project, language: Language) -> None:
         self._rounds = {str(round.pk): round for round in rounds_to_check(project, language)}
@@ -75,14 +75,12 @@ class FeedbackForm(forms.Form):
         label=_("To"),
         queryset=User.objects.none(),
         empty_label=_("Choose…"),
-        error_messages={"invalid_choice": _("This person does not write in this language here any more.")},
+        error_messages={"invalid_choice": _("This person no longer writes in this language here.")},
     )
     text = forms.CharField(
         label=_("Feedback"),
         widget=forms.Textarea(attrs={"rows": 6, "maxlength": LONGEST_NOTE}),
-        help_text=_(
-            "They read it, and say that they have, before they get another batch. Do not quote English captions."
-        ),
+        help_text=_("They must read and confirm it before they get another batch. Do not quote English captions."),
         strip=False,
     )
 

@@ -27,27 +27,27 @@ class GuidelinesForm(forms.Form):
         label=_("For rating"),
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
-        help_text=_("Shown to everybody who rates captions. Markdown."),
+        help_text=_("Shown to everybody who rates captions. You can use Markdown."),
     )
     writing = forms.CharField(
         label=_("For writing"),
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
-        help_text=_("Shown to everybody who writes captions. Markdown."),
+        help_text=_("Shown to everybody who writes captions. You can use Markdown."),
     )
     note = forms.CharField(
         label=_("What changed, and why"),
         max_length=2_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text=_("Annotators see it on their work page before their next batch."),
+        help_text=_("Annotators see this on their work page before their next batch."),
     )
     rounds = forms.ModelMultipleChoiceField(
-        label=_("Rounds that change to it"),
+        label=_("Rounds that switch to it"),
         queryset=Round.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("From the next batch that somebody takes. Rounds that are opened later have the newest version."),
+        help_text=_("They switch with the next batch that somebody takes. Rounds opened later use the newest version."),
     )
     after = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -178,4 +178,4 @@ def _lines(text: str) -> str:
 
 
 def too_many() -> str:
-    return _now("%(most)d examples are as many as there may be.") % {"most": MOST_EXAMPLES}
+    return _now("You can have at most %(most)d examples. Remove some first.") % {"most": MOST_EXAMPLES}

@@ -34,7 +34,7 @@ class CollectionForm(forms.Form):
         queryset=Collection.objects.none(),
         to_field_name="slug",
         empty_label=_("Choose…"),
-        help_text=_("Which images are to be described."),
+        help_text=_("The images to describe."),
         error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
     )
 
@@ -47,12 +47,12 @@ class _Batches(BatchesForm):
     batch_size = batch_size_field(
         label=_("Images per batch"),
         initial=15,
-        help_text=_("How many one person rates before writing about the same ones. The method uses 15."),
+        help_text=_("How many images one person rates and then describes. The method uses 15."),
     )
     hold_h = hold_field(
         initial=24,
         help_text=_(
-            "After that time without work on it the images go to somebody else. Whoever is at work gets more time."
+            "The batch expires after this time, and its images go to somebody else. Saving work extends the time."
         ),
     )
 
@@ -67,35 +67,35 @@ class LanguagesForm(_Batches):
     """Languages to caption a collection in, with the replication of each, after English captions of some models."""
 
     captioners = forms.ModelMultipleChoiceField(
-        label=_("Whose English captions are rated"),
+        label=_("Models whose English captions are rated"),
         queryset=CaptioningModel.objects.none(),
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("With several, each image gets a caption of one of them, drawn at random."),
+        help_text=_("If you choose several, each image gets a caption by one of them, drawn at random."),
         error_messages={"required": _("Choose at least one model.")},
     )
     begin = forms.ChoiceField(
-        label=_("How each language begins"),
+        label=_("How each language starts"),
         choices=[
-            (PILOT, _("With a pilot: some images first, to see whether the guidelines are understood")),
-            (MAIN, _("With the main round at once")),
+            (PILOT, _("With a pilot: a few images first, to see whether people understand the guidelines")),
+            (MAIN, _("With the main round")),
         ],
         widget=forms.RadioSelect,
         required=False,
         initial=PILOT,
-        help_text=_("The main round opens when a pilot was accepted."),
+        help_text=_("You can open the main round once a pilot is accepted."),
     )
     pilot_images = forms.IntegerField(
-        label=_("Images of the pilot"),
+        label=_("Images in the pilot"),
         min_value=1,
         required=False,
         initial=PILOT_IMAGES,
-        help_text=_("Drawn at random, by a seed that is kept. The method uses 150."),
+        help_text=_("Drawn at random with a stored seed. The method uses 150."),
     )
     why_no_pilot = forms.CharField(
-        label=_("Why there is no pilot"),
+        label=_("Reason for having no pilot"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Only where the main round begins at once. It is kept, and goes into releases."),
+        help_text=_("Needed only without a pilot. It is stored and appears in releases."),
     )
 
     def __init__(self, *args: Any, coverage: Coverage, languages: Sequence[Language], **kwargs: Any) -> None:
@@ -140,11 +140,11 @@ class LanguagesForm(_Batches):
         for language in wanted:
             name = REPLICATION + language.tag
             if name in cleaned and cleaned[name] is None:
-                self.add_error(name, _now("Say how many captions each image is to get in this language."))
+                self.add_error(name, _now("Enter how many captions each image gets in this language."))
         if cleaned.get("begin") != MAIN and (cleaned.get("pilot_images") or 0) > self.most_images:
             self.add_error("pilot_images", too_many_images(self.most_images))
         if cleaned.get("begin") == MAIN and not cleaned.get("why_no_pilot"):
-            self.add_error("why_no_pilot", _now("Say why these languages need no pilot."))
+            self.add_error("why_no_pilot", _now("Enter why these languages need no pilot."))
         return cleaned
 
     def beginning(self) -> Beginning:
@@ -162,7 +162,7 @@ class LanguagesForm(_Batches):
 
 class ProjectForm(LanguagesForm):
     name = forms.CharField(
-        label=_("Name"), max_length=120, help_text=_("Annotators see it. It can be in any language.")
+        label=_("Name"), max_length=120, help_text=_("Annotators see this name. It can be in any language.")
     )
     field_order = ("name", "captioners", "batch_size", "hold_h", "begin", "pilot_images", "why_no_pilot")
 
@@ -172,13 +172,13 @@ class RoundForm(_Batches):
         label=_("Captions per image"),
         min_value=1,
         max_value=HIGHEST_REPLICATION,
-        help_text=_("Each by a different person. Lowering it takes nothing away that is written or in hand."),
+        help_text=_("Each by a different person. If you lower this, nothing that is written or assigned is lost."),
     )
     is_open = is_open_field()
     needs_qualification = forms.BooleanField(
-        label=_("Only for people whom you qualified"),
+        label=_("Only for qualified people"),
         required=False,
-        help_text=_("Others get no new batches. You qualify people on the page of the language."),
+        help_text=_("Other people get no new batches. Qualify people on the page of the language."),
     )
     sample_size = forms.IntegerField(label=_("Images drawn"), min_value=1, max_value=1_000_000, required=False)
     field_order = ("sample_size", "replication", "batch_size", "hold_h", "needs_qualification", "is_open")
@@ -191,12 +191,12 @@ class RoundForm(_Batches):
             del self.fields["is_open"]
         if round.kind == RoundKind.VERIFICATION:
             self.fields["replication"].label = _("Raters per caption")
-            self.fields["replication"].help_text = _("Each a different person, and none of them its author.")
+            self.fields["replication"].help_text = _("Each is a different person, and none is the author.")
             self.fields["batch_size"].label = _("Captions per batch")
             self.fields["batch_size"].help_text = ""
-            self.fields["sample_size"].label = _("Captions to be rated")
+            self.fields["sample_size"].label = _("Captions to rate")
             self.fields["sample_size"].help_text = _(
-                "One of each of so many images, drawn at random. Empty for all captions."
+                "One caption for each of this many images, drawn at random. Leave empty for all captions."
             )
         if round.state != RoundState.PLANNED or round.kind == RoundKind.MAIN:
             del self.fields["sample_size"]

@@ -20,20 +20,20 @@ class ReleaseForm(forms.Form):
     """Begins with what the release before said."""
 
     title = forms.CharField(
-        label=_("Title"), max_length=Release._meta.get_field("title").max_length, help_text=_("As it is to be cited.")
+        label=_("Title"), max_length=Release._meta.get_field("title").max_length, help_text=_("The title to cite.")
     )
     licence = forms.ChoiceField(
         label=_("Licence of the captions"),
         choices=[(spdx, f"{licence.name} ({spdx})") for spdx, licence in LICENCES.items()],
         help_text=_(
-            "The pictures are not in the release; each keeps its own licence, which the list of images states."
+            "The release does not include the images. Each image keeps its own licence, given in the list of images."
         ),
     )
     authors = forms.CharField(
         label=_("Authors"),
         max_length=TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("One a line: family name, given names. An institution without a comma."),
+        help_text=_("One per line: family name, given names. Write an institution without a comma."),
     )
     description = forms.CharField(
         label=_("Description"),
@@ -41,8 +41,9 @@ class ReleaseForm(forms.Form):
         max_length=TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 8}),
         help_text=_(
-            "Opens the datasheet, in Markdown. Say what only you know: what it was made for, who paid for it, how "
-            "people were found and paid, whether there was an ethical review."
+            "The start of the datasheet, in Markdown. Write what only you know: what the data was made "
+            "for, who funded it, how people were recruited and paid, and whether there was an ethical "
+            "review."
         ),
     )
     changes = forms.CharField(
@@ -50,7 +51,9 @@ class ReleaseForm(forms.Form):
         required=False,
         max_length=TEXT_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("In your words. Captions that were added, changed and removed since the last release are counted."),
+        help_text=_(
+            "In your own words. The captions added, changed and removed since the last release are counted for you."
+        ),
     )
 
     def __init__(

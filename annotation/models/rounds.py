@@ -81,9 +81,9 @@ class RoundState(models.TextChoices):
 
     PLANNED = "planned", _("Not open yet")
     OPEN = "open", _("Open")
-    CLOSED = "closed", _("Closed, to be decided")
+    CLOSED = "closed", _("Closed, not decided")
     ACCEPTED = "accepted", _("Accepted")
-    REJECTED = "rejected", _("Not good enough")
+    REJECTED = "rejected", _("Rejected")
     SKIPPED = "skipped", _("Skipped")
 
 

@@ -80,8 +80,8 @@ def columns() -> list[Column[AnnotatorRow]]:
         Column("minutes", _("Minutes each"), lambda row: row.sums.minutes_per_caption),
         Column("agreement", _("Agreement"), lambda row: row.shared.exact if row.shared else None),
         Column("overridden", _("Warnings"), lambda row: row.sums.overridden),
-        Column("seen-at", _("Last handed in"), lambda row: row.sums.last_at),
-        Column("standing", _("Standing"), _standing_of, is_number=False),
+        Column("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
+        Column("standing", _("Status"), _standing_of, is_number=False),
     ]
 
 
@@ -108,8 +108,8 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, now: date
         lines=lines,
         heads=tables.heads(known, order, query),
         languages=_choices([("", _("All languages")), *((key, label) for label, key in languages)], tag),
-        standings=_choices([("", _("Whatever was decided")), *_standings()], standing),
-        activities=_choices([("", _("Whether at work or not")), *_activities()], activity),
+        standings=_choices([("", _("Any status")), *_standings()], standing),
+        activities=_choices([("", _("Any activity")), *_activities()], activity),
         name=name,
         sort=query.get(tables.SORT, ""),
         query=kept.urlencode(),
@@ -123,15 +123,15 @@ def _choices(known: Iterable[tuple[str, str]], chosen: str) -> list[Choice]:
 
 def _standings() -> list[tuple[str, str]]:
     decided = [(str(key), str(label)) for key, label in AnnotatorState.choices]
-    return [*decided, (EXCLUDED, _("Excluded")), (UNDECIDED, _("Nothing decided"))]
+    return [*decided, (EXCLUDED, _("Excluded")), (UNDECIDED, _("No decision"))]
 
 
 def _activities() -> list[tuple[str, str]]:
     return [
-        (AT_WORK, _("Has a batch in hand")),
-        (RECENT, _("Handed in within seven days")),
-        (QUIET, _("Handed in before that")),
-        (NOT_BEGUN, _("Handed in nothing yet")),
+        (AT_WORK, _("Has a batch")),
+        (RECENT, _("Submitted within the last seven days")),
+        (QUIET, _("Last submitted more than seven days ago")),
+        (NOT_BEGUN, _("Nothing submitted yet")),
     ]
 
 

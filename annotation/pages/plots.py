@@ -89,9 +89,9 @@ def plots_page(
     known = [(ANY, _("All rounds")), *((str(key), str(name)) for key, name in RoundKind.choices)]
     return PlotsPage(
         days=_days(written, today),
-        ratings=_levels("ratings", _("How English captions were rated, by round"), written),
+        ratings=_levels("ratings", _("Ratings of English captions, by round"), written),
         verdicts=_levels(
-            "verdicts", _("How captions were rated by others, by round"), [one for one in asked if one.is_rating]
+            "verdicts", _("Ratings of written captions, by round"), [one for one in asked if one.is_rating]
         ),
         lengths=lengths,
         lengths_table=lengths_table,
@@ -121,7 +121,7 @@ def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[Figure]:
     ]
     figures = [_columns_by_day(days, today)] if days else []
     if compared:
-        figures.append(_stacked("levels", _("Levels they gave, and all gave"), compared))
+        figures.append(_stacked("levels", _("Levels given by this person and by everybody"), compared))
     return figures
 
 

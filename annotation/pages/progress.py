@@ -64,7 +64,7 @@ def columns() -> list[Column[RoundProgress]]:
         Column("expired", _("Expired batches"), lambda row: row.expired),
         Column("late", _("Late"), lambda row: row.late),
         Column("pace", _("Per day"), lambda row: row.pace.per_day),
-        Column("end", _("Would end"), lambda row: row.ends_on, is_number=False),
+        Column("end", _("Estimated finish"), lambda row: row.ends_on, is_number=False),
         Column("minutes", _("Minutes each"), lambda row: row.minutes),
         Column("agreement", _("Agreement"), lambda row: row.shared.exact if row.shared else None),
         Column("overridden", _("Warnings"), lambda row: row.overridden),
@@ -101,7 +101,7 @@ def _seen(progress: ProjectProgress, rows: Sequence[ProgressRow]) -> str:
 
 def _which() -> list[tuple[str, str]]:
     kinds = [(str(key), str(name)) for key, name in RoundKind.choices]
-    return [(CURRENT, _("The round each language is at")), *kinds, (ALL, _("All rounds"))]
+    return [(CURRENT, _("Current round of each language")), *kinds, (ALL, _("All rounds"))]
 
 
 def _choices(known: Iterable[tuple[str, str]], chosen: str) -> list[Choice]:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 WHY_NO_ALPHA: Mapping[str, StrPromise] = {
     Reason.NO_PAIR_OF_RATINGS: gettext_lazy(
-        "No caption has two ratings on the scale, so there is nothing to agree about."
+        "No caption has two ratings on the scale, so agreement cannot be computed."
     ),
-    Reason.ALL_RATINGS_EQUAL: gettext_lazy("All ratings are the same, so agreement cannot be told from chance."),
+    Reason.ALL_RATINGS_EQUAL: gettext_lazy("All ratings are the same, so agreement is undefined."),
 }
 LEVEL_NAMES = {level.value: level.label for level in Rating}
 FROM_THE_BEST = tuple(reversed(LEVELS))

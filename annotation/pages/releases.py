@@ -95,6 +95,6 @@ def _reasons(counts: Mapping[str, int]) -> str:
     """Such as “3: Consent withdrawn”; empty where there is none."""
     labels: Mapping[str, Any] = dict(CaptionState.choices)
     return ", ".join(
-        _("%(reason)s: %(count)d") % {"reason": labels.get(reason, _("Not part of it any more")), "count": count}
+        _("%(reason)s: %(count)d") % {"reason": labels.get(reason, _("No longer part of it")), "count": count}
         for reason, count in counts.items()
     )

@@ -25,8 +25,8 @@ RATERS_PER_CAPTION = 3
 class InHand(TextChoices):
     """What becomes of work in hand when a round is closed."""
 
-    LET_FINISH = "let-finish", gettext_lazy("Let people finish what they have in hand")
-    TAKE_BACK = "take-back", gettext_lazy("Take it back; drafts stay with their writers")
+    LET_FINISH = "let-finish", gettext_lazy("Let people finish them")
+    TAKE_BACK = "take-back", gettext_lazy("Return them; people keep their drafts")
 
 
 class Action(TextChoices):
@@ -34,7 +34,7 @@ class Action(TextChoices):
     CLOSE = "close", gettext_lazy("Close")
     REOPEN = "reopen", gettext_lazy("Open again")
     ACCEPT = "accept", gettext_lazy("Accept")
-    REJECT = "reject", gettext_lazy("Not good enough")
+    REJECT = "reject", gettext_lazy("Reject")
     SKIP = "skip", gettext_lazy("Skip")
 
 
@@ -88,25 +88,25 @@ def why_no_pilot(steps: Sequence[Step]) -> str | None:
         }
     main = main_of(steps)
     if main and main.state != PLANNED:
-        return _("The main round has been opened, so pilots are over.")
+        return _("The main round has been opened, so you cannot run more pilots.")
     return None
 
 
 def why_no_verification(step: Step, steps: Sequence[Step]) -> str | None:
     """Why no round may be planned that rates the captions of `step`."""
     if step.kind == VERIFICATION:
-        return _("Ratings are not rated again.")
+        return _("You cannot have ratings rated.")
     if step.state == SKIPPED or (step.kind == PILOT and step.state in (ACCEPTED, REJECTED)):
-        return _("This round is decided already.")
+        return _("This round is already decided.")
     there = verification_of(step, steps)
     if there and there.state != SKIPPED:
-        return _("There is a round that rates these captions already.")
+        return _("Another round already rates these captions.")
     return None
 
 
 def _open(step: Step, steps: Sequence[Step]) -> str | None:
     if step.state != PLANNED:
-        return _("This round was opened before, or skipped.")
+        return _("This round has already been opened or skipped.")
     if step.kind == PILOT:
         return _open_pilot(step, steps)
     return _open_main(steps) if step.kind == MAIN else _open_verification(step, steps)
@@ -120,22 +120,22 @@ def _open_pilot(step: Step, steps: Sequence[Step]) -> str | None:
         }
     main = main_of(steps)
     if main and main.state != PLANNED:
-        return _("The main round has been opened, so pilots are over.")
+        return _("The main round has been opened, so you cannot run more pilots.")
     return None
 
 
 def _open_main(steps: Sequence[Step]) -> str | None:
     last = next(reversed(pilots(steps)), None)
     if last is None:
-        return _("There was no pilot. Plan one, or say why it is skipped.")
+        return _("There was no pilot. Plan one, or skip it and give a reason.")
     if last.state == PLANNED:
-        return _("Pilot %(number)d is not accepted yet. Accept it first, or skip it and say why.") % {
+        return _("Pilot %(number)d is not accepted yet. Accept it first, or skip it and give a reason.") % {
             "number": last.number
         }
     if last.state in UNDECIDED:
         return _("Pilot %(number)d is not accepted yet.") % {"number": last.number}
     if last.state == REJECTED:
-        return _("Pilot %(number)d was not good enough. Plan the next one, or say why it is skipped.") % {
+        return _("Pilot %(number)d was rejected. Plan another one, or skip it and give a reason.") % {
             "number": last.number
         }
     return None
@@ -144,9 +144,9 @@ def _open_main(steps: Sequence[Step]) -> str | None:
 def _open_verification(step: Step, steps: Sequence[Step]) -> str | None:
     verified = verified_by(step, steps)
     if verified is None:
-        return _("The round whose captions it rates is gone.")
+        return _("The round whose captions it rates no longer exists.")
     if verified.kind == PILOT and verified.state != CLOSED:
-        return _("Pilot %(number)d is not closed yet: its captions are rated once all of them are in.") % {
+        return _("Pilot %(number)d is not closed yet. Its captions can be rated once all of them are submitted.") % {
             "number": verified.number
         }
     if verified.kind == MAIN and verified.state != ACCEPTED:
@@ -165,11 +165,11 @@ def _reopen(step: Step, steps: Sequence[Step]) -> str | None:
             return _("Its captions are being verified. Close the verification first.")
         return None
     if step.state != CLOSED:
-        return _("Only a round that is closed and not decided is opened again.")
+        return _("You can only reopen a round that is closed and not decided.")
     if step.kind == PILOT:
         rating = verification_of(step, steps)
         if rating and rating.state not in (PLANNED, SKIPPED):
-            return _("Its captions are being rated, or were. Decide about this pilot, and plan another.")
+            return _("The rating of its captions has started. Decide this pilot, then plan another one.")
     if step.kind == VERIFICATION:
         verified = verified_by(step, steps)
         if verified and verified.kind == MAIN and verified.state != ACCEPTED:
@@ -179,14 +179,14 @@ def _reopen(step: Step, steps: Sequence[Step]) -> str | None:
 
 def _accept(step: Step, steps: Sequence[Step]) -> str | None:
     if step.state != CLOSED:
-        return _("Close the round first.") if step.state == OPEN else _("Only a round that is closed is decided.")
+        return _("Close the round first.") if step.state == OPEN else _("You can only decide a closed round.")
     if step.kind == VERIFICATION:
         verified = verified_by(step, steps)
-        return _("It is settled with its pilot.") if verified and verified.kind == PILOT else None
+        return _("Decided together with the pilot.") if verified and verified.kind == PILOT else None
     if step.kind == PILOT:
         rating = verification_of(step, steps)
         if rating is None or rating.state == PLANNED:
-            return _("Its captions were not rated yet. Have them rated, or say why that is skipped.")
+            return _("Its captions have not been rated yet. Have them rated, or skip the rating and give a reason.")
         if rating.state == OPEN:
             return _("Its captions are being rated. Close that round first.")
     return None
@@ -194,9 +194,9 @@ def _accept(step: Step, steps: Sequence[Step]) -> str | None:
 
 def _reject(step: Step, steps: Sequence[Step]) -> str | None:
     if step.kind != PILOT:
-        return _("Only a pilot is rejected. Open this round again, and have better captions written.")
+        return _("You can only reject a pilot. Open this round again to have better captions written.")
     if step.state != CLOSED:
-        return _("Close the round first.") if step.state == OPEN else _("Only a round that is closed is decided.")
+        return _("Close the round first.") if step.state == OPEN else _("You can only decide a closed round.")
     rating = verification_of(step, steps)
     if rating and rating.state == OPEN:
         return _("Its captions are being rated. Close that round first.")
@@ -205,8 +205,8 @@ def _reject(step: Step, steps: Sequence[Step]) -> str | None:
 
 def _skip(step: Step, steps: Sequence[Step]) -> str | None:
     if step.kind == MAIN:
-        return _("The main round is what all others are for; it is not skipped.")
-    return None if step.state == PLANNED else _("Only a round that was not opened yet is skipped.")
+        return _("You cannot skip the main round.")
+    return None if step.state == PLANNED else _("You can only skip a round that has not been opened.")
 
 
 _RULES = {

@@ -191,13 +191,13 @@ def _is_next(step: Step, steps: Sequence[Step]) -> bool:
 def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int) -> str:
     """What the round waits for."""
     if step.state == RoundState.PLANNED:
-        return rules.why_not(Action.OPEN, step, steps) or _("It can be opened now.")
+        return rules.why_not(Action.OPEN, step, steps) or _("You can open it now.")
     if step.state == RoundState.OPEN:
-        return _("Everything is in. Close it to go on.") if is_complete else ""
+        return _("Everything is submitted. Close the round to continue.") if is_complete else ""
     if step.state == RoundState.CLOSED:
-        return rules.why_not(Action.ACCEPT, step, steps) or _("Look at what came in, then decide.")
+        return rules.why_not(Action.ACCEPT, step, steps) or _("Check what was submitted, then decide.")
     if missing and step.kind == RoundKind.MAIN and rules.why_not(Action.REOPEN, step, steps) is None:
-        return _("Captions are missing: %(number)d. To have them written, open this round again.") % {"number": missing}
+        return _("Missing captions: %(number)d. Open this round again to have them written.") % {"number": missing}
     return ""
 
 

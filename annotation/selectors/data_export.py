@@ -42,26 +42,26 @@ def data_export(person: User) -> Iterator[Part]:
             "image", flat=True
         )
     )
-    yield Part("batches", _("Batches of pictures that you took, to rate and to write about."), _batches(person))
+    yield Part("batches", _("Batches of images that you took to rate and describe."), _batches(person))
     yield Part(
         "pictures",
-        _("Every picture of them: how you rated its English caption, and what you typed, handed in or not. The English "
-          "captions are not here: a program wrote them. Of pictures that you have in hand, in whatever kind of work, "
-          "your rating is left out."),
+        _("Every image in these batches: how you rated its English caption, and what you typed, whether "
+            "submitted or not. The English captions are not included, because a program wrote them. For "
+            "images that are assigned to you now, in any kind of work, your rating is left out."),
         _items(person, hidden),
     )  # fmt: skip
     yield Part(
-        "captions", _("Captions that you handed in, as you typed them and as they are stored."), _captions(person)
+        "captions", _("Captions that you submitted, as you typed them and as they are stored."), _captions(person)
     )
     yield Part(
         "captions-sent-back",
-        _("Captions that a manager sent back to you, with the note, and what they were before. What is about pictures "
-          "that you have in hand is left out."),
+        _("Captions that a manager returned to you for correction, with the note and the earlier text. "
+            "Images that are assigned to you now are left out."),
         _sent_back(person),
     )  # fmt: skip
     yield Part(
         "feedback",
-        _("What managers wrote to you about your work. What is about pictures that you have in hand is left out."),
+        _("Feedback from managers about your work. Images that are assigned to you now are left out."),
         _feedback(person),
     )
     yield Part(
@@ -69,13 +69,16 @@ def data_export(person: User) -> Iterator[Part]:
     )
     yield Part(
         "verdicts",
-        _("How you rated captions of other people. Their words are not here: they are somebody else's."),
+        _(
+            "How you rated other people’s captions. The captions themselves are not included, because they "
+            "are not yours."
+        ),
         _verdicts(person),
     )
     yield Part("standings", _("Whether a manager qualified or paused you in a language, and why."), _standings(person))
     yield Part(
         "exclusions",
-        _("Decisions of managers that your captions in a language do not count, and why."),
+        _("Managers’ decisions to exclude your captions in a language, and why."),
         _exclusions(person),
     )
 

@@ -43,10 +43,10 @@ def lacking(project: Project) -> list[str]:
     """Why there can be no release now, each with what to do; empty where there can be one."""
     rounds = released_rounds(project)
     if not rounds:
-        return [_("No main round was accepted yet. A language is in a release once its main round is accepted.")]
+        return [_("No main round has been accepted yet. A language is released once its main round is accepted.")]
     captions = Caption.objects.counted().filter(round__in=rounds)
     if not captions.exists():
-        return [_("No caption counts in the rounds that were accepted, so there is nothing to release.")]
+        return [_("No caption counts in the accepted rounds, so there is nothing to release.")]
     return [*_in_the_making(project), *_assigned(rounds), *_without_credit(rounds)]
 
 
@@ -82,11 +82,11 @@ def _without_credit(rounds: list[Round]) -> list[str]:
     )
     problems = []
     if lacking_licence := _keys(described.filter(licence=""), rounds):
-        problems.append(_("No licence is known of %(images)s.") % {"images": _named(lacking_licence)})
+        problems.append(_("Licence missing: %(images)s.") % {"images": _named(lacking_licence)})
     if lacking_author := _keys(described.filter(author="").exclude(licence="").exclude(waived), rounds):
-        problems.append(_("No author is known of %(images)s.") % {"images": _named(lacking_author)})
+        problems.append(_("Author missing: %(images)s.") % {"images": _named(lacking_author)})
     if problems:
-        problems.append(_("Import these pictures once more with a manifest that says it: what was blank is filled in."))
+        problems.append(_("Import these images again with a manifest that gives it. Blank fields are then filled in."))
     return problems
 
 

@@ -44,7 +44,9 @@ class WorkInHand(StepNotAllowedError):
         names = sorted(batch.person.username for batch in batches)
         named = ", ".join(names[:NAMED]) + ("…" if len(names) > NAMED else "")
         text = ngettext(
-            "%(number)d batch is in hand, of %(names)s.", "%(number)d batches are in hand, of %(names)s.", len(names)
+            "%(number)d batch is unfinished, of %(names)s.",
+            "%(number)d batches are unfinished, of %(names)s.",
+            len(names),
         )
         super().__init__(f"{text % {'number': len(names), 'names': named}} {what_to_do}")
         self.batches = batches
@@ -204,7 +206,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | Non
         stop_handing_out(pool=round.pool)
         batches = _assigned(round, now)
         if batches and assigned is None:
-            raise WorkInHand(batches, _("Say whether they are finished first or taken back."))
+            raise WorkInHand(batches, _("Choose whether people finish them or they are returned."))
         round.state, round.closed_at = RoundState.CLOSED, now
         round.save(update_fields=["state", "closed_at"])
         if assigned == InHand.TAKE_BACK:
@@ -402,7 +404,7 @@ def _decide(round: Round, rounds: Sequence[Round], state: RoundState, reason: st
     is_pilot = round.kind == RoundKind.PILOT
     for each in (round, rating) if rating and is_pilot else (round,):
         if batches := _assigned(each, now):
-            raise WorkInHand(batches, _("Wait until they are handed in, or take them back."))
+            raise WorkInHand(batches, _("Wait until they are submitted, or return them."))
     if is_pilot:
         for each in rounds:
             if each.verifies_id == round.pk and each.state == RoundState.PLANNED:

@@ -83,7 +83,7 @@ def look_through(file: BinaryIO, collection: Collection) -> Contents:
     while some := list(islice(lines, LINES_AT_ONCE)):
         look.at(some)
     if not look.problems and not look.contents.captions:
-        look.problems.append(_("The file has no caption."))
+        look.problems.append(_("The file has no captions."))
     if look.problems:
         raise ImportRefusedError(look.problems[:PROBLEMS_TOLD], len(look.problems))
     return look.contents
@@ -105,7 +105,8 @@ def import_captions(
         there = Round.objects.filter(project=project, language__in=contents.most)
         if taken := sorted(set(there.values_list("language", flat=True))):
             said = _(
-                "The project has rounds already in %(languages)s. Import into another project, or leave these out."
+                "The project already has rounds in %(languages)s. Import into another project, or leave "
+                "these languages out."
             )
             raise ImportRefusedError([said % {"languages": ", ".join(taken)}])
         is_alone = not Round.objects.filter(project=project, kind=RoundKind.MAIN).exists()
@@ -147,13 +148,13 @@ class _Look:
                 continue
             named = images.get(found.key, [])
             if len(named) != 1:
-                self._tell(number, _("no image of the collection has the key %(key)s.") if not named else
-                           _("several images of the collection are called %(key)s."), key=repr(found.key))  # fmt: skip
+                self._tell(number, _("no image in the collection has the key %(key)s.") if not named else
+                           _("several images in the collection are called %(key)s."), key=repr(found.key))  # fmt: skip
                 continue
             before = self._lines_of.setdefault(named[0].pk, number)
             if before != number:
                 self._tell(
-                    number, _("the image %(key)s is in line %(before)d already."), key=repr(found.key), before=before
+                    number, _("the image %(key)s is already in line %(before)d."), key=repr(found.key), before=before
                 )
             self.contents.images[number] = named[0].pk
             self._look_at_captions(number, found)
@@ -168,8 +169,8 @@ class _Look:
                 self._tell(number, _("%(one)s and %(other)s are the same language."), one=seen[tag], other=name)
             seen[tag] = name
             if len(texts) > MAX_PER_IMAGE:
-                self._tell(number, _("%(count)d captions in %(tag)s, more than %(limit)d."), count=len(texts), tag=name,
-                           limit=MAX_PER_IMAGE)  # fmt: skip
+                problem = _("%(count)d captions in %(tag)s; at most %(limit)d are allowed.")
+                self._tell(number, problem, count=len(texts), tag=name, limit=MAX_PER_IMAGE)
             for place, text in enumerate(texts, start=1):
                 try:
                     caption_text(text, image.key)
@@ -187,7 +188,7 @@ class _Look:
                 self._tell(number, "%(why)s", why=malformed)
                 return None
             if tag not in self._known:
-                self._tell(number, _("there is no language %(tag)s here; add it by add_language."), tag=name)
+                self._tell(number, _("there is no language %(tag)s here; add it with add_language."), tag=name)
                 return None
             self.contents.names[name] = tag
         return self.contents.names[name]
@@ -234,7 +235,7 @@ def _round(
 def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], now: datetime) -> Iterator[Caption]:
     for number, found in _lines(file):
         if isinstance(found, MalformedFileError):
-            raise ImportRefusedError([_("The file was changed while it was read.")])
+            raise ImportRefusedError([_("The file changed while it was being read. Import it again.")])
         for name, texts in found.captions.items():
             round = rounds.get(contents.names[name])
             for position, text in enumerate(texts, start=1):

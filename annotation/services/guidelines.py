@@ -66,7 +66,7 @@ def publish_guidelines(
         last = Guidelines.objects.filter(project=project).latest("version")
         if after is not None and last.version != after:
             raise StaleGuidelinesError(
-                _("Version %(version)d was published meanwhile. Look at what it changed, and publish again.")
+                _("Version %(version)d was published in the meantime. Check what it changed, then publish again.")
                 % {"version": last.version}
             )
         made = Guidelines.objects.create(

@@ -136,7 +136,7 @@ def add_languages(
         for new in languages:
             if new.language.pk in taken:
                 raise LanguageAlreadyAddedError(
-                    _("%(language)s is in this project already. Change its settings instead.")
+                    _("%(language)s is already in this project. Change its settings instead.")
                     % {"language": new.language.name}
                 )
             opened.append(

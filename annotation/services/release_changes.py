@@ -119,7 +119,7 @@ def changes_since(
                 if number % LINES_PER_BEAT == 0:
                     beat()
     except FileNotFoundError as error:
-        said = _("The files of release %(number)d are not in storage, so what changed since cannot be told.")
+        said = _("The files of release %(number)d are not in storage, so changes since then cannot be counted.")
         raise ReleaseNotPossibleError(said % {"number": before.number}) from error
     return _compared(before.number, old, captions, left_out)
 

@@ -119,14 +119,12 @@ def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None])
         before = _mark(release, rounds)
         contents = _Walk(release, rounds, folder, beat).through()
         if not len(contents.captions):
-            raise ReleaseNotPossibleError(_("No caption counts any more in the rounds that were accepted."))
+            raise ReleaseNotPossibleError(_("No caption in the accepted rounds counts any more."))
         if _mark(release, rounds) == before:
             return contents
         rmtree(folder)
         folder.mkdir()
-    raise ReleaseNotPossibleError(
-        _("Captions were changed all the time while it was made. Start another release later.")
-    )
+    raise ReleaseNotPossibleError(_("Captions kept changing while the release was made. Make another release later."))
 
 
 def _mark(release: Release, rounds: list[Round]) -> list[Any]:

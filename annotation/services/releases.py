@@ -100,20 +100,20 @@ def start_release(
         problems = lacking(project)
         if licence not in LICENCES:
             known = {"licence": licence, "known": ", ".join(LICENCES)}
-            problems.append(_("The licence “%(licence)s” is not among those there are: %(known)s.") % known)
+            problems.append(_("There is no licence “%(licence)s”. Choose one of: %(known)s.") % known)
         if not authors:
-            problems.append(_("A release needs at least one author to be cited."))
+            problems.append(_("Enter at least one author."))
         if not title:
-            problems.append(_("A release needs a title."))
+            problems.append(_("Enter a title."))
         if until is not None and until > now:
             problems.append(_("The end of a release, --until, cannot be in the future."))
         if len(salt) > LONGEST_SALT:
-            problems.append(_("The salt has more than %(limit)d characters.") % {"limit": LONGEST_SALT})
+            problems.append(_("The salt can have at most %(limit)d characters.") % {"limit": LONGEST_SALT})
         if len(title) > LONGEST_TITLE:
-            said = _("The title has %(length)d characters; at most %(limit)d are taken.")
+            said = _("The title has %(length)d characters. Enter at most %(limit)d.")
             problems.append(said % {"length": len(title), "limit": LONGEST_TITLE})
         if any(map(_has_control_characters, (title, authors.replace("\n", " ")))):
-            problems.append(_("Title and authors take no control characters."))
+            problems.append(_("Remove the control characters from the title and authors."))
         if problems:
             raise ReleaseSettingsError(problems)
         last = Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0
@@ -149,7 +149,11 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
         return None
     with translation.override(release.created_by.interface_language or settings.LANGUAGE_CODE):
         if release.attempts > MAX_ATTEMPTS:
-            _finish(release, now=clock(), error=_("Making it stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+            _finish(
+                release,
+                now=clock(),
+                error=_("The release could not be made: it stopped %(count)s times.") % {"count": MAX_ATTEMPTS},
+            )
             return release
         try:
             _build(release, clock)
@@ -160,7 +164,7 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
             _finish(release, now=clock(), error=str(reason))
         except OSError as error:
             log.exception("Release %s could not be stored.", release.pk)
-            said = _("Its files could not be written (%(error)s). Ask who runs this installation.")
+            said = _("The files could not be written (%(error)s). Ask the administrator of this site.")
             _finish(release, now=clock(), error=said % {"error": error.strerror or type(error).__name__})
     return release
 

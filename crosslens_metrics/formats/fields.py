@@ -52,7 +52,7 @@ class Fields:
             raise LineError(_("%(column)s is empty. Fill it in.") % {"column": name})
         if longest and len(text) > longest:
             raise LineError(
-                _("%(name)s has %(length)s characters; at most %(limit)s are kept.")
+                _("%(name)s has %(length)s characters; at most %(limit)s are allowed.")
                 % {"name": name, "length": len(text), "limit": longest}
             )
         return text

@@ -31,7 +31,7 @@ class ItemsForm(forms.Form):
         help_text=_("One JSON object on each line, or a JSON list; also sents.json of MultiSubs."),
     )
     pictures = _OptionalFiles(
-        label=_("Pictures"),
+        label=_("Images"),
         required=False,
         help_text=_(
             "A zip, or the files themselves, with a manifest.csv or manifest.jsonl that gives their authors and "

@@ -78,7 +78,7 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     split, sense = split_of(value.get("split")), _sense(value.get("sense"))
     given = fields.text("key", longest=LONGEST_KEY)
     if not given.isprintable():
-        raise LineError(_("The key holds control characters."))
+        raise LineError(_("The key has control characters. Remove them."))
     warnings = []
     if len(images) < len(value["images"]):
         warnings.append(_("An image is named twice; it is taken once."))

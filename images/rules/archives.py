@@ -54,11 +54,11 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
     entries = archive.infolist()
     if len(entries) > limits.MAX_ZIP_ENTRIES:
         raise FileRefusedError(
-            _("The zip holds more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
+            _("The zip file has more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
         )
     if sum(entry.file_size for entry in entries) > limits.MAX_ZIP_BYTES:
         raise FileRefusedError(
-            _("Unpacked, the zip would have more than %(limit)s GB. Split it into several.")
+            _("The zip file would unpack to more than %(limit)s GB. Split it into several.")
             % {"limit": limits.MAX_ZIP_BYTES // 10**9}
         )
     return archive
@@ -78,7 +78,7 @@ def contents_of(archive: zipfile.ZipFile) -> Contents:
         except ValueError as error:
             reason, name = str(error), entry.filename
         if not reason and name in contents.files:
-            reason = _("The zip holds another file of the same name, which was read in place of this one.")
+            reason = _("The zip file has another file with the same name, which was imported instead.")
         if reason:
             contents.refused.append((name, reason))
         else:
@@ -98,13 +98,13 @@ def is_hidden(name: str) -> bool:
 def why_not(entry: zipfile.ZipInfo) -> str:
     """Why the entry is not unpacked, or nothing."""
     if entry.flag_bits & LOCKED:
-        return _("Locked with a password. Make the zip without one.")
+        return _("This is locked with a password. Make the zip file without one.")
     if stat.S_ISLNK(entry.external_attr >> 16):
-        return _("A link to another file. Put the file itself in the zip.")
+        return _("This is a link to another file. Put the file itself in the zip file.")
     if PurePosixPath(entry.filename).suffix.lower() == ".zip":
-        return _("A zip inside the zip. Unpack it and put its files in, or upload it by itself.")
+        return _("This is a zip file inside the zip file. Unpack it first, or upload it by itself.")
     if entry.file_size > UNPACKED_WORTH_A_LOOK_BYTES and entry.file_size > limits.MAX_ZIP_RATIO * entry.compress_size:
-        return _("It is packed more than %(limit)s times smaller than it would become, as no picture is.") % {
+        return _("It would unpack to more than %(limit)s times its size, which no image does.") % {
             "limit": limits.MAX_ZIP_RATIO
         }
     return ""
@@ -125,7 +125,7 @@ def _check_contents_size(file: IO[bytes]) -> None:
     file.seek(0)
     if size > MAX_CONTENTS_BYTES:
         raise FileRefusedError(
-            _("The zip holds more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
+            _("The zip file has more than %(limit)s files. Split it into several.") % {"limit": limits.MAX_ZIP_ENTRIES}
         )
 
 
@@ -146,4 +146,4 @@ def _size_told_at_length(file: IO[bytes], locator: int) -> int:
 
 
 def _not_a_zip() -> FileRefusedError:
-    return FileRefusedError(_("This is no zip, or one that was cut off. Make it again."))
+    return FileRefusedError(_("This is not a zip file, or it is incomplete. Make it again."))

@@ -50,7 +50,7 @@ def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
         raise ImageRefusedError(_("The file is empty. Export or copy it again."))
     if size_bytes > limits.MAX_PICTURE_BYTES:
         raise ImageRefusedError(
-            _("The file has %(megabytes)s MB; at most %(limit)s MB are taken. Save it smaller.")
+            _("The file has %(megabytes)s MB; at most %(limit)s MB are allowed. Save a smaller version.")
             % {"megabytes": round(size_bytes / 10**6, 1), "limit": limits.MAX_PICTURE_BYTES // 10**6}
         )
     return _kind_of(file, name)
@@ -79,8 +79,7 @@ def _kind_of(file: IO[bytes], name: str) -> str:
     kind = sniffed(head)
     if kind is None:
         raise ImageRefusedError(
-            _("This is %(what)s; taken are JPEG, PNG, WebP, TIFF and GIF. Convert it to one of them.")
-            % {"what": _described(head)}
+            _("This is %(what)s. Convert it to JPEG, PNG, WebP, TIFF or GIF.") % {"what": _described(head)}
         )
     suffix = PurePosixPath(name).suffix.lower()
     if suffix and suffix not in SUFFIXES[kind]:
@@ -118,25 +117,25 @@ def _described(head: bytes) -> str:
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head[4:8] == b"ftyp":
         brand = head[8:12]
-        return _("an AVIF picture") if brand in (b"avif", b"avis") else _("a HEIC picture or a video")
+        return _("an AVIF image") if brand in (b"avif", b"avis") else _("a HEIC image or a video")
     if b"<svg" in text:
         return _("an SVG drawing")
     if text.startswith((b"<!doctype html", b"<html")):
-        return _("a web page (perhaps an error page that was downloaded in place of the picture)")
+        return _("a web page (perhaps an error page that was downloaded instead of the image)")
     for start, description in (
         (b"%PDF", _("a PDF document")),
-        (b"BM", _("a BMP picture")),
-        (b"PK\x03\x04", _("a zip or an office document")),
+        (b"BM", _("a BMP image")),
+        (b"PK\x03\x04", _("a zip file or an office document")),
         (b"8BPS", _("a Photoshop document")),
     ):
         if head.startswith(start):
             return description
-    return _("no picture that is known here, or a broken one")
+    return _("not a known image format, or a broken image")
 
 
 def _check_pixels(file: IO[bytes], kind: str) -> None:
     """Refuse a decompression bomb from its header, before anything is decoded."""
-    too_many = _("The picture has more than %(limit)s million pixels. Save it smaller.") % {
+    too_many = _("The image has more than %(limit)s million pixels. Save a smaller version.") % {
         "limit": limits.MAX_PICTURE_PIXELS // 10**6
     }
     try:
@@ -156,12 +155,12 @@ def _check_pixels(file: IO[bytes], kind: str) -> None:
     if needed > limits.MAX_DECODED_BYTES:
         most = int(width * height * limits.MAX_DECODED_BYTES / needed / 10**6)
         reason = _(
-            "The picture has %(pixels)s million pixels; at most %(limit)s are taken of a %(kind)s of this kind, which "
-            "takes much memory. Save it smaller, or as a plain JPEG."
+            "The image has %(pixels)s million pixels; at most %(limit)s are allowed for this kind of "
+            "%(kind)s, which needs much memory. Save a smaller version or a plain JPEG."
         )
         raise ImageRefusedError(reason % {"pixels": width * height // 10**6, "limit": most, "kind": _shown(kind)})
     if scans > limits.MAX_SCANS:
-        reason = _("The JPEG is drawn in more than %(limit)s passes. Save it as a plain JPEG.")
+        reason = _("The JPEG has more than %(limit)s passes. Save it as a plain JPEG.")
         raise ImageRefusedError(reason % {"limit": limits.MAX_SCANS})
 
 
@@ -188,6 +187,6 @@ def _decode(file: IO[bytes], kind: str) -> ImageFacts:
 
 def _broken(kind: str) -> ImageRefusedError:
     return ImageRefusedError(
-        _("The %(kind)s is broken or was cut off: it cannot be read to its end. Export or copy it again.")
+        _("The %(kind)s is broken or incomplete and cannot be read to its end. Export or copy it again.")
         % {"kind": kind}
     )

@@ -66,27 +66,29 @@ def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | 
     """
     if size_bytes > limits.MAX_MANIFEST_BYTES:
         raise FileRefusedError(
-            _("The manifest has more than %(limit)s MB.") % {"limit": limits.MAX_MANIFEST_BYTES // 10**6}
+            _("The manifest is larger than %(limit)s MB. Split it into several.")
+            % {"limit": limits.MAX_MANIFEST_BYTES // 10**6}
         )
     records = csv_records(file, column="file") if name.lower().endswith(".csv") else json_records(file)
     seen: dict[str, int] = {}
     for count, record in enumerate(records, start=1):
         if count > limits.MAX_MANIFEST_LINES:
             raise FileRefusedError(
-                _("The manifest has more than %(limit)s lines.") % {"limit": limits.MAX_MANIFEST_LINES}
+                _("The manifest has more than %(limit)s lines. Split it into several.")
+                % {"limit": limits.MAX_MANIFEST_LINES}
             )
         line = read_record(record, partial(_line, record.number))
         if isinstance(line, Line):
             first = seen.setdefault(line.file, line.number)
             if first != line.number:
-                reason = _("Line %(first)s names the same file.") % {"first": first}
+                reason = _("Line %(first)s already names this file.") % {"first": first}
                 line = LineError(reason, line.file, number=line.number)
         yield line
 
 
 def _line(number: int, value: Any) -> Line:
     if not isinstance(value, dict):
-        raise LineError(_("Not a JSON object with a “file”."))
+        raise LineError(_("This is not a JSON object with a “file”."))
     values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in value.items() if name}
     file_name = values.pop("file", None)
     file = file_name if isinstance(file_name, str) and is_text(file_name) else ""
@@ -106,13 +108,10 @@ def inside(file: str) -> str:
     """
     path = PurePosixPath(file.strip().replace("\\", "/"))
     if not path.parts or not is_text(file):
-        raise LineError(_("No file is named."))
+        raise LineError(_("This line names no file."))
     if path.is_absolute() or ".." in path.parts or (len(path.parts[0]) == 2 and path.parts[0][1] == ":"):
         raise LineError(
-            _(
-                "The path leaves the folder. "
-                "Name files by their path within it, without “..” and without a leading slash."
-            )
+            _("The path leads out of the folder. Give the path within the folder, without “..” or a leading slash.")
         )
     return str(path)
 
@@ -129,7 +128,7 @@ def attribution_of(values: Mapping[str, Any]) -> Attribution:
     fields = Fields(values)
     texts = {name: fields.text(name, longest=longest, numbers=True) for name, longest in TEXT_COLUMNS.items()}
     if any(not character.isprintable() for character in texts["key"]):
-        raise LineError(_("The key holds control characters."))
+        raise LineError(_("The key has control characters. Remove them."))
     if texts["licence_url"]:
         _check_address(texts["licence_url"])
     latitude = _angle("latitude", values.get("latitude"), 90)
@@ -146,7 +145,7 @@ def _check_address(value: str) -> None:
     except ValueError:
         is_address = False
     if not is_address:
-        raise LineError(_("licence_url is not an address that begins with https:// or http://."))
+        raise LineError(_("licence_url must start with https:// or http://."))
 
 
 def _angle(name: str, value: Any, limit: int) -> float | None:
@@ -158,7 +157,7 @@ def _angle(name: str, value: Any, limit: int) -> float | None:
         degrees = math.nan
     if not abs(degrees) <= limit:  # false for NaN too
         raise LineError(
-            _("%(name)s is not a number of degrees between -%(limit)s and %(limit)s, with a point as in 48.2082.")
+            _("%(name)s must be a number of degrees between -%(limit)s and %(limit)s, for example 48.2082.")
             % {"name": name, "limit": limit}
         )
     return degrees
@@ -171,13 +170,12 @@ def _extra(values: Mapping[str, Any]) -> dict[str, Any]:
     try:
         text = json.dumps(extra, ensure_ascii=False, allow_nan=False)
     except RecursionError as error:
-        raise LineError(_("The columns without a place of their own are nested too deeply.")) from error
+        raise LineError(_("The additional columns are nested too deeply.")) from error
     except ValueError as error:  # 1e400 is read as infinity, which no database takes for JSON
         raise LineError(malformed(error)) from error
     if len(text) > limits.MAX_EXTRA_CHARACTERS:
         raise LineError(
-            _("The columns without a place of their own hold more than %(limit)s characters.")
-            % {"limit": limits.MAX_EXTRA_CHARACTERS}
+            _("The additional columns have more than %(limit)s characters.") % {"limit": limits.MAX_EXTRA_CHARACTERS}
         )
     if not is_text(text) or "\\u0000" in text:
         raise LineError(not_utf8())

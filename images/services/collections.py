@@ -92,14 +92,14 @@ def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is
     entry = entries.filter(image=image).first()
     if entry is not None:
         if entry.key == key:
-            return Outcome.ALREADY, _("The same picture is in this collection already.")
-        return Outcome.ALREADY, _("The same picture is in this collection already, as “%(key)s”.") % {"key": entry.key}
+            return Outcome.ALREADY, _("The same image is already in this collection.")
+        return Outcome.ALREADY, _("The same image is already in this collection, as “%(key)s”.") % {"key": entry.key}
     taken = entries.filter(key=key).first()
     if taken is not None:
         raise KeyTakenError(
             _(
-                "The key “%(key)s” is that of another picture of this collection (file “%(file)s”). "
-                "Give this one another key in a manifest, or rename it."
+                "Another image in this collection has the key “%(key)s” (file “%(file)s”). Give this one "
+                "another key in a manifest, or rename it."
             )
             % {"key": key, "file": taken.file_name or key}
         )
@@ -107,7 +107,7 @@ def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is
     entries.create(collection=collection, image=image, key=key, file_name=file_name, position=position)
     if is_new or not _is_known_elsewhere(collection, image):
         return Outcome.ADDED, ""
-    return Outcome.ADDED, _("The picture was stored already, for another collection; it is kept once.")
+    return Outcome.ADDED, _("The image is already stored for another collection. It is stored only once.")
 
 
 def _is_known_elsewhere(collection: Collection, image: Image) -> bool:

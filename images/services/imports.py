@@ -89,13 +89,13 @@ def _run(job: ImportJob, make_plan: Callable[[], list[Entry | LineError]], *, cl
     with jobs.to_the_end(job, clock=clock):
         plan = make_plan()
         if not plan:
-            raise FileRefusedError(_("There is no file in it."))
+            raise FileRefusedError(_("It has no files."))
         job.lease_until = jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=len(plan))
         reported = set(job.rows.values_list("number", flat=True))
         left = [item for item in plan if item.number not in reported]
         if left and job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
-            reason = _("Reading it stopped the import each time it was tried. Look at the file.")
+            reason = _("Reading this file stopped the import each time. Check the file.")
             left[0] = LineError(reason, left[0].name, number=left[0].number)
         for step in _steps(left):
             if isinstance(step, Entry):

@@ -124,7 +124,7 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
     except FileRefusedError as refused:
         finish(job, now=clock(), error=str(refused))
     except FileNotFoundError:
-        finish(job, now=clock(), error=_("The file is no longer there. Send it again."))
+        finish(job, now=clock(), error=_("The file is no longer there. Upload it again."))
     except LeaseLostError:
         return
     except DATABASE_IS_GONE:
@@ -145,7 +145,9 @@ def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
     log.error("Import %s stopped.", job.pk, exc_info=error)
     held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
     if is_inline or not held.filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
-        reason = _("An error stopped the import (%(error)s). What is in stays in. The log of the server says more.")
+        reason = _(
+            "An error stopped the import (%(error)s). What was imported is kept. For details, see the server log."
+        )
         finish(job, now=now, error=reason % {"error": type(error).__name__})
     return True
 

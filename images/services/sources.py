@@ -73,7 +73,7 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | LineError]:
     if path.suffix.lower() in manifests.SUFFIXES:
         return _plan_of_manifest(path)
     raise FileRefusedError(
-        _("“%(path)s” is neither a folder, nor a zip, nor a manifest (.csv, .jsonl or .json).") % {"path": path}
+        _("“%(path)s” is not a folder, a zip file or a manifest (.csv, .jsonl or .json).") % {"path": path}
     )
 
 
@@ -87,7 +87,7 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entr
     for position, name in enumerate(names, start=1):
         stored = f"{folder}/{position}"
         if not default_storage.exists(stored):
-            raise FileRefusedError(_("The files that were sent are no longer there. Send them again."))
+            raise FileRefusedError(_("The uploaded files are no longer there. Upload them again."))
         if PurePosixPath(name).suffix.lower() == ".zip":
             try:
                 shelf = _zip(stack.enter_context(default_storage.open(stored)), stack)
@@ -116,7 +116,9 @@ def spooled(content: Content) -> tempfile.SpooledTemporaryFile[bytes]:
                 copy.write(chunk)
     except UNPACKING_FAILED as error:
         copy.close()
-        raise ImageRefusedError(_("It cannot be unpacked: the zip is broken here. Make the zip again.")) from error
+        raise ImageRefusedError(
+            _("It cannot be unpacked because the zip file is broken. Make the zip file again.")
+        ) from error
     except OSError as error:
         copy.close()
         raise ImageRefusedError(_("It cannot be read (%(error)s).") % {"error": error.strerror or error}) from error
@@ -142,7 +144,7 @@ def _plan(shelf: Shelf, named: list[str], after: int = 0) -> list[Entry | LineEr
         for name in shelf.files:
             if name not in listed:
                 number += 1
-                reason = _("The manifest does not name this file. Add a line for it, or leave the manifest out.")
+                reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
                 plan.append(LineError(reason, name, number=number))
     plan += [
         LineError(reason, name, number=position)
@@ -161,7 +163,7 @@ def _lines(
                 plan.append(_line(line, find, base=base, after=after))  # noqa: PERF401
     except (*UNPACKING_FAILED, OSError) as error:
         raise FileRefusedError(
-            _("The manifest cannot be read: the zip is broken there. Make the zip again.")
+            _("The manifest cannot be read because the zip file is broken. Make the zip file again.")
         ) from error
     return plan
 
@@ -193,7 +195,7 @@ def _folder(path: Path) -> Shelf:
         if is_hidden(name):
             hidden += 1
         elif (content := _within(home, entry_path)) is None:
-            shelf.problems.append((name, _("A link that leads out of the folder, or no file.")))
+            shelf.problems.append((name, _("This is a link that leads out of the folder, or not a file.")))
         else:
             shelf.files[name] = content
     _tell_hidden(shelf, hidden)
@@ -228,9 +230,7 @@ def _zip(file: IO[bytes], stack: ExitStack) -> Shelf:
 def _tell_hidden(shelf: Shelf, count: int) -> None:
     if count:
         name = _("%(count)s hidden files") % {"count": count}
-        shelf.problems.append(
-            (name, _("Left out: an operating system keeps them for itself (such as __MACOSX, .DS_Store)."))
-        )
+        shelf.problems.append((name, _("Left out: files of an operating system, for example __MACOSX or .DS_Store.")))
 
 
 def _manifests_in(shelf: Shelf) -> list[str]:
@@ -244,7 +244,7 @@ def _manifests_in(shelf: Shelf) -> list[str]:
 def _put_together(main: Shelf, other: Shelf, source: str) -> None:
     for name, content in other.files.items():
         if name in main.files:
-            reason = _("Another file of this name was sent too. Rename one of them. (This one is of “%(source)s”.)")
+            reason = _("Another uploaded file has the same name. Rename one of them. (This one is from “%(source)s”.)")
             main.problems.append((name, reason % {"source": source}))
         else:
             main.files[name] = content

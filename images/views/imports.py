@@ -42,7 +42,7 @@ def receive(request: HttpRequest) -> None:
     """
     if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
         raise UploadTooLargeError(
-            _("That is more than %(limit)s MB at once. Send it in several parts, or have it imported on the server.")
+            _("That is more than %(limit)s MB at once. Upload it in several parts, or have it imported on the server.")
             % {"limit": limits.MAX_UPLOAD_BYTES // 10**6}
         )
     request.upload_handlers = [TemporaryFileUploadHandler(request)]
@@ -50,7 +50,7 @@ def receive(request: HttpRequest) -> None:
         request.FILES  # noqa: B018 - reading it is what takes the files in
     except TooManyFilesSent as error:
         raise UploadTooLargeError(
-            _("That is more than %(limit)s files at once. Put them into a zip.") % {"limit": limits.MAX_UPLOAD_FILES}
+            _("That is more than %(limit)s files at once. Put them in a zip file.") % {"limit": limits.MAX_UPLOAD_FILES}
         ) from error
 
 

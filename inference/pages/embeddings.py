@@ -70,7 +70,7 @@ def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
 
 def subject_of(embedding_set: EmbeddingSet) -> str:
     if embedding_set.captions_of is None or embedding_set.language is None:
-        return _("Pictures")
+        return _("Images")
     return _("Captions of “%(model)s”, %(language)s") % {
         "model": embedding_set.captions_of.name,
         "language": embedding_set.language.name,

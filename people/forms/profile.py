@@ -17,7 +17,7 @@ from people.models import Level, User
 class ProfileForm(LanguagesForm):
     reads_english = forms.BooleanField(label=_("I read English well"), required=False)
     interface_language = forms.ChoiceField(
-        label=_("Language of the pages"), choices=[("", _("Same as the browser")), *settings.LANGUAGES], required=False
+        label=_("Page language"), choices=[("", _("Same as the browser")), *settings.LANGUAGES], required=False
     )
     new_language = forms.ModelChoiceField(
         label=_("Add a language"), queryset=Language.objects.none(), required=False, empty_label=_("None")

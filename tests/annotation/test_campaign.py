@@ -198,7 +198,7 @@ class TestRefusals:
             open_it(the("main", pilot))
         close(pilot)
         campaign.reject_round(round=pilot, reason="Too short.", **by(pilot))
-        with pytest.raises(StepNotAllowedError, match="Pilot 1 was not good enough"):
+        with pytest.raises(StepNotAllowedError, match="Pilot 1 was rejected"):
             open_it(the("main", pilot))
         campaign.skip_pilot(project=pilot.project, language=pilot.language, reason="We met and talked.", **by(pilot))
         assert open_it(the("main", pilot)).state == RoundState.OPEN
@@ -206,7 +206,7 @@ class TestRefusals:
     def test_a_pilot_is_accepted_when_its_captions_were_rated_or_it_was_said_why_not(self):
         pilot = begun()
         close(pilot)
-        with pytest.raises(StepNotAllowedError, match="not rated yet"):
+        with pytest.raises(StepNotAllowedError, match="not been rated yet"):
             accept(pilot)
         rating = the("verification", pilot)
         campaign.skip_round(round=rating, reason="All were spot-checked.", **by(pilot))
@@ -217,7 +217,7 @@ class TestRefusals:
         close(pilot)
         rating = open_it(the("verification", pilot))
         close(rating)
-        with pytest.raises(StepNotAllowedError, match="settled with its pilot"):
+        with pytest.raises(StepNotAllowedError, match="Decided together with the pilot"):
             accept(rating)
 
     def test_one_pilot_at_a_time(self):
@@ -227,7 +227,7 @@ class TestRefusals:
 
     def test_no_pilot_after_the_main_round_was_opened(self):
         main = begun(why_no_pilot="Known.")
-        with pytest.raises(StepNotAllowedError, match="pilots are over"):
+        with pytest.raises(StepNotAllowedError, match="cannot run more pilots"):
             campaign.plan_pilot(project=main.project, language=main.language, seed=2, **by(main))
 
     def test_captions_are_verified_after_the_main_round_was_accepted(self):
@@ -239,7 +239,7 @@ class TestRefusals:
 
     def test_the_main_round_is_not_skipped(self):
         main = the("main", begun())
-        with pytest.raises(StepNotAllowedError, match="not skipped"):
+        with pytest.raises(StepNotAllowedError, match="cannot skip"):
             campaign.skip_round(round=main, reason="Why not.", **by(main))
 
     def test_captions_are_verified_once_unless_that_was_skipped(self):
@@ -261,7 +261,7 @@ class TestWorkInHand:
     def test_a_round_is_not_closed_without_saying_what_becomes_of_it(self):
         pilot = begun()
         take(pilot, make_annotator(pilot, "mina"))
-        with pytest.raises(WorkInHand, match=r"1 batch is in hand, of mina\."):
+        with pytest.raises(WorkInHand, match=r"1 batch is unfinished, of mina\."):
             close(pilot)
         pilot.refresh_from_db()
         pilot.pool.refresh_from_db()
@@ -330,7 +330,7 @@ class TestWorkInHand:
         pilot = begun()
         close(pilot)
         open_it(the("verification", pilot))
-        with pytest.raises(StepNotAllowedError, match="being rated"):
+        with pytest.raises(StepNotAllowedError, match="rating of its captions"):
             campaign.reopen_round(round=pilot, **by(pilot))
 
     def test_an_accepted_main_round_is_opened_again_where_places_came_free(self):

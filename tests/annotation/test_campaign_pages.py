@@ -149,20 +149,20 @@ class TestOneLanguage:
         step(manager, pilot, "close")
         refused = step(manager, pilot, "accept", reason="They did <well>.")
         assert refused.status_code == 409
-        assert "Its captions were not rated yet." in text_of(refused)
+        assert "Its captions have not been rated yet." in text_of(refused)
         assert "They did &lt;well&gt;." in text_of(refused)
 
     def test_a_pilot_is_not_rejected_without_a_reason(self, pilot, manager):
         step(manager, pilot, "close")
         assert step(manager, pilot, "reject").status_code == 409
-        assert "Not good enough" in text_of(step(manager, pilot, "reject", reason="Too short."))
+        assert "Rejected" in text_of(step(manager, pilot, "reject", reason="Too short."))
         pilot.refresh_from_db()
         assert pilot.reason == "Too short."
 
     def test_work_assigned_is_named_and_the_page_asks_what_becomes_of_it(self, pilot, manager):
         take(pilot, make_annotator(pilot, "mina"), now=timezone.now())
         text = text_of(step(manager, pilot, "close"))
-        assert "1 batch is in hand, of mina." in text
+        assert "1 batch is unfinished, of mina." in text
         assert 'name="assigned" value="take-back"' in text
         step(manager, pilot, "close", assigned="let-finish")
         address = reverse("annotation:round-take-back", args=[pilot.project.slug, pilot.pk])
@@ -184,7 +184,7 @@ class TestOneLanguage:
         assert 'name="sample_size" value="4"' in asked
         refused = manager.post(add, {"sample_size": 7})
         assert refused.status_code == 422
-        assert "Only 6 images of the collection have an English caption. A pilot can have no more." in text_of(refused)
+        assert "Only 6 images of the collection have an English caption. Enter at most that many." in text_of(refused)
         assert "Pilot 2 is planned" in text_of(manager.post(add, {"sample_size": 6}, follow=True))
 
     def test_planning_a_pilot_stands_first_where_nothing_else_can_be_done(self, pilot, manager):
@@ -200,7 +200,7 @@ class TestOneLanguage:
         Round.objects.filter(pk=pilot.pk).update(sample_size=10_000)
         text = text_of(manager.get(language_page(pilot.project)))
         assert "4 images drawn" in text
-        assert "At most 600 captions, one of each image drawn" in text
+        assert "At most 600 captions, one for each image drawn" in text
 
     def test_where_all_is_decided_it_leads_to_releases(self, pilot, manager):
         releases = f'href="{reverse("annotation:release-list", args=[pilot.project.slug])}"'
@@ -211,10 +211,10 @@ class TestOneLanguage:
     def test_an_accepted_main_round_says_what_is_missing_and_what_to_do(self, pilot, manager):
         main = Round.objects.get(kind="main")
         Round.objects.all().update(state=RoundState.ACCEPTED, decided_at=NOW)
-        assert "Captions are missing" not in text_of(manager.get(language_page(pilot.project)))
+        assert "Missing captions" not in text_of(manager.get(language_page(pilot.project)))
         RoundFigures.objects.update_or_create(round=main, defaults={"wanted": 6, "tasks": 6})
         text = text_of(manager.get(language_page(pilot.project)))
-        assert "Captions are missing: 6. To have them written, open this round again." in text
+        assert "Missing captions: 6. Open this round again to have them written." in text
 
     def test_people_who_only_rate_are_listed_and_can_be_paused(self, pilot, manager):
         rater = make_user("rita")

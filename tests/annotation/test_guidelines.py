@@ -194,7 +194,7 @@ class TestReading:
         assert "The guidelines have changed" not in work_page(ann)
         publish(round.project)
         text = work_page(ann)
-        assert "The guidelines have changed since your last batch: version 2." in text
+        assert "The guidelines have changed since your last batch. The new version is 2." in text
         assert "Two sentences now." in text
         assert "?version=2&amp;before=1" in text
         submit_captions(Round.objects.select_related("pool", "project", "language").get(pk=round.pk), ann)
@@ -288,5 +288,5 @@ class TestEditing:
     def test_the_examples_of_a_project_without_rounds_have_no_pictures_to_choose_from(self):
         project = make_project()
         shown = client_of(project.created_by).get(reverse("annotation:guidelines-edit", args=[project.slug]))
-        assert "No picture has that in its key." in shown.content.decode()
+        assert "No image key contains that." in shown.content.decode()
         assert not GuidelineExample.objects.exists()

@@ -146,7 +146,7 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "exclude": lambda c: c.exclude,
     "undo": Campaign.undo,
     "pause": lambda c: partial(standings.pause, person=c.ann, reason="Too fast.", **c.about),
-    "send back": lambda c: c.send_back,
+    "return for correction": lambda c: c.send_back,
     "rewrite": Campaign.rewrite,
     "check": lambda c: partial(checks.check_rating, caption_id=c.caption.pk, is_right=True, by=c.by, now=NOW),
     "close": lambda c: partial(campaign.close_round, round=c.round, by=c.by, now=NOW, assigned=InHand.TAKE_BACK),

@@ -155,7 +155,7 @@ class TestCreatingInTheBrowser:
     def test_a_pilot_is_left_out_for_a_reason_only(self, manager, path, answers):
         refused = manager.post(path, answers | {"begin": "main"})
         assert refused.status_code == 422
-        assert "Say why these languages need no pilot." in refused.content.decode()
+        assert "Enter why these languages need no pilot." in refused.content.decode()
         manager.post(path, answers | {"begin": "main", "why_no_pilot": "The same people wrote last year."})
         project = Project.objects.get(name="Tigers")
         assert project.rounds.filter(kind="main", state="open").count() == 2
@@ -199,7 +199,7 @@ class TestCreatingInTheBrowser:
             ({"name": ""}, "This field is required"),
             ({"captioners": []}, "Choose at least one model"),
             ({"language-de": "", "language-bn": ""}, "Choose at least one language"),
-            ({"replication-de": ""}, "Say how many captions"),
+            ({"replication-de": ""}, "Enter how many captions"),
             ({"replication-de": "0"}, "greater than or equal to 1"),
             ({"batch_size": "0"}, "greater than or equal to 1"),
             ({"hold_h": "0"}, "greater than or equal to 0.25"),

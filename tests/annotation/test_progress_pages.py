@@ -193,7 +193,7 @@ class TestProgress:
         SentBack.objects.create(caption=caption, note="More.", by=round.project.created_by, at=timezone.now())
         tallies.recount(round=round, person=ann)
         row = rows_of(get(manager, "project-show"))[0]
-        assert row[1:5] == ["8", "1 1 sent back", "0", "6"]
+        assert row[1:5] == ["8", "1 1 returned for correction", "0", "6"]
 
     def test_agreement_is_what_the_background_computed(self, manager, round):
         make_captions(round, {task.image_id: ["Ein Bild", "Noch eines"] for task in round.tasks.all()})
@@ -252,7 +252,7 @@ class TestAnnotators:
 
     def test_who_left_is_marked_as_such(self, manager, round, ann):
         Membership.objects.filter(user=ann).delete()
-        assert rows_of(get(manager, "annotator-list"))[0][0] == "ann no annotator any more"
+        assert rows_of(get(manager, "annotator-list"))[0][0] == "ann no longer an annotator"
 
     def test_a_row_that_says_nothing_comes_last_in_either_order(self, manager, round, ann):
         make_annotator(round, "aaa")
@@ -267,10 +267,10 @@ class TestAnnotators:
         assert row[1:5] == ["2", "2", "0", "0"]
         assert row[7:9] == ["5.0", "20.0"]
         assert "Captions per day" in page
-        assert "Levels they gave, and all gave" in page
+        assert "Levels given by this person and by everybody" in page
         assert reverse("annotation:feedback-create", args=["lions", round.pk]) in page
         assert "batch-take-back" not in page
-        assert "Take back" in page
+        assert "Return" in page
 
 
 class TestPlots:
@@ -305,11 +305,11 @@ class TestPlots:
         tally.pk, tally.round, tally.ratings = None, rating, {Rating.BAD: 2}
         tally.save(force_insert=True)
         page = get(manager, "plots-show", kind="any")
-        assert "How captions were rated by others" in page
+        assert "Ratings of written captions" in page
         assert "German · Verification: Excellent 0.0%" in page
 
     def test_without_anything_it_says_so(self, manager):
-        assert "Nothing to draw yet" in get(manager, "plots-show")
+        assert "No charts yet" in get(manager, "plots-show")
 
     def test_nothing_in_it_is_styled_by_the_page_itself(self, manager, ann):
         assert " style=" not in get(manager, "plots-show")

@@ -265,7 +265,7 @@ class TestLeftOut:
             Caption.objects.filter(pk=counted.pk).update(state=CaptionState.EXCLUDED)
 
         (tmp_path / "release").mkdir()
-        with pytest.raises(ReleaseNotPossibleError, match="changed all the time"):
+        with pytest.raises(ReleaseNotPossibleError, match="kept changing"):
             write_release(release, tmp_path / "release", beat=beat)
 
     def test_ratings_by_people_who_are_excluded_are_left_out_and_counted(self, campaign, tmp_path):

@@ -97,13 +97,13 @@ class TestStarting:
     def test_what_is_lacking_is_said_before(self, client, campaign):
         Image.objects.filter(title="The market").update(licence="")
         answer = of(client, campaign.manager).get(address(campaign.project, "create"))
-        assert "No licence is known of 1 image: market." in answer.content.decode()
+        assert "Licence missing: 1 image: market." in answer.content.decode()
 
     def test_what_is_lacking_is_said_again_and_nothing_is_made(self, client, campaign):
         Image.objects.filter(title="The market").update(licence="")
         answer = of(client, campaign.manager).post(address(campaign.project, "create"), FORM)
         assert answer.status_code == 422
-        assert "No licence is known of 1 image: market." in answer.content.decode()
+        assert "Licence missing: 1 image: market." in answer.content.decode()
         assert not Release.objects.exists()
 
     def test_the_form_begins_with_what_the_release_before_said(self, client, campaign, release):
@@ -130,7 +130,7 @@ class TestShowing:
         second = campaign.start()
         build(release_id=second.pk, clock=lambda: UNTIL)
         said = of(client, campaign.manager).get(f"/projects/harbours/releases/{second.number}/").content.decode()
-        assert "what changed since release 1" in said
+        assert "with changes since release 1" in said
         assert "Consent withdrawn: 1" in said
 
     def test_while_it_is_being_made_its_state_asks_for_itself(self, client, campaign):

@@ -51,7 +51,7 @@ class TestStarting:
 
     def test_without_an_accepted_main_round_there_is_none(self, campaign):
         campaign.project.rounds.update(state=RoundState.OPEN)
-        assert "No main round was accepted yet" in self.refusal(campaign)[0]
+        assert "No main round has been accepted yet" in self.refusal(campaign)[0]
 
     def test_without_a_caption_that_counts_there_is_none(self, campaign):
         Caption.objects.update(state=CaptionState.EXCLUDED)
@@ -76,8 +76,8 @@ class TestStarting:
         Image.objects.filter(pk__in=[entries["market"], entries["tower"]]).update(licence="")
         Image.objects.filter(pk=entries["harbour"]).update(author="")
         problems = self.refusal(campaign)
-        assert problems[0] == "No licence is known of 2 images: market, tower."
-        assert problems[1] == "No author is known of 1 image: harbour."
+        assert problems[0] == "Licence missing: 2 images: market, tower."
+        assert problems[1] == "Author missing: 1 image: harbour."
         assert "manifest" in problems[2]
 
     def test_at_most_twenty_images_are_named_and_all_counted(self, campaign):
@@ -94,7 +94,7 @@ class TestStarting:
                 submitted_at=UNTIL,
             )
         problem = self.refusal(campaign)[0]
-        assert problem.startswith("No licence is known of 25 images: ")
+        assert problem.startswith("Licence missing: 25 images: ")
         assert problem.count(",") == 19
         assert problem.endswith(" and 5 more.")
 
@@ -116,10 +116,10 @@ class TestStarting:
     @pytest.mark.parametrize(
         ("given", "problem"),
         [
-            ({"title": "Har\x7fbours"}, "Title and authors take no control characters."),
-            ({"authors": "Ada\x07"}, "Title and authors take no control characters."),
-            ({"authors": " , \n-"}, "A release needs at least one author to be cited."),
-            ({"title": "x" * 201}, "The title has 201 characters; at most 200 are taken."),
+            ({"title": "Har\x7fbours"}, "Remove the control characters from the title and authors."),
+            ({"authors": "Ada\x07"}, "Remove the control characters from the title and authors."),
+            ({"authors": " , \n-"}, "Enter at least one author."),
+            ({"title": "x" * 201}, "The title has 201 characters. Enter at most 200."),
         ],
     )
     def test_what_no_citation_takes_is_refused(self, campaign, given, problem):
@@ -189,7 +189,7 @@ class TestBuilding:
         release = campaign.start()
         Caption.objects.update(state=CaptionState.WITHDRAWN)
         assert built(release).state == JobState.FAILED
-        assert "No caption counts any more" in release.error
+        assert "No caption in the accepted rounds counts" in release.error
         assert not list(media.rglob("*.jsonl"))
         assert AuditEntry.objects.first().action == "release.failed"
         assert campaign_can_go_on(campaign)
@@ -316,7 +316,7 @@ class TestCommand:
         [
             (["--until", "2999-01-01T00:00:00+00:00"], "The end of a release, --until, cannot be in the future"),
             (["--until", "2025-05-31"], "with its time zone"),
-            (["--salt", "s" * 1000], "The salt has more than"),
+            (["--salt", "s" * 1000], "The salt can have at most"),
         ],
     )
     def test_a_salt_or_time_that_cannot_be_is_refused(self, campaign, options, said):
@@ -356,5 +356,5 @@ class TestCommand:
 
     def test_a_project_without_rounds_has_no_release(self, db):
         project: Project = make_project("empty")
-        with pytest.raises(CommandError, match="No main round was accepted"):
+        with pytest.raises(CommandError, match="No main round has been accepted"):
             call_command("build_release", project.slug, "--author", "A")

@@ -263,7 +263,7 @@ def test_managers_and_researchers_read_the_quality_table(rated, role):
     assert "5 of 5" in page
     assert "40.0%" in page
     assert "11.8 to 76.9" in page
-    assert "All answers up to now are counted." in page
+    assert "All answers so far are counted." in page
 
 
 def test_the_table_says_where_answers_are_still_to_be_counted(rated):

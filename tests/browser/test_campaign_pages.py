@@ -106,10 +106,10 @@ def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round
     page = manager.new_page()
     page.goto("/projects/postcards/languages/de/")
     page.locator('form[action$="/steps/close/"] button').click()
-    expect(page.get_by_text("1 batch is in hand, of mina.")).to_be_visible()
-    page.get_by_label("Take it back; drafts stay with their writers").check()
+    expect(page.get_by_text("1 batch is unfinished, of mina.")).to_be_visible()
+    page.get_by_label("Return them; people keep their drafts").check()
     page.locator('form[action$="/steps/close/"] button').click()
-    not_good_enough = page.locator("summary", has_text="Not good enough")
+    not_good_enough = page.locator("summary", has_text="Reject")
     expect(not_good_enough).to_be_visible()
     pilot.refresh_from_db()
     assert pilot.state == "closed"

@@ -102,9 +102,9 @@ def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen
     row.get_by_role("button", name="Excellent").click()
     expect(page.get_by_role("button", name="Excellent", pressed=True)).to_have_count(1)
     assert "annotator=" in page.url
-    row.get_by_text("Send back").first.click()
-    row.get_by_label("Send back").fill("Which boats?")
-    row.get_by_role("button", name="Send back").click()
+    row.get_by_text("Return for correction").first.click()
+    row.get_by_label("Return for correction").fill("Which boats?")
+    row.get_by_role("button", name="Return for correction").click()
     expect(page.get_by_text("The caption was returned to its author for correction.")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert SpotCheck.objects.get().level == "EXCELLENT"

@@ -155,7 +155,7 @@ def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_sc
     page.get_by_role("button", name="Count first").click()
     expect(page.get_by_text("12 captions are to be made")).to_be_visible()
     page.get_by_role("button", name="Start the run").click()
-    expect(page.get_by_role("link", name="Look again")).to_be_visible()
+    expect(page.get_by_role("link", name="Refresh")).to_be_visible()
     run = Run.objects.get()
     assert run.decoding["beams"] == 4
     image = collection.entries.all()[0].image

@@ -114,7 +114,7 @@ class TestNames:
         import_path(collection=them.collection, **about)
         assert import_path(collection=us.collection, **about).rows.get().reason == ""
         again = make_collection(0, project=us.project, is_shared=False)
-        assert "kept once" in import_path(collection=again, **about).rows.get().reason
+        assert "stored only once" in import_path(collection=again, **about).rows.get().reason
 
     def test_a_rival_run_of_theirs_has_no_number(self, us: Owning, them: Owning) -> None:
         pictures = make_collection(1)

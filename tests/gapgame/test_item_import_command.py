@@ -81,9 +81,9 @@ def test_the_command_imports_and_reports(item_set, folder, tmp_path):
 
     output = call(str(path), "--project=whales", "--set=Plants", f"--images={folder}", f"--report={report}")
 
-    assert "line 1: Added. No licence is known of image 1. No licence is known of image 2." in output
-    assert "line 2: Not taken. There is no image" in output
-    assert "Added: 1, Already there: 0, Not taken: 1" in output
+    assert "line 1: Added. Licence missing: image 1. Licence missing: image 2." in output
+    assert "line 2: Not imported. There is no image" in output
+    assert "Added: 1, Already there: 0, Not imported: 1" in output
     assert [row[2] for row in csv.reader(report.open())] == ["outcome", "added", "rejected"]
     assert ItemSet.objects.get(name="Plants").project == Project.objects.get(slug="whales")
     call(str(path), "--project=whales", "--set=Plants", f"--images={folder}")

@@ -40,9 +40,9 @@ def test_a_zip_whose_table_of_contents_lies_nowhere_is_no_zip(folder, place):
     sent = run(upload({"all.zip": with_locator(place), "b.jpg": picture()}))
 
     assert job.state == JobState.FAILED
-    assert "no zip" in job.error
+    assert "not a zip file" in job.error
     assert outcomes(sent) == {"all.zip": "rejected", "b.jpg": "added"}
-    assert "no zip" in report(sent)["all.zip"][1]
+    assert "not a zip file" in report(sent)["all.zip"][1]
 
 
 @pytest.mark.parametrize("comment", [0, 65_535])

@@ -53,8 +53,8 @@ def test_what_was_blank_is_filled_in_later_and_what_was_there_is_kept(stocked):
 
 BROKEN_LINES = [
     ('{"file": "gone.jpg"}', "no such file"),
-    ('{"file": "../outside.jpg"}', "leaves the folder"),
-    ('{"file": "/etc/passwd"}', "leaves the folder"),
+    ('{"file": "../outside.jpg"}', "leads out of the folder"),
+    ('{"file": "/etc/passwd"}', "leads out of the folder"),
     ('{"file": "a.jpg", "latitude": 91, "longitude": 0}', "latitude"),
     ('{"file": "a.jpg", "latitude": "52,5", "longitude": "13,4"}', "latitude"),
     ('{"file": "a.jpg", "latitude": NaN, "longitude": 1}', "JSON"),
@@ -66,7 +66,7 @@ BROKEN_LINES = [
     ('{"file": "a.jpg", "key": "a\\u0007b"}', "control"),
     ('{"file": "a.jpg"', "JSON"),
     ('["a.jpg"]', "object"),
-    ('{"title": "no file"}', "No file"),
+    ('{"title": "no file"}', "names no file"),
 ]
 
 
@@ -97,7 +97,7 @@ def test_lines_in_another_encoding_and_lines_that_name_one_file_twice_are_report
     reasons = {row.number: row.reason for row in job.rows.all()}
     assert reasons[2] == ""
     assert "UTF-8" in reasons[3]
-    assert "Line 2 names the same file" in reasons[4]
+    assert "Line 2 already names this file" in reasons[4]
 
 
 @pytest.mark.django_db

@@ -69,7 +69,7 @@ def test_a_picture_of_another_collection_is_stored_once(stocked):
     run_path(stocked, "One")
     outcome, reason = report(run_path(stocked, "Two"))["a.jpg"]
     assert outcome == "added"
-    assert "kept once" in reason
+    assert "stored only once" in reason
     assert (Image.objects.count(), CollectionImage.objects.count()) == (1, 2)
 
 
@@ -95,8 +95,8 @@ def test_a_key_that_another_picture_has_is_reported_and_leaves_nothing_behind(fo
         ("list.csv", b"file,key,key\n", "twice"),
         ("list.csv", "file\na.jpg\n".encode("utf-16"), "UTF-16"),
         ("list.csv", b"", "empty"),
-        ("list.zip", b"PK nothing", "no zip"),
-        ("list.txt", b"a.jpg", "neither"),
+        ("list.zip", b"PK nothing", "not a zip file"),
+        ("list.txt", b"a.jpg", "is not a folder"),
     ],
 )
 def test_a_source_that_cannot_be_used_at_all_fails_with_one_sentence(folder, name, content, says):
@@ -128,10 +128,10 @@ def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
 
     found = report(job)
     assert found["in/a.jpg"][0] == "added"
-    assert "leaves the folder" in found["../b.jpg"][1]
-    assert "leaves the folder" in found["/c.jpg"][1]
-    assert "zip inside the zip" in found["inner.zip"][1]
-    assert "packed more than" in found["zeros.png"][1]
+    assert "leads out of the folder" in found["../b.jpg"][1]
+    assert "leads out of the folder" in found["/c.jpg"][1]
+    assert "zip file inside the zip file" in found["inner.zip"][1]
+    assert "unpack to more than" in found["zeros.png"][1]
     assert "2 hidden files" in found
     assert Image.objects.count() == 1
 
@@ -140,7 +140,7 @@ def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
 def test_a_zip_that_would_fill_the_disk_is_refused_as_a_whole(folder, monkeypatch):
     monkeypatch.setattr(limits, "MAX_ZIP_BYTES", 1_000)
     (folder / "all.zip").write_bytes(zipped({"a.jpg": picture(), "b.jpg": picture(size=(900, 900))}))
-    assert "Unpacked" in run_path(folder / "all.zip").error
+    assert "would unpack" in run_path(folder / "all.zip").error
 
     monkeypatch.setattr(limits, "MAX_ZIP_ENTRIES", 1)
     assert "more than 1 files" in run_path(folder / "all.zip").error
@@ -231,8 +231,8 @@ def test_the_command_prints_what_was_not_taken_and_writes_a_report_no_spreadshee
 
     call_command("import_images", stocked, collection="Harbour", report=tmp_path / "report.csv", stdout=printed)
 
-    assert "=cmd().jpg: Not taken. The file is empty." in printed.getvalue()
-    assert "Added: 1, Already there: 0, Not taken: 1" in printed.getvalue()
+    assert "=cmd().jpg: Not imported. The file is empty." in printed.getvalue()
+    assert "Added: 1, Already there: 0, Not imported: 1" in printed.getvalue()
     with (tmp_path / "report.csv").open(newline="") as file:
         table = list(csv.reader(file))
     assert table[1][1] == "'=cmd().jpg"

@@ -173,5 +173,5 @@ def test_embeddings_that_unpack_to_a_thousand_times_their_size_are_not_unpacked(
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", b"\0" * 20_000_000)
-    with pytest.raises(FileRefusedError, match="packed more than"):
+    with pytest.raises(FileRefusedError, match="unpack to more than"):
         read_embeddings(output)

@@ -220,7 +220,7 @@ def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkey
     large = client_of(manager).post(address, two)
 
     assert (many.status_code, large.status_code) == (413, 413)
-    assert "Put them into a zip" in many.text
+    assert "Put them in a zip file" in many.text
     assert "in several parts" in large.text
     assert not ImportJob.objects.exists()
 

@@ -260,7 +260,7 @@ def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
     call_command("import_captions", file, model="m", language="iw", collection=collection.slug, stdout=printed)
 
     assert ModelCaption.objects.get().language_id == "he"
-    assert "gone: Not taken. No image has this key" in printed.getvalue()
+    assert "gone: Not imported. No image has this key" in printed.getvalue()
     assert WORDS not in printed.getvalue()
     for wrong in ({"language": "not a tag"}, {"language": "tlh"}, {"collection": "gone"}, {"model": " "}):
         options = {"model": "m", "language": "en"} | wrong

@@ -193,7 +193,7 @@ def test_all_problems_are_told_up_to_a_number():
 
     said = problems_of(references, text).splitlines()
 
-    assert said[0] == "refs.json, line 1: A caption is not a text."
+    assert said[0] == "refs.json, line 1: A caption is not text."
     assert len(said) == 21
     assert said[-1] == "and 10 more problems."
 

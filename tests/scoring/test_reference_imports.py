@@ -362,7 +362,7 @@ def test_the_command_imports_a_file_and_tells_of_what_is_wrong(tmp_path):
     found = ReferenceSet.objects.get()
     assert (found.project, found.collection, found.language_id) == (project, collection, "de")
     assert (found.kind, found.source, found.captions) == (ReferenceKind.TRANSLATED, "CC BY 4.0", 1)
-    assert "x: Not taken." in said.getvalue()
+    assert "x: Not imported." in said.getvalue()
     assert "Added: 1" in said.getvalue()
     there = (project.slug, collection.slug, "n")
     for place, wrong in enumerate(("no-such", "no-such", " ")):

@@ -112,7 +112,7 @@ def test_languages_are_taken_under_the_tag_that_they_are_stored_under(tag, store
         ("de, B ,1,2", "Line 4: B has scores in de on line 3 already."),
         ("DE,B,1,2", "Line 4: B has scores in de on line 3 already."),
         ("de,C,1,2,3", "Line 4: 5 cells, but the first line names 4."),
-        (f"de,{'x' * 121},1,2", "Line 4: model has 121 characters; at most 120 are kept."),
+        (f"de,{'x' * 121},1,2", "Line 4: model has 121 characters; at most 120 are allowed."),
         ("de,C\0,1,2", "Line 4: "),
         ("de,C\x07,1,2", "Line 4: model holds characters that are not valid."),
     ],
