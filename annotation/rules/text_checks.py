@@ -82,7 +82,7 @@ def hard_error(text: str) -> CaptionProblem | None:
         return problem
     trimmed = text.strip()
     if not trimmed:
-        return CaptionProblem("empty", _("Nothing is written here yet. Write a caption."))
+        return CaptionProblem("empty", _("This is empty. Write a caption."))
     if len(trimmed) > LONGEST_CAPTION * _LONGEST_DECOMPOSITION or len(as_nfc(trimmed)) > LONGEST_CAPTION:
         return CaptionProblem("too-long", _("This is too long: you can submit at most 1,000 characters."))
     if all(_is_blank(character) for character in trimmed):
