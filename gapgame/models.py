@@ -51,7 +51,7 @@ class ItemSet(models.Model):
 class RepresentativeSource(models.TextChoices):
     """How the picture of the first hint was chosen."""
 
-    EMBEDDINGS = "embeddings", _("least mean cosine distance to the others")
+    EMBEDDINGS = "embeddings", _("smallest mean cosine distance to the others")
     FILE = "file", _("named in the file")
     FIRST = "first", _("the first of the images")
 
@@ -107,8 +107,8 @@ class ItemImage(models.Model):
 
 
 class Access(models.TextChoices):
-    OPEN = "open", _("Everybody may sign up")
-    INVITED = "invited", _("Only who is invited to the project as a player")
+    OPEN = "open", _("Anyone can sign up")
+    INVITED = "invited", _("Only people invited to the project as players")
 
 
 class Season(models.Model):
@@ -175,7 +175,7 @@ class PlayerStatus(models.TextChoices):
     """Whether a player can win. The rules only mark; managers decide, save of who withdrew with their answers."""
 
     PLAYING = "playing", _("Takes part")
-    CLEARED = "cleared", _("Marked, looked at, and takes part")
+    CLEARED = "cleared", _("Marked, then cleared")
     SET_ASIDE = "set_aside", _("Set aside")
     WITHDRAWN = "withdrawn", _("Consent withdrawn")
 

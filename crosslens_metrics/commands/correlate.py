@@ -42,11 +42,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--skip-missing", action="store_true", help="leave out evaluations without a figure")
     parser.add_argument("--digits", type=whole_number(1, 12), default=2, help="printed (default %(default)s)")
     parser.add_argument(
-        "--resamples", type=whole_number(100, 100_000), default=RESAMPLES, help="of the bootstrap (default 10000)"
+        "--resamples",
+        type=whole_number(100, 100_000),
+        default=RESAMPLES,
+        help="number of bootstrap resamples (default 10000)",
     )
     parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
     parser.add_argument("--no-intervals", action="store_true", help="only the coefficients")
-    parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+    parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
 
 def run(options: Namespace, *, write: Write, note: Write) -> None:

@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--skip-missing", action="store_true", help="leave out models without a score")
     parser.add_argument("--digits", type=whole_number(1, 12), default=3, help="printed (default %(default)s)")
-    parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+    parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
 
 def run(options: Namespace, *, write: Write, note: Write) -> None:

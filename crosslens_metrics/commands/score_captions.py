@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser, *, vectors_help: str = VECTORS_HELP) -
     )
     add_annotation_free_arguments(parser, vectors_help=vectors_help)
     parser.add_argument("--per-image", action="store_true", help="the values of each image too")
-    parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+    parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
     parser.add_argument("--workers", type=whole_number(1, 64), default=1, help="processor cores (default 1)")
 
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 MESSAGES: dict[Reason, str] = {
     Reason.NO_IMAGES: _("There is no image to score."),
     Reason.NO_VARIATION: _("All are alike, so they do not show by how much the figure would vary."),
-    Reason.RESAMPLES_UNDEFINED: _("There is too little: in some resamples the figure has no value."),
+    Reason.RESAMPLES_UNDEFINED: _("There are too few values: the figure is undefined in some bootstrap resamples."),
     Reason.NO_WORDS: _("No reference has a word."),
     Reason.NO_KNOWN_WORD: _("A caption has no word that has a vector."),
     Reason.TOO_FEW_POINTS: _("There are fewer than two, so nothing can go together."),

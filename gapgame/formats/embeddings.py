@@ -35,12 +35,12 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
     file.seek(0)
     vectors = _archive(file) if is_archive else _lines(file)
     if not vectors:
-        raise FileRefusedError(_("The file of embeddings holds no vector."))
+        raise FileRefusedError(_("The embeddings file has no vectors."))
     length = next(iter(vectors.values())).size
     for number, vector in enumerate(vectors.values(), start=1):
         if vector.size != length or not np.isfinite(vector).all() or not vector.any():
             raise FileRefusedError(
-                _("Embedding %(number)s is not %(length)s finite numbers that are not all 0.")
+                _("Embedding %(number)s must be %(length)s finite numbers that are not all 0.")
                 % {"number": number, "length": length}
             )
     return vectors
@@ -71,13 +71,13 @@ def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
             if set(archive.files) == {"images", "vectors"}:
                 names, rows = [str(name) for name in archive["images"]], np.asarray(archive["vectors"], np.float32)
                 if rows.ndim != 2 or len(names) != len(rows):
-                    raise FileRefusedError(_("“images” and “vectors” of the embeddings are not of one length."))
+                    raise FileRefusedError(_("“images” and “vectors” in the embeddings file differ in length."))
                 return dict(zip(names, rows, strict=True))
             return {name: np.asarray(archive[name], np.float32).ravel() for name in archive.files}
     except FileRefusedError:
         raise
     except Exception as error:  # NumPy, zipfile and zlib raise nearly anything on a broken file
-        raise FileRefusedError(_("The file of embeddings is no NumPy archive of numbers, or was cut off.")) from error
+        raise FileRefusedError(_("The embeddings file is not a NumPy archive of numbers, or is incomplete.")) from error
 
 
 def _lines(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
@@ -90,7 +90,7 @@ def _lines(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
                 if not vector or not all(
                     isinstance(number, int | float) and not isinstance(number, bool) for number in vector
                 ):
-                    raise LineError(_("“vector” is no list of numbers."))
+                    raise LineError(_("“vector” is not a list of numbers."))
                 with np.errstate(over="ignore"):
                     vectors[fields.text("image", needed=True)] = np.asarray(vector, np.float32)
     return vectors

@@ -48,7 +48,8 @@ def records_of(folder: Path) -> Iterator[Record | LineError]:
     tables = sorted(folder.glob(f"*{TABLE}"))
     if len(tables) != 1:
         raise FileRefusedError(
-            _("The folder holds %(count)s tables “LANGUAGE.items.tsv”; there must be one.") % {"count": len(tables)}
+            _("The folder has %(count)s tables named “LANGUAGE.items.tsv”. There must be exactly one.")
+            % {"count": len(tables)}
         )
     language = tables[0].name.removesuffix(TABLE)
     rows = [_Row(number, cells) for number, cells in _cells(tables[0]) if cells[0] != COLUMNS[0]]
@@ -56,7 +57,7 @@ def records_of(folder: Path) -> Iterator[Record | LineError]:
     sentences = [_sentences(folder / f"{language}{ending}", wanted) for ending in SENTENCES]
     if not any(sentences):
         raise FileRefusedError(
-            _("None of the sentences of the table is in “%(name)s”.") % {"name": f"{language}{SENTENCES[0]}"}
+            _("None of the sentences in the table are in “%(name)s”.") % {"name": f"{language}{SENTENCES[0]}"}
         )
     fragments = _fragments(folder / f"{language}{FRAGMENTS}", wanted)
     for row in rows:
@@ -67,18 +68,18 @@ def _record(
     row: _Row, language: str, sentences: list[dict[str, str]], fragments: dict[str, list[_Fragment]]
 ) -> Record | LineError:
     if len(row.cells) != len(COLUMNS):
-        reason = _("%(found)s cells, parted by tabs; there must be %(wanted)s: %(names)s.")
+        reason = _("This line has %(found)s cells separated by tabs. There must be %(wanted)s: %(names)s.")
         about = {"found": len(row.cells), "wanted": len(COLUMNS), "names": ", ".join(COLUMNS)}
         return LineError(reason % about, number=row.number)
     sentence_id, word, split, synsets, images = row.cells
     texts = [found[sentence_id] for found in sentences if sentence_id in found]
     if not texts:
-        return LineError(_("There is no sentence of this id."), number=row.number)
+        return LineError(_("There is no sentence with this id."), number=row.number)
     meant = [one for one in fragments.get(sentence_id, ()) if word.casefold() in (one.raw.casefold(), one.tokenised)]
     gapped = (cut(text, one.start, one.end, raw) for text in texts for one in meant for raw in (one.raw, one.tokenised))
     sentence = next((found for found in gapped if found), None)
     if meant and sentence is None:
-        return LineError(_("The fragment of this sentence does not stand where the file says."), number=row.number)
+        return LineError(_("The fragment is not at the stated place in the sentence."), number=row.number)
     value: dict[str, Any] = {
         "key": f"{sentence_id}-{word}",
         "language": language,

@@ -34,7 +34,10 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
         if len(answers) != len(words):
             raise _refused(
                 predictions,
-                _("Without ids the lines go in pairs, but there are %(gold)s answers and %(found)s words.")
+                _(
+                    "Without ids, the two files must have the same number of lines, but there are %(gold)s "
+                    "answers and %(found)s words."
+                )
                 % {"gold": len(answers), "found": len(words)},
             )
         words = [(ours, "", word) for (ours, _item, _word), (_id, _none, word) in zip(answers, words, strict=True)]
@@ -42,10 +45,10 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
     for file, ids in ((gold, known), (predictions, given)):
         twice = [name for name, number in Counter(ids).items() if number > 1]
         if twice:
-            raise _refused(file, names_of({_("ids that are there twice"): twice}, MOST_NAMED))
+            raise _refused(file, names_of({_("duplicate ids"): twice}, MOST_NAMED))
     differing = {
         _("ids without a prediction"): sorted(set(known) - set(given)),
-        _("ids that the gold file does not have"): sorted(set(given) - set(known)),
+        _("ids that are not in the gold file"): sorted(set(given) - set(known)),
     }
     if any(differing.values()):
         raise _refused(predictions, names_of(differing, MOST_NAMED))
@@ -78,9 +81,11 @@ def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]
     places = lists.get(part) if isinstance(lists, dict) else None
     if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
         known = ", ".join(lists) if isinstance(lists, dict) else ""
-        raise _refused(splits, _("There is no list “%(part)s”; it has: %(known)s.") % {"part": part, "known": known})
+        raise _refused(
+            splits, _("The file has no list “%(part)s”. It has: %(known)s.") % {"part": part, "known": known}
+        )
     if not isinstance(entries, list) or not places or not 0 <= min(places) <= max(places) < len(entries):
-        raise _refused(gold, _("It is no list that has the places of “%(part)s”.") % {"part": part})
+        raise _refused(gold, _("The file is not a list that covers the positions of “%(part)s”.") % {"part": part})
     words = [(place, entries[place].get("word")) for place in sorted(set(places)) if isinstance(entries[place], dict)]
     if len(words) < len(set(places)) or not all(isinstance(word, str) and word for _place, word in words):
         raise _refused(gold, _("Some entries have no “word”."))
@@ -91,7 +96,7 @@ def _json(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise _refused(file, _("It cannot be read as JSON: %(error)s.") % {"error": error}) from error
+        raise _refused(file, _("The file cannot be read as JSON: %(error)s.") % {"error": error}) from error
 
 
 def _refused(file: Path, message: str) -> FileProblemsError:

@@ -16,17 +16,19 @@ MOST_GROUPS = 50
 
 
 def report_lines(report: GameReport) -> Iterator[str]:
-    yield _("%(turns)s turns, of which %(counted)s count.") % {"turns": report.turns, "counted": report.counted}
-    yield _("Left out, each turn by the first rule that speaks of it (in brackets: turns the rule speaks of):")
+    yield _("%(turns)s turns, %(counted)s of them count.") % {"turns": report.turns, "counted": report.counted}
+    yield _("Turns left out by the first rule that applies (in brackets: all turns to which the rule applies):")
     for applied in report.filters:
         number = _("kept") if applied.is_kept else str(applied.left_out)
         yield _line(str(applied.rule), f"{number} ({applied.matched})", applied.says)
     yield ""
     yield _(
-        "Shares: exact (Clopper-Pearson) interval of 95 percent, turns taken for independent; then a bootstrap over "
-        "players."
+        "Shares: exact (Clopper-Pearson) 95 percent confidence interval, assuming independent turns; then a "
+        "bootstrap over players."
     )
-    yield _("Means: Student's interval of 95 percent, guesses taken for independent; then a bootstrap over players.")
+    yield _(
+        "Means: Student's 95 percent confidence interval, assuming independent guesses; then a bootstrap over players."
+    )
     yield from _outcome_lines(_("All splits"), report.overall)
     for split in report.splits:
         yield from _outcome_lines(split.split, split.figures)
@@ -36,14 +38,15 @@ def report_lines(report: GameReport) -> Iterator[str]:
     yield ""
     signature = report.signature
     yield _(
-        "%(method)s %(version)s, seed %(seed)s, %(resamples)s resamples, left out: %(left_out)s, vectors: %(vectors)s"
+        "%(method)s %(version)s, seed %(seed)s, %(resamples)s bootstrap resamples, left out: %(left_out)s, "
+        "vectors: %(vectors)s"
     ) % {
         "method": signature.method,
         "version": signature.version,
         "seed": signature.seed,
         "resamples": signature.resamples,
         "left_out": ", ".join(signature.left_out) or _("nothing"),
-        "vectors": signature.vectors or _("not told"),
+        "vectors": signature.vectors or _("not given"),
     }
 
 
@@ -58,8 +61,8 @@ def _outcome_lines(title: str, figures: Outcomes) -> Iterator[str]:
         return
     for similarity in figures.similarity:
         label = _("similarity %(attempt)s") % {"attempt": similarity.attempt}
-        yield _line(label, mean_text(similarity.all), _("all guesses, the word itself counting 1"))
-        yield _line("", mean_text(similarity.inexact), _("guesses that were not the word"))
+        yield _line(label, mean_text(similarity.all), _("all guesses, where the word itself counts 1"))
+        yield _line("", mean_text(similarity.inexact), _("wrong guesses"))
 
 
 def _missing_everywhere(figures: Outcomes) -> Undefined | None:
@@ -101,8 +104,8 @@ def _equal_size_lines(equal: EqualSize | Undefined) -> Iterator[str]:
         yield _("Splits of equal size") + f": – {equal.message}"
         return
     yield _(
-        "Splits of equal size: %(size)s turns of each, drawn without replacement %(resamples)s times; mean, and the "
-        "middle 95%% of the draws"
+        "Splits of equal size: %(size)s turns from each, drawn without replacement %(resamples)s times; mean "
+        "and middle 95%% of the draws"
     ) % {"size": equal.size, "resamples": equal.resamples}
     for figures in (equal.overall, *equal.splits):
         yield _line(figures.split or _("All splits"), _equal_figures(figures))
@@ -125,7 +128,7 @@ def _resampled(resampled: Resampled, form: str) -> str:
 def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
     yield ""
     yield _(
-        "By %(name)s: turns, percentages of the outcomes with exact 95%% intervals, mean similarity per attempt"
+        "By %(name)s: turns, percentages of outcomes with exact 95%% confidence intervals, mean similarity per attempt"
     ) % {"name": name}
     for group in groups[:MOST_GROUPS]:
         shares = "  ".join(
@@ -137,7 +140,7 @@ def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
         )
         yield f"  {group.name or _('unknown'):<{LABEL_WIDTH}}{group.turns:>7}  {shares}  {means}"
     if len(groups) > MOST_GROUPS:
-        yield "  " + _("and %(number)s more; --json gives all.") % {"number": len(groups) - MOST_GROUPS}
+        yield "  " + _("and %(number)s more (use --json to see all).") % {"number": len(groups) - MOST_GROUPS}
 
 
 def _line(label: str, value: str, meaning: str = "") -> str:

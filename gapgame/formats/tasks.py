@@ -85,7 +85,7 @@ def _texts(value: Mapping[str, Any], name: str) -> list[str]:
     given = value.get(name)
     texts = [one.get("file") if isinstance(one, dict) else one for one in given] if isinstance(given, list) else []
     if not texts or not all(isinstance(text, str) and text for text in texts):
-        raise LineError(_("%(column)s is no list of names.") % {"column": name})
+        raise LineError(_("%(column)s is not a list of names.") % {"column": name})
     return [str(text) for text in texts]
 
 
@@ -97,7 +97,10 @@ def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[st
             spans = [span for span in spans if span[0] == start]
     if len(spans) != 1:
         raise LineError(
-            _("The gap is in %(count)s places. Put one blank (___) where the word was, or say where by “start”.")
+            _(
+                "There are %(count)s possible gaps. Put one blank (___) where the word was, or give its "
+                "position as “start”."
+            )
             % {"count": len(spans)}
         )
     return sentence[: spans[0][0]], sentence[spans[0][1] :]
@@ -116,7 +119,9 @@ def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_
         Where what was written is not disjoint.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileProblemsError([LineError(_("There is something there already. Name a new folder."))], folder)
+        raise FileProblemsError(
+            [LineError(_("The folder already exists and is not empty. Choose another one."))], folder
+        )
     instances = _instances(corpus)
     drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed)
     folder.parent.mkdir(parents=True, exist_ok=True)

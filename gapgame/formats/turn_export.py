@@ -31,8 +31,8 @@ def export_turns(season: Season) -> Iterator[bytes]:
     if season.closed_at is None:
         raise SeasonNotClosedError(
             _(
-                "The turns of “%(season)s” can be downloaded once it is closed, which it is within seconds after the "
-                "cut-off: before, a table of scores could be made from them."
+                "You can download the turns of “%(season)s” once it is closed, within seconds after the "
+                "cut-off. Before that, they would reveal the scores."
             )
             % {"season": season.name}
         )

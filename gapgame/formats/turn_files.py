@@ -42,7 +42,7 @@ def read_turns(file: Path) -> TurnFile:
     with LineReader(file, suffixes=SUFFIXES) as reader:
         found = _counts_of(reader) if reader.is_csv else _turns_of(reader)
         if not found.turns and not reader.problems:
-            reader.refuse(_("The file holds no turns."))
+            reader.refuse(_("The file has no turns."))
     return found
 
 
@@ -61,7 +61,7 @@ def _turns_of(reader: LineReader) -> TurnFile:
                 repeated += 1
             else:
                 raise LineError(
-                    _("The turn %(turn)s is on line %(line)s too, with other values. Keep the line that holds.")
+                    _("The turn %(turn)s is also on line %(line)s, with other values. Remove the wrong line.")
                     % {"turn": name, "line": earlier}
                 )
     return TurnFile(tuple(turns), repeated)
@@ -78,7 +78,7 @@ def turn_of(value: Any) -> Turn:
     fields = Fields(value, example=EXAMPLE)
     texts = {name: fields.text(name) for name in TEXTS}
     if not texts["item"] and not texts["word"]:
-        raise LineError(_("Neither “item” nor “word” says what was guessed. Give one of them."))
+        raise LineError(_("Give “item” or “word”, to say what had to be guessed."))
     split = fields.one_of("split", SPLITS)
     guesses, similarities, exact = _attempts(value.get("attempts"), texts["word"])
     told = fields.one_of("outcome", ("", *ALL_OUTCOMES))
@@ -99,16 +99,17 @@ def _attempts(value: Any, word: str) -> tuple[tuple[str, ...] | None, tuple[floa
     if value is None:
         return None, None, ""
     if not isinstance(value, list) or not all(isinstance(attempt, dict) for attempt in value):
-        raise LineError(_('attempts is no list of objects. Write each as {"guess": …, "similarity": …}.'))
+        raise LineError(_('attempts is not a list of objects. Write each as {"guess": …, "similarity": …}.'))
     if len(value) > ATTEMPTS:
         raise LineError(
-            _("There are %(found)s attempts; a turn has at most %(most)s.") % {"found": len(value), "most": ATTEMPTS}
+            _("There are %(found)s attempts, but a turn has at most %(most)s.")
+            % {"found": len(value), "most": ATTEMPTS}
         )
     guesses, similarities = [], []
     for number, attempt in enumerate(value, start=1):
         if attempt.get("number", number) != number:
             raise LineError(
-                _("Attempt %(number)s has another number. Write the attempts in order.") % {"number": number}
+                _("Attempt %(number)s has the wrong number. Write the attempts in order.") % {"number": number}
             )
         guesses.append(Fields(attempt).text("guess"))
         similarities.append(_similarity(attempt.get("similarity"), number))
@@ -118,7 +119,7 @@ def _attempts(value: Any, word: str) -> tuple[tuple[str, ...] | None, tuple[floa
     ]
     if any(exact[:-1]):
         raise LineError(
-            _("Attempt %(number)s is the word, and others follow. A turn ends when the word is found.")
+            _("Attempt %(number)s found the word, but more attempts follow. A turn ends when the word is found.")
             % {"number": exact.index(True) + 1}
         )
     told = SOLVED[len(exact) - 1] if exact and exact[-1] else FAILED if len(exact) == ATTEMPTS else ""
@@ -128,12 +129,10 @@ def _attempts(value: Any, word: str) -> tuple[tuple[str, ...] | None, tuple[floa
 def _outcome(outcome: str, similarities: tuple[float, ...] | None, exact: str) -> str:
     if similarities is None:
         if not outcome:
-            raise LineError(_("Neither “attempts” nor “outcome” says how the turn ended. Give one of them."))
+            raise LineError(_("Give “attempts” or “outcome”, to say how the turn ended."))
         return outcome
     if not outcome and not exact and similarities:
-        raise LineError(
-            _("The word was not found and attempts are left, so they do not say how the turn ended. Give “outcome”.")
-        )
+        raise LineError(_("The word was not found, but attempts are left. Give “outcome” to say how the turn ended."))
     if outcome in SOLVED and SOLVED.index(outcome) + 1 != len(similarities):
         raise LineError(
             _("outcome is %(outcome)s, but there are %(found)s attempts.")
@@ -141,7 +140,8 @@ def _outcome(outcome: str, similarities: tuple[float, ...] | None, exact: str) -
         )
     if exact in SOLVED and outcome not in ("", exact):
         raise LineError(
-            _("outcome is %(outcome)s, but the attempts say %(exact)s.") % {"outcome": outcome, "exact": exact}
+            _("outcome is %(outcome)s, but by the attempts it should be %(exact)s.")
+            % {"outcome": outcome, "exact": exact}
         )
     if outcome in SOLVED and exact != outcome:
         raise LineError(_("outcome is %(outcome)s, but the last guess is not the word.") % {"outcome": outcome})
@@ -155,7 +155,7 @@ def _with_exact_ones(similarities: tuple[float, ...] | None, outcome: str) -> tu
 
 def _similarity(value: Any, number: int) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise LineError(_("The similarity of attempt %(number)s is no number from 0 to 1.") % {"number": number})
+        raise LineError(_("The similarity of attempt %(number)s is not a number from 0 to 1.") % {"number": number})
     return float(value)
 
 
@@ -165,7 +165,7 @@ def _counts_of(reader: LineReader) -> TurnFile:
         with reader.line(record):
             split, of_split = _counted_row(Fields(record.value, is_csv=True))
             if split in counts:
-                raise LineError(_("The split %(split)s is there twice.") % {"split": split})
+                raise LineError(_("The split %(split)s is listed twice.") % {"split": split})
             counts[split] = of_split
     said = counts.pop(ALL, None)
     turns = () if reader.problems else tuple(turns_of_counts(counts))
@@ -181,7 +181,7 @@ def _counted_row(fields: Fields) -> tuple[str, dict[str, int]]:
     counts = {name: fields.whole(name) for name in OUTCOMES}
     if fields.text("total") and fields.whole("total") != sum(counts.values()):
         raise LineError(
-            _("total is %(total)s, but the outcomes make %(sum)s.")
+            _("total is %(total)s, but the outcomes add up to %(sum)s.")
             % {"total": fields.whole("total"), "sum": sum(counts.values())}
         )
     return split, counts

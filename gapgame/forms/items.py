@@ -16,7 +16,7 @@ from languages.models import Language
 from people.models import Project
 
 LONGEST_SEARCH = 100
-USES = (("", _("all")), ("1", _("in use")), ("0", _("off")), ("skipped", _("skipped by somebody")))
+USES = (("", _("all")), ("1", _("in use")), ("0", _("off")), ("skipped", _("skipped by players")))
 
 
 class _OptionalFiles(SeveralFilesField):
@@ -28,14 +28,14 @@ class ItemsForm(forms.Form):
     items = forms.FileField(
         label=_("File of sentences"),
         allow_empty_file=True,
-        help_text=_("One JSON object on each line, or a JSON list; also sents.json of MultiSubs."),
+        help_text=_("One JSON object per line, or a JSON list. You can also use sents.json from MultiSubs."),
     )
     pictures = _OptionalFiles(
         label=_("Images"),
         required=False,
         help_text=_(
-            "A zip, or the files themselves, with a manifest.csv or manifest.jsonl that gives their authors and "
-            "licences. Not needed where the collections below hold them."
+            "A zip, or the image files, with a manifest.csv or manifest.jsonl that gives their authors and "
+            "licences. Not needed if the collections below contain them."
         ),
     )
     collections = forms.ModelMultipleChoiceField(
@@ -44,14 +44,15 @@ class ItemsForm(forms.Form):
         label=_("Collections"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Where pictures that the file names by key, file name or SHA-256 are looked for as well."),
+        help_text=_("Images named by key, file name or SHA-256 are also looked up in these collections."),
     )
     embeddings = forms.FileField(
-        label=_("Embeddings of the pictures"),
+        label=_("Embeddings of the images"),
         required=False,
         help_text=_(
-            "A NumPy archive (.npz) or JSON lines with “image” and “vector”. The picture that is nearest to the others "
-            "is the first hint. Without them it is the one that the file names, else the first."
+            "A NumPy archive (.npz) or JSON Lines with “image” and “vector”. The image closest to the others "
+            "becomes the first hint. Without embeddings, it is the representative image named in the file, or "
+            "else the first."
         ),
     )
 
@@ -75,7 +76,7 @@ class ItemSetForm(ItemsForm):
     name = forms.CharField(
         label=_("Name"),
         max_length=ItemSet._meta.get_field("name").max_length,
-        help_text=_("Seasons are played with the sentences of one set. Players see neither its name nor its keys."),
+        help_text=_("Each season uses one set. Players cannot see its name or keys."),
     )
     field_order = ("name",)
 

@@ -40,8 +40,8 @@ class ItemSetForm(forms.Form):
         label=_("Sentences"),
         queryset=ItemSet.objects.none(),
         empty_label=_("Choose…"),
-        help_text=_("All that is played in a season comes from one set. It cannot be changed later."),
-        error_messages={"invalid_choice": _("There is no such set in this project any more. Choose another.")},
+        help_text=_("A season uses the sentences of one set. You cannot change this later."),
+        error_messages={"invalid_choice": _("This set no longer exists in this project. Choose another one.")},
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, item_sets: QuerySet[ItemSet]) -> None:
@@ -52,20 +52,20 @@ class ItemSetForm(forms.Form):
 class TextsForm(forms.Form):
     """What may be changed at any time."""
 
-    name = forms.CharField(label=_("Name"), max_length=120, help_text=_("Players see it."))
+    name = forms.CharField(label=_("Name"), max_length=120, help_text=_("Players can see it."))
     description = forms.CharField(
         label=_("Description"),
         required=False,
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 5, "dir": "auto"}),
-        help_text=_("What players are told before they join. Markdown: ## begins a heading, - a list."),
+        help_text=_("Shown to players before they join. Use Markdown: ## for a heading, - for a list."),
     )
     prizes = forms.CharField(
         label=_("Prizes"),
         required=False,
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
-        help_text=_("What the winner and the runner-up get, if anything. Markdown, too."),
+        help_text=_("What the winner and runner-up get, if anything. You can use Markdown."),
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, season: Season | None = None, **kwargs: Any) -> None:
@@ -90,13 +90,13 @@ def _clock_field(label: Any, help_text: Any) -> forms.DateTimeField:
         input_formats=[ON_THE_CLOCK, "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"],
         widget=forms.DateTimeInput(attrs={"type": "datetime-local", "dir": "ltr"}, format=ON_THE_CLOCK),
         help_text=help_text,
-        error_messages={"invalid": _("Write a date and a time, such as 2026-05-31 20:00.")},
+        error_messages={"invalid": _("Enter a date and time, for example 2026-05-31 20:00.")},
     )
 
 
 def _fold_field() -> forms.ChoiceField:
     """Shown only where a time comes twice; it then says at which two instants."""
-    choices = [(FIRST, _("The first time it comes")), (SECOND, _("The second time it comes"))]
+    choices = [(FIRST, _("The first time")), (SECOND, _("The second time"))]
     return forms.ChoiceField(required=False, choices=choices, widget=forms.RadioSelect)
 
 
@@ -108,12 +108,14 @@ class SeasonForm(TextsForm):
         max_length=64,
         initial="UTC",
         widget=forms.TextInput(attrs={"list": "time-zones", "dir": "ltr", "spellcheck": "false"}),
-        help_text=_("Of the two times below. Type a part of its name, such as a city, to find it in the list."),
+        help_text=_(
+            "Applies to the start and cut-off below. Type part of its name, such as a city, to find it in the list."
+        ),
     )
-    starts_at = _clock_field(_("Start"), _("From then on people can play, and nothing below the texts can be changed."))
+    starts_at = _clock_field(_("Start"), _("From this time people can play, and you can change only the texts."))
     starts_which = _fold_field()
     ends_at = _clock_field(
-        _("Cut-off"), _("Play ends at this instant for everybody. What is guessed then or later does not count.")
+        _("Cut-off"), _("Play ends for everybody at this time. Guesses made at or after it do not count.")
     )
     ends_which = _fold_field()
     batch_size = forms.IntegerField(
@@ -121,15 +123,17 @@ class SeasonForm(TextsForm):
         min_value=1,
         max_value=LARGEST_BATCH,
         initial=100,
-        help_text=_("How many a player gets at once; who has done them can ask for more. The method uses 100."),
+        help_text=_("How many a player gets at a time. They can ask for more when they are done. The method uses 100."),
     )
     access = forms.ChoiceField(
         label=_("Who may play"), choices=Access.choices, initial=Access.INVITED, widget=forms.RadioSelect
     )
     needs_address = forms.BooleanField(
-        label=_("Only with a confirmed e-mail address"),
+        label=_("Require a confirmed e-mail address"),
         required=False,
-        help_text=_("This makes it harder to play under several names: an address can belong to only one account."),
+        help_text=_(
+            "This makes it harder to play under several names, because each address can belong to only one account."
+        ),
     )
 
     def __init__(

@@ -95,8 +95,8 @@ def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
 
 
 def _headline(report: GameReport) -> str:
-    turns = ngettext("%(number)d turn is counted", "%(number)d turns are counted", report.counted)
-    text = _("%(counted)s, of %(turns)d that have ended.")
+    turns = ngettext("%(number)d turn counts", "%(number)d turns count", report.counted)
+    text = _("%(counted)s, out of %(turns)d finished turns.")
     return text % {"counted": turns % {"number": report.counted}, "turns": report.turns}
 
 
@@ -104,7 +104,7 @@ def _stated(report: GameReport) -> str:
     """In one sentence, what is not in the figures; it stands beside them."""
     left_out = [rule for rule in report.filters if rule.left_out]
     if not left_out:
-        return _("No turn is left out.")
+        return _("No turns are left out.")
     reasons = "; ".join(f"{rule.says} ({rule.left_out})" for rule in left_out)
     return _("Left out: %(reasons)s.") % {"reasons": reasons}
 
@@ -120,7 +120,7 @@ def _plot(parts: Sequence[tuple[str, Outcomes]]) -> StackedPlot:
         for name, figures in parts
         if figures.turns
     ]
-    return stacked_plot(_("How turns ended, in percent, per split"), kinds, rows)
+    return stacked_plot(_("Outcomes of turns, in percent, by split"), kinds, rows)
 
 
 def _shares(figures: Outcomes) -> list[Share | Undefined]:

@@ -48,7 +48,7 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
     """
     if not EARLIEST_YEAR <= local.year <= LATEST_YEAR:
         years = {"earliest": EARLIEST_YEAR, "latest": LATEST_YEAR}
-        raise ClockError(_("The year is to be one from %(earliest)d to %(latest)d.") % years)
+        raise ClockError(_("Enter a year from %(earliest)d to %(latest)d.") % years)
     zone = ZoneInfo(time_zone)
     first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     said = {"time": local.strftime(SHOWN), "zone": time_zone}
@@ -56,8 +56,8 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
         before, after = sorted((first, second))
         about = {**said, "before": _shown_at(before, zone), "after": _shown_at(after, zone)}
         text = _(
-            "%(time)s does not come in %(zone)s, as clocks are set forward over it. "
-            "Choose a time before or after, such as %(before)s or %(after)s."
+            "%(time)s does not exist in %(zone)s, because the clocks go forward. Choose a time before or "
+            "after, such as %(before)s or %(after)s."
         )
         raise NonexistentTimeError(text % about)
     if first == second:
@@ -65,8 +65,8 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
     if is_second is None:
         about = {**said, "first": first.strftime(SHOWN), "second": second.strftime(SHOWN)}
         text = _(
-            "%(time)s comes twice in %(zone)s, as clocks are set back: at %(first)s UTC and at %(second)s UTC. "
-            "Say below which one is meant."
+            "%(time)s occurs twice in %(zone)s, because the clocks go back: at %(first)s UTC and at %(second)s "
+            "UTC. Choose one of them below."
         )
         raise AmbiguousTimeError(text % about, first, second)
     return second if is_second else first

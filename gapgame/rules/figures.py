@@ -32,17 +32,17 @@ class Missing(StrEnum):
 
 MESSAGES: dict[Reason | Missing, Promise] = {
     Reason.NO_VARIATION: _(
-        "There is one value only, or all are the same: they do not show by how much the figure would vary."
+        "There is only one value, or all are the same, so there is no variation to estimate an interval from."
     ),
-    Reason.RESAMPLES_UNDEFINED: _("There is too little: in some resamples the figure has no value."),
-    Missing.NO_TURNS: _("No turn is counted here."),
-    Missing.NO_GUESSES: _("Nobody made this attempt here."),
-    Missing.NO_SIMILARITIES: _("The turns say how they ended, and not how near the guesses were."),
-    Missing.NO_PLAYERS: _("Some turns do not say who played them."),
-    Missing.ONE_PLAYER: _("All turns are of one player, so they do not show how players differ."),
-    Missing.ONE_SPLIT: _("There are turns of one split only, so there is nothing to make equal."),
+    Reason.RESAMPLES_UNDEFINED: _("There are too few values: the figure is undefined in some bootstrap resamples."),
+    Missing.NO_TURNS: _("No turns count here."),
+    Missing.NO_GUESSES: _("Nobody made this attempt."),
+    Missing.NO_SIMILARITIES: _("The turns give outcomes, but not how close the guesses were."),
+    Missing.NO_PLAYERS: _("Some turns do not name their player."),
+    Missing.ONE_PLAYER: _("All turns are by one player, so they do not show how players differ."),
+    Missing.ONE_SPLIT: _("There are turns from only one split, so there are no sizes to equalise."),
     Missing.NO_VECTORS: _("No word vectors were given."),
-    Missing.NO_COMMON_ITEMS: _("No turn that counts is of an item of these predictions."),
+    Missing.NO_COMMON_ITEMS: _("No turn that counts is on an item with a prediction."),
 }
 
 

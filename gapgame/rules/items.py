@@ -81,9 +81,9 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
         raise LineError(_("The key has control characters. Remove them."))
     warnings = []
     if len(images) < len(value["images"]):
-        warnings.append(_("An image is named twice; it is taken once."))
+        warnings.append(_("An image is named twice. It is used once."))
     if stem_in(before, word, spaced=spaced) or stem_in(after, word, spaced=spaced):
-        warnings.append(_("Another word of the sentence looks like a form of the word and may give it away."))
+        warnings.append(_("Another word in the sentence looks like a form of the word and may give it away."))
     return ItemLine(
         key=given or key_of(tag, before, after, word),
         language=tag,
@@ -106,7 +106,7 @@ def key_of(language: str, before: str, after: str, word: str) -> str:
 
 def _language(given: Any, languages: Mapping[str, LanguageTraits]) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise LineError(_("Names no language: give its tag as “language”, such as en."))
+        raise LineError(_("There is no language. Give its tag as “language”, for example en."))
     try:
         tag = canonical_tag(given)
     except MalformedTagError:
@@ -120,13 +120,13 @@ def _word(fields: Fields) -> str:
     word = unicodedata.normalize("NFC", fields.text("word", needed=True))
     if len(word) > LONGEST_WORD:
         raise LineError(
-            _("The word has %(length)s characters; at most %(limit)s can be guessed.")
+            _("The word has %(length)s characters. It can have at most %(limit)s.")
             % {"length": len(word), "limit": LONGEST_WORD}
         )
     if not any(unicodedata.category(character)[0] in "LN" for character in word):
-        raise LineError(_("The word has neither a letter nor a digit."))
+        raise LineError(_("The word has no letter or digit."))
     if not word.isprintable() and not _is_joined(word):
-        raise LineError(_("The word holds control characters."))
+        raise LineError(_("The word contains control characters. Remove them."))
     return word
 
 
@@ -140,23 +140,21 @@ def _parts(value: Mapping[str, Any], word: str, *, spaced: bool) -> tuple[str, s
         raise LineError(_("There is no “sentence”."))
     if len(sentence) > LONGEST_SENTENCE:
         raise LineError(
-            _("The sentence has %(length)s characters; at most %(limit)s are taken.")
+            _("The sentence has %(length)s characters. It can have at most %(limit)s.")
             % {"length": len(sentence), "limit": LONGEST_SENTENCE}
         )
     if TURNERS.search(sentence):
-        raise LineError(_("The sentence holds invisible characters that turn its direction. Remove them."))
+        raise LineError(_("The sentence contains invisible characters that change its direction. Remove them."))
     start, end = _gap(sentence, word, value.get("start"), spaced=spaced)
     before, after = _tidy(sentence[:start]).lstrip(), _tidy(sentence[end:]).rstrip()
     if not any(unicodedata.category(character)[0] in "LN" for character in before + after):
-        raise LineError(_("The sentence has no word besides the gap."))
+        raise LineError(_("The sentence has no words besides the gap."))
     if not (before + after).isprintable() and not all(
         character.isprintable() or unicodedata.category(character) in ("Cf", "Zs") for character in before + after
     ):
-        raise LineError(_("The sentence holds control characters."))
+        raise LineError(_("The sentence contains control characters. Remove them."))
     if stands_in(before, word, spaced=spaced) or stands_in(after, word, spaced=spaced):
-        raise LineError(
-            _("The word occurs twice: once more outside the gap, where it gives itself away. Choose another sentence.")
-        )
+        raise LineError(_("The word also occurs outside the gap, which gives it away. Choose another sentence."))
     return before, after
 
 
@@ -170,23 +168,26 @@ def _gap(sentence: str, word: str, start: Any, *, spaced: bool) -> tuple[int, in
         raise LineError(_("“start” is not a whole number from 0."))
     blanks = [match.span() for match in BLANK.finditer(sentence)]
     if len(blanks) > 1:
-        raise LineError(_("The sentence has %(count)s blanks; there must be one.") % {"count": len(blanks)})
+        raise LineError(_("The sentence has %(count)s blanks. There must be exactly one.") % {"count": len(blanks)})
     if blanks:
         if start is not None and start != blanks[0][0]:
-            raise LineError(_("“start” is not where the blank begins. Leave it out."))
+            raise LineError(_("“start” is not where the blank starts. Remove “start”."))
         return blanks[0]
     if start is not None:
         return start, _end_of(sentence, word, start)
     found = _found(sentence, word, spaced=spaced)
     if not found and word.casefold() in sentence.casefold():
         raise LineError(
-            _("The word stands only inside other words. Put a blank (___) where it was, or say where by “start”.")
+            _(
+                "The word occurs only inside other words. Put a blank (___) where it was, or give its position "
+                "as “start”."
+            )
         )
     if not found:
-        raise LineError(_("No gap: the sentence holds neither a blank (___) nor the word."))
+        raise LineError(_("There is no gap: the sentence contains neither a blank (___) nor the word."))
     if len(found) > 1:
         raise LineError(
-            _("The word occurs twice: %(count)s times, and would give itself away. Choose another sentence.")
+            _("The word occurs %(count)s times, which would give it away. Choose another sentence.")
             % {"count": len(found)}
         )
     return found[0]
@@ -206,7 +207,7 @@ def _end_of(sentence: str, word: str, start: int) -> int:
         end = start + len(spelling)
         if unicodedata.normalize("NFC", sentence[start:end]).casefold() == word.casefold():
             return end
-    raise LineError(_("The word does not stand at “start”, which counts characters from 0."))
+    raise LineError(_("The word is not at “start”, which counts characters from 0."))
 
 
 def split_of(given: Any) -> int:
@@ -233,7 +234,7 @@ def _sense(given: Any) -> tuple[str, ...]:
         isinstance(sense, str) and is_text(sense) and 0 < len(sense.strip()) <= LONGEST_SENSE for sense in given
     ):
         raise LineError(
-            _("“sense” is not a list of at most %(count)s texts of at most %(limit)s characters.")
+            _("“sense” must be a list of at most %(count)s texts of at most %(limit)s characters each.")
             % {"count": MOST_SENSES, "limit": LONGEST_SENSE}
         )
     return tuple(dict.fromkeys(sense.strip() for sense in given))
@@ -242,16 +243,17 @@ def _sense(given: Any) -> tuple[str, ...]:
 def _images(fields: Fields) -> tuple[tuple[ImageReference, ...], int | None]:
     given = fields.list("images")
     if not given:
-        raise LineError(_("There is no image: an item needs one at least."))
+        raise LineError(_("There are no images. Name at least one."))
     if len(given) > MOST_IMAGES:
         raise LineError(
-            _("There are %(count)s images; at most %(limit)s are taken.") % {"count": len(given), "limit": MOST_IMAGES}
+            _("There are %(count)s images. There can be at most %(limit)s.")
+            % {"count": len(given), "limit": MOST_IMAGES}
         )
     found = {reference.name: reference for reference in reversed(list(_references(given)))}
     names = list(dict.fromkeys(reference.name for reference in _references(given)))
     chosen = fields.text("representative", longest=LONGEST_REFERENCE)
     if chosen and chosen not in found:
-        raise LineError(_("“representative” is none of the images of the line."))
+        raise LineError(_("“representative” is not one of the images on this line."))
     return tuple(found[name] for name in names), names.index(chosen) if chosen else None
 
 
@@ -260,9 +262,7 @@ def _references(given: list[Any]) -> Iterator[ImageReference]:
         about = image if isinstance(image, dict) else {"file": image}
         name = about.get("file")
         if not isinstance(name, str) or not name.strip() or not is_text(name) or len(name) > LONGEST_REFERENCE:
-            raise LineError(
-                _("Image %(number)s is named neither by a text nor by an object with a “file”.") % {"number": number}
-            )
+            raise LineError(_("Image %(number)s must be a text or an object with “file”.") % {"number": number})
         try:
             attribution = attribution_of({key: value for key, value in about.items() if key != "file"})
         except ValueError as wrong:

@@ -57,10 +57,10 @@ class Rule(StrEnum):
 RULES: dict[Rule, Promise] = {
     Rule.SKIPPED: _("the player skipped the sentence"),
     Rule.CUT_OFF: _("the season ended before the turn did"),
-    Rule.SCRIPTED: _("the turn bears a mark of scripted play"),
-    Rule.SET_ASIDE: _("a manager set the turn aside"),
-    Rule.NO_ATTEMPT: _("the player guessed nothing"),
-    Rule.DUPLICATE: _("the player had met the item before: the first turn counts"),
+    Rule.SCRIPTED: _("the turn is marked as scripted play"),
+    Rule.SET_ASIDE: _("a manager set the player aside"),
+    Rule.NO_ATTEMPT: _("the player made no guess"),
+    Rule.DUPLICATE: _("the player had the item before: only the first turn counts"),
 }
 
 

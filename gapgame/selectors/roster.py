@@ -20,7 +20,7 @@ PER_PAGE = 50
 class Show(TextChoices):
     ALL = "all", _("All")
     MARKED = "marked", _("Marked")
-    UNDECIDED = "undecided", _("To be decided")
+    UNDECIDED = "undecided", _("Needs decision")
     SET_ASIDE = "set-aside", _("Set aside")
 
 

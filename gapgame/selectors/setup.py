@@ -117,4 +117,4 @@ def _unscored(item_set: ItemSet, language: Language, vectors: WordVectorSet) -> 
 def named(unscored: Unscored) -> str:
     """The words, as a sentence has them."""
     words = ", ".join(unscored.named)
-    return _("%(words)s and others") % {"words": words} if unscored.is_shortened else words
+    return _("%(words)s and more") % {"words": words} if unscored.is_shortened else words

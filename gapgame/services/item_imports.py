@@ -170,13 +170,13 @@ class _Import:
     def take_all(self, records: Iterator[Record | LineError]) -> None:
         if self.job.attempts > jobs.SKIP_AFTER_ATTEMPTS:
             for record in islice(records, 1):
-                reason = _("Reading it stopped the import each time it was tried. Look at its pictures.")
+                reason = _("Reading this line stopped the import each time. Check its images.")
                 self._reject(record, reason)
         size = 1 if self.job.attempts > ALONE_AFTER_ATTEMPTS else LINES_PER_TRANSACTION
         while chunk := list(islice(records, size)):
             if is_closed(self.item_set, self.clock()):
                 raise FileRefusedError(
-                    _("A season has begun with these items, which stay as they are. Import into another set.")
+                    _("A season has started with these sentences, so you cannot change them. Import into another set.")
                 )
             self._take(chunk)
 
@@ -245,7 +245,7 @@ class _Import:
             ]
             central, missing = central_of(self.embeddings, names)
             if missing:
-                note = _("%(missing)s of %(count)s images have no embedding, so that none was compared.")
+                note = _("%(missing)s of %(count)s images have no embedding, so none were compared.")
                 notes.append(note % {"missing": missing, "count": len(taken)})
         if central is not None:
             return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
@@ -311,13 +311,15 @@ def _compared(item: GapItem, one: _Ready) -> tuple[Outcome, str]:
     images = [entry.image.sha256 for entry in item.images.all()]
     if kept != given or set(images) != {taken.sha256 for taken in one.taken}:
         return Outcome.REJECTED, _(
-            "Another item of this set has the same key and other content, which is never changed: people may have "
-            "played it. Give this one another key."
+            "This set already has a sentence with this key and different content. It cannot be changed, "
+            "because people may have played it. Use a different key."
         )
     if images[0] != one.taken[one.first].sha256:
-        return Outcome.ALREADY, _("The item is in this set already, with another representative image, which stays.")
-    return Outcome.ALREADY, _("The item is in this set already.")
+        return Outcome.ALREADY, _(
+            "The sentence is already in this set, with another representative image, which is kept."
+        )
+    return Outcome.ALREADY, _("The sentence is already in this set.")
 
 
 def _unlicensed(number: int) -> str:
-    return _("No licence is known of image %(number)s.") % {"number": number}
+    return _("Image %(number)s has no known licence.") % {"number": number}

@@ -165,7 +165,7 @@ class Pictures:
         images = self._stored.get(reference.name, [])
         if not images:
             raise ImageRefusedError(
-                _("No such file came with the items, and no image of the collections has this key, name or SHA-256.")
+                _("There is no such file in the upload, and no image in the collections has this key, name or SHA-256.")
             )
         if len(images) > 1:
             raise ImageRefusedError(_("%(count)s different images have this name.") % {"count": len(images)})
@@ -194,7 +194,7 @@ class Pictures:
         number: int,
     ) -> Taken:
         """A copy of the picture that holds nothing but pixels, and of what is known of it all but the title."""
-        note = _("Image %(number)s: its title or its file holds the word; a copy without any words is used.")
+        note = _("Image %(number)s: its title or file contains the word, so a copy without any text is used.")
         notes = (*notes, note % {"number": number})
         size_bytes = file.seek(0, 2)
         facts = inspect(file, name=name, size_bytes=size_bytes)
@@ -228,7 +228,7 @@ class Pictures:
                 self._words[sha256] = words_beside(file, kind=kind)
             except Exception as error:  # decoders raise nearly anything on a broken file
                 inspect(file, name=name, size_bytes=size_bytes)
-                raise ImageRefusedError(_("What is written in its file cannot be read. Save it anew.")) from error
+                raise ImageRefusedError(_("The metadata in its file cannot be read. Save the image again.")) from error
         return self._words[sha256]
 
 
@@ -247,7 +247,7 @@ def _known_of(image: Image) -> Attribution:
 
 
 def _renamed(number: int) -> str:
-    return _("Image %(number)s: its name holds the word; it goes by a key that tells nothing.") % {"number": number}
+    return _("Image %(number)s: its name contains the word, so it is stored under a neutral key.") % {"number": number}
 
 
 def _on_disk(path: Path) -> Content:

@@ -139,7 +139,10 @@ def _locked_before_start(*, season_id: int, now: datetime) -> Season:
     season = found.get(pk=season_id)
     if has_begun(season, now) or GameBatch.objects.filter(player__season=season).exists():
         raise SeasonStartedError(
-            _("“%(season)s” has begun. Its sentences, languages, vectors, batches, times and doors stay as they are.")
+            _(
+                "“%(season)s” has started. You can no longer change its sentences, languages, vectors, batch "
+                "size, times and rules for joining."
+            )
             % {"season": season.name}
         )
     return season
@@ -160,24 +163,24 @@ def has_begun(season: Season, now: datetime) -> bool:
 
 def _check(terms: Terms, item_set: ItemSet, *, now: datetime, is_new_start: bool) -> None:
     if terms.time_zone not in time_zones():
-        raise SeasonError(_("There is no time zone %(zone)s.") % {"zone": terms.time_zone})
+        raise SeasonError(_("Unknown time zone: %(zone)s.") % {"zone": terms.time_zone})
     if terms.ends_at <= terms.starts_at:
-        raise SeasonError(_("The cut-off is to come after the start."))
+        raise SeasonError(_("The cut-off must be after the start."))
     if terms.ends_at <= now:
-        raise SeasonError(_("This cut-off has passed. Choose one that is to come."))
+        raise SeasonError(_("This cut-off has already passed. Choose a later time."))
     if is_new_start and terms.starts_at < now - PUNCTUAL:
         raise SeasonError(
-            _("This start has passed. Choose one that is to come, or the present minute to begin at once.")
+            _("This start has already passed. Choose a later time, or the current minute to start right away.")
         )
     if not terms.vectors:
         raise SeasonError(_("Choose at least one language with its word vectors."))
     playable = {row.language.pk: row for row in playable_of(item_set)}
     for tag, vectors in terms.vectors.items():
         if vectors.language_id != tag:
-            text = _("The vectors “%(vectors)s” are not of the language %(language)s.")
+            text = _("The vectors “%(vectors)s” are not for the language %(language)s.")
             raise SeasonError(text % {"vectors": vectors.name, "language": tag})
         if tag not in playable or not playable[tag].ready:
-            text = _("No sentence in use of the language %(language)s has pictures that are ready.")
+            text = _("No sentence in use in the language %(language)s has images that are ready.")
             raise SeasonError(text % {"language": tag})
 
 
@@ -186,7 +189,7 @@ def _check_name(project: Project, name: str, *, besides: Season | None = None) -
     if besides is not None:
         same = same.exclude(pk=besides.pk)
     if same.exists():
-        text = _("The project has a season named “%(name)s” already. Choose another name.")
+        text = _("The project already has a season named “%(name)s”. Choose another name.")
         raise SeasonNameTakenError(text % {"name": name})
 
 

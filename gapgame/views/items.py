@@ -90,7 +90,7 @@ def _create(request: HttpRequest, project: Project) -> HttpResponse:
             item_set = create_item_set(project=project, name=form.cleaned_data["name"], by=user_of(request))
             return _import(request, item_set, form)
         except ItemSetNameTakenError:
-            form.add_error("name", _("The project has a set of this name already. Choose another name."))
+            form.add_error("name", _("The project already has a set with this name. Choose another name."))
     return _create_page(request, project, form, status=422)
 
 

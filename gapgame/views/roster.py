@@ -62,12 +62,15 @@ def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse
 def _said(player: Player) -> str:
     about = {"player": player.nickname}
     if player.standing == PlayerStatus.WITHDRAWN:
-        return _("%(player)s withdrew consent together with all turns, and stays out.") % about
+        return _("%(player)s withdrew their consent and all their turns, and cannot be restored.") % about
     if player.standing == PlayerStatus.SET_ASIDE:
-        return _("%(player)s is set aside: plays on, but can neither win nor stand on the board.") % about
+        return (
+            _("%(player)s is set aside. They can continue to play, but cannot win or appear on the leaderboard.")
+            % about
+        )
     if player.standing == PlayerStatus.CLEARED:
-        return _("%(player)s takes part, whatever is marked.") % about
-    return _("What was decided about %(player)s is taken back.") % about
+        return _("%(player)s stays in the ranking, whatever is marked.") % about
+    return _("The decision about %(player)s was reversed.") % about
 
 
 def _show(asked: str) -> Show:

@@ -80,7 +80,7 @@ def season_delete(request: HttpRequest, slug: str, season_slug: str) -> HttpResp
     except services.SeasonError as refused:
         messages.error(request, str(refused))
         return redirect("gapgame:season-edit", slug, season_slug)
-    messages.success(request, _("The season “%(season)s” is deleted.") % {"season": season.name})
+    messages.success(request, _("Season “%(season)s” deleted.") % {"season": season.name})
     return redirect("gapgame:season-list", slug)
 
 
@@ -102,7 +102,7 @@ def _create(request: HttpRequest, project: Project, item_set: ItemSet) -> HttpRe
     if season is None:
         context = {"project": project, "item_set": item_set, "form": form, "time_zones": time_zones()}
         return render(request, "gapgame/season_create.html", context, status=422 if form.is_bound else 200)
-    messages.success(request, _("The season is set up. Until it begins all of it can be changed under Settings."))
+    messages.success(request, _("Season created. You can change everything under Settings until it starts."))
     _warn(request, season)
     return redirect("gapgame:season-manage", project.slug, season.slug)
 
@@ -120,7 +120,7 @@ def _edit(request: HttpRequest, season: Season, form: TextsForm) -> HttpResponse
         except services.SeasonError as refused:
             form.add_error(_field_of(refused), str(refused))
         else:
-            messages.success(request, _("The settings are saved."))
+            messages.success(request, _("Settings saved."))
             _warn(request, season)
             return redirect("gapgame:season-edit", season.project.slug, season.slug)
     context = _head(request, season) | {"form": form, "time_zones": time_zones()}
@@ -138,12 +138,12 @@ def _warn(request: HttpRequest, season: Season) -> None:
     chosen = setup.vectors_chosen(season.pk)
     for row in setup.playable_of(season.item_set):
         if row.waiting and row.language.pk in chosen:
-            text = _("%(language)s: %(number)d of %(items)d sentences in use have no pictures that are ready.")
+            text = _("%(language)s: %(number)d of %(items)d sentences in use have no images ready.")
             about = {"language": row.language.name, "number": row.waiting, "items": row.items}
             messages.warning(request, text % about)
     for missing in setup.unscored_of(season.item_set, chosen):
         text = _(
-            "%(language)s: %(number)d answers have no vector in “%(vectors)s”, so that only the exact word scores: "
+            "%(language)s: %(number)d answers have no vector in “%(vectors)s”, so only the exact word scores: "
             "%(words)s."
         )
         about = {"language": missing.language.name, "number": missing.number, "vectors": missing.vectors.name}

@@ -39,7 +39,9 @@ def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
     project_for(request.user, slug, *READERS)
     if request.POST.get("name") == GLOVE.name:
         tasks.ask_for_packaged_vectors(GLOVE.name)
-        text = _("The vectors are being imported. If they are not below within a minute, their package is missing.")
+        text = _(
+            "The vectors are being imported. If they do not appear below within a minute, their package is missing."
+        )
         messages.info(request, text)
         return redirect("gapgame:vectors-show", slug)
     language = get_object_or_404(_encoder_languages(), pk=request.POST.get("language", "").replace("\0", ""))
@@ -48,7 +50,7 @@ def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
     except WordVectorFileError as refused:
         messages.error(request, str(refused))
     else:
-        messages.success(request, _("Seasons can be played with “%(vectors)s”.") % {"vectors": made.vectors})
+        messages.success(request, _("You can now use “%(vectors)s” in seasons.") % {"vectors": made.vectors})
     return redirect("gapgame:vectors-show", slug)
 
 

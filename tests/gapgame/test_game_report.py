@@ -209,17 +209,17 @@ GOOD = {"item": "a", "word": "cat", "split": "intersect_1", "attempts": [{"guess
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"item": None, "word": None}, "Neither “item” nor “word”"),
+        ({"item": None, "word": None}, "Give “item” or “word”"),
         ({"split": "intersect_7"}, "intersect_0, intersect_1"),
         ({"split": None}, "split is"),
-        ({"attempts": None}, "Neither “attempts” nor “outcome”"),
+        ({"attempts": None}, "Give “attempts” or “outcome”"),
         ({"attempts": [{"guess": "dog", "similarity": 0.4}]}, "attempts are left"),
         ({"attempts": [{"guess": "dog", "similarity": 1.4}]}, "from 0 to 1"),
         ({"attempts": [{"guess": "dog", "similarity": True}]}, "from 0 to 1"),
         ({"attempts": [{"guess": "dog", "similarity": 0.1}] * 4}, "at most 3"),
-        ({"attempts": [{"guess": "cat", "similarity": 1}] * 2}, "others follow"),
+        ({"attempts": [{"guess": "cat", "similarity": 1}] * 2}, "more attempts follow"),
         ({"outcome": "attempt_2"}, "there are 1 attempts"),
-        ({"outcome": "failed"}, "attempts say attempt_1"),
+        ({"outcome": "failed"}, "should be attempt_1"),
         ({"outcome": "won"}, "outcome is “won”"),
         ({"marks": "fast"}, "no list"),
         ({"set_aside": "no"}, "neither true nor false"),
@@ -240,7 +240,7 @@ def test_a_turn_told_twice_counts_once_and_two_that_differ_are_refused(tmp_path:
     read = read_turns(file)
     assert (len(read.turns), read.repeated_lines) == (1, 1)
     file.write_text("\n".join(json.dumps(line) for line in (same, {**same, "split": "intersect_2"})))
-    with pytest.raises(FileProblemsError, match=r"line 2: .*line 1 too"):
+    with pytest.raises(FileProblemsError, match=r"line 2: .*also on line 1"):
         read_turns(file)
 
 

@@ -69,7 +69,7 @@ def values(rows, name: str) -> list[str]:
 def test_a_season_without_turns_says_so(season, manager) -> None:
     response = report(manager, season)
     assert response.status_code == 200
-    assert "No turn counts yet" in text_of(response)
+    assert "No turns count yet" in text_of(response)
 
 
 def test_outcomes_are_percent_of_the_turns_that_count(season, played, manager) -> None:
@@ -97,7 +97,7 @@ def test_the_splits_are_made_equal(season, played, manager) -> None:
 
 def test_what_is_left_out_stands_beside_the_figures(season, played, manager) -> None:
     response = report(manager, season)
-    assert "8 turns are counted, of 9 that have ended." in text_of(response)
+    assert "8 turns count, out of 9 finished turns." in text_of(response)
     assert text_of(response).count("Left out: the player skipped the sentence (1).") == 3
     ticked = {row.name for row in response.context["page"].filters if row.is_applied}
     assert ticked == set(EVERY_RULE)
@@ -110,7 +110,7 @@ def test_a_rule_that_is_unticked_lets_its_turns_in(season, played, manager) -> N
     assert page.report.counted == 9
     assert values(page.outcomes, "intersect_4") == ["0.0%", "0.0%", "0.0%", "100.0%"]
     assert {row.name for row in page.filters if not row.is_applied} == {"skipped", "no_attempt"}
-    assert "No turn is left out." in text_of(response)
+    assert "No turns are left out." in text_of(response)
 
 
 def test_with_no_rule_ticked_all_turns_count(season, played, manager) -> None:
@@ -128,7 +128,7 @@ def test_marked_play_is_left_out_and_said_to_be(season, played, manager) -> None
     close(season)
     response = report(manager, season)
     assert response.context["page"].report.counted == 6
-    assert "the turn bears a mark of scripted play (2)" in text_of(response)
+    assert "the turn is marked as scripted play (2)" in text_of(response)
     assert report(manager, season, asked="1", leave=["skipped"]).context["page"].report.counted == 8
 
 

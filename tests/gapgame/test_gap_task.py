@@ -118,7 +118,7 @@ def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> N
     with pytest.raises(CommandError, match=r"5000 instances, but only \d+ could be drawn"):
         command("build_gap_task", source, tmp_path / "task")
     few_images = corpus(tmp_path / "few.jsonl", images=2)
-    with pytest.raises(CommandError, match="0 of them with pictures"):
+    with pytest.raises(CommandError, match="0 of these have images"):
         command("build_gap_task", few_images, tmp_path / "task", "--valid", 1, "--test", 1)
     assert not (tmp_path / "task").exists()
 
@@ -248,8 +248,8 @@ def test_vectors_are_read_from_a_folder(tmp_path: Path) -> None:
     ("predictions", "says"),
     [
         ([("x", "a")], "ids without a prediction: y"),
-        ([("x", "a"), ("y", "b"), ("z", "c")], "gold file does not have: z"),
-        ([("x", "a"), ("x", "b"), ("y", "c")], "there twice: x"),
+        ([("x", "a"), ("y", "b"), ("z", "c")], "not in the gold file: z"),
+        ([("x", "a"), ("x", "b"), ("y", "c")], "duplicate ids: x"),
         ([("x", "a"), ("y", "")], "line 2"),
     ],
 )
@@ -268,5 +268,5 @@ def test_the_published_layout_is_read(tmp_path: Path) -> None:
     options = ("--splits", tmp_path / "splits.json", "--json")
     scores = json.loads(command("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options))
     assert (scores["instances"], scores["accuracy"]["percent"]) == (2, 50)
-    with pytest.raises(CommandError, match="it has: testSubset"):
+    with pytest.raises(CommandError, match="It has: testSubset"):
         command("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options, "--part", "val")

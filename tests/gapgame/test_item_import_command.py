@@ -32,7 +32,7 @@ def test_a_list_of_multisubs_is_known_by_its_names(item_set, folder):
     job = run(item_set, path)
 
     assert [outcome for outcome, _ in told(job)] == ["added", "added", "rejected"]
-    assert "occurs twice" in told(job)[2][1]
+    assert "also occurs outside the gap" in told(job)[2][1]
     found = item_set.items.order_by("pk").values_list("before", "word", "after", "split", "sense", "language_id")
     assert list(found) == [
         ("the ", WORD, " sleeps .", 2, ["bn:1"], "en"),
@@ -60,9 +60,9 @@ def test_a_folder_of_multisubs_is_cut_by_characters_or_by_tokens(item_set, folde
     assert {number: outcome for number, (outcome, _) in rows.items()} == {
         2: "added", 3: "rejected", 4: "rejected", 5: "rejected", 6: "rejected", 7: "rejected"
     }  # fmt: skip
-    assert "does not stand where" in rows[3][1]  # the comma belongs to its token
-    assert "No gap" in rows[5][1]
-    assert "no sentence of this id" in rows[6][1]
+    assert "not at the stated place" in rows[3][1]  # the comma belongs to its token
+    assert "There is no gap" in rows[5][1]
+    assert "no sentence with this id" in rows[6][1]
     assert "2 cells" in rows[7][1]
     item = item_set.items.get()
     assert (item.key, item.before, item.sense, item.split) == (f"1#1-{WORD}", "the ", ["bn:1", "bn:2"], 1)
@@ -97,7 +97,7 @@ def test_the_command_imports_and_reports(item_set, folder, tmp_path):
         (["gone.jsonl", "--project=whales", "--set=x"], "no file or folder"),
         (["FILE", "--project=gone", "--set=x"], "no project gone"),
         (["FILE", "--project=whales", "--set= "], "--set takes"),
-        (["FILE", "--project=whales", "--set=x", "--collection=gone"], "no collection gone"),
+        (["FILE", "--project=whales", "--set=x", "--collection=gone"], "cannot use a collection gone"),
         (["FILE", "--project=whales", "--set=x", "--images=gone"], "no folder or zip"),
         (["FILE", "--project=whales", "--set=x", "--embeddings=gone"], "no file gone"),
         (["FOLDER", "--project=whales", "--set=x"], "no table"),

@@ -63,7 +63,7 @@ def test_a_picture_that_holds_the_word_is_replaced_by_a_copy_that_holds_no_words
     job = run(item_set, path)
 
     assert told(job)[0][0] == "added"
-    assert "its title or its file holds the word" in told(job)[0][1]
+    assert "its title or file contains the word" in told(job)[0][1]
     image = item_set.items.get().images.get().image
     assert image.sha256 != sha256_of(io.BytesIO(content))
     assert not Image.objects.filter(sha256=sha256_of(io.BytesIO(content))).exists()
@@ -90,7 +90,7 @@ def test_what_is_served_and_stored_of_a_telling_picture_holds_no_trace_of_the_wo
 
     job = run(item_set, write(folder, LINE | {"images": [image]}))
 
-    assert "its name holds the word" in told(job)[0][1]
+    assert "its name contains the word" in told(job)[0][1]
     entry = item_set.collection.entries.select_related("image").get()
     shown = entry.image
     assert (shown.title, shown.author, shown.licence) == ("", "Ada Example", "CC0")
@@ -116,7 +116,7 @@ def test_a_name_that_is_harmless_for_one_word_is_forgotten_when_another_word_is_
     job = run(item_set, write(folder, LINE | seal))
 
     assert told(job)[0][0] == "added"
-    assert "its name holds the word" in told(job)[0][1]
+    assert "its name contains the word" in told(job)[0][1]
     assert item_set.collection.entries.get().file_name == ""
 
 
@@ -212,12 +212,12 @@ def test_the_representative_is_the_most_central_embedding_else_the_one_named_els
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b'{"image": "a", "vector": [1, 0]}\n{"image": "b", "vector": [1]}\n', "Embedding 2 is not 2"),
+        (b'{"image": "a", "vector": [1, 0]}\n{"image": "b", "vector": [1]}\n', "Embedding 2 must be 2"),
         (b'{"image": "a", "vector": [0, 0]}\n', "not all 0"),
         (b'{"image": "a", "vector": [1e99, 0]}\n', "finite"),
-        (b'{"image": "a", "vector": ["1"]}\n', "line 1: “vector” is no list of numbers"),
+        (b'{"image": "a", "vector": ["1"]}\n', "line 1: “vector” is not a list of numbers"),
         (b'{"image": "a"\n', "line 1: Not valid JSON"),
-        (b"PK\x03\x04 no archive", "no NumPy archive"),
+        (b"PK\x03\x04 no archive", "not a NumPy archive"),
         (b"", "empty"),
     ],
 )

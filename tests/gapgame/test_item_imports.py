@@ -74,7 +74,7 @@ def test_the_same_file_again_adds_nothing_and_other_content_is_a_problem_of_its_
     ]
     job = run(item_set, write(folder, *changed))
     assert [outcome for outcome, _ in told(job)] == ["rejected"] * 3 + ["added", "rejected", "already"]
-    assert all("same key" in reason for outcome, reason in told(job) if outcome == "rejected")
+    assert all("with this key" in reason for outcome, reason in told(job) if outcome == "rejected")
     assert "another representative" in told(job)[5][1]
     assert list(GapItem.objects.order_by("pk").values())[:2] == before
     assert item_set.items.count() == 3
@@ -101,8 +101,8 @@ def test_each_line_that_cannot_be_used_is_told_by_its_number_and_without_the_wor
             LINE | {"key": "11"},
         ),
     )
-    says = ["", "No gap", "no image", "Image 2: No such file", "split", "occurs twice", "JSON", "Image 1: The JPEG is",
-            "Image 1: This is", "Image 2: The name ends", ""]  # fmt: skip
+    says = ["", "There is no gap", "no image", "Image 2: There is no such file", "split", "also occurs outside the gap",
+            "JSON", "Image 1: The JPEG is", "Image 1: This is", "Image 2: The name ends", ""]  # fmt: skip
     rows = told(job)
     assert [outcome for outcome, _ in rows] == ["added"] + ["rejected"] * 9 + ["added"]
     assert all(part in reason for part, (_, reason) in zip(says, rows, strict=True))
@@ -218,7 +218,7 @@ def test_once_a_season_has_begun_with_the_items_none_is_added(item_set, folder):
     assert at(begin - timedelta(seconds=1)).state == JobState.DONE
     refused = at(begin)
     assert refused.state == JobState.FAILED
-    assert "A season has begun" in refused.error
+    assert "A season has started" in refused.error
     assert item_set.items.count() == 2
 
 

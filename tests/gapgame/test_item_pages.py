@@ -140,7 +140,7 @@ def test_sentences_are_found_by_language_split_use_and_word(item_set, manager):
     assert words_in(show(manager, item_set, search="WALR")) == ["walrus"]
     assert words_in(show(manager, item_set, search="nada")) == ["morsa"]
     assert words_in(show(manager, item_set, search="فظ")) == ["فظ"]
-    assert "No such sentence" in show(manager, item_set, search="whale")
+    assert "No sentences found" in show(manager, item_set, search="whale")
     assert words_in(show(manager, item_set, split="9", language="xx")) == ["walrus", "morsa", "فظ"]
 
 
@@ -163,7 +163,7 @@ def test_pictures_are_few_and_small_and_their_number_and_licences_are_told(item_
     image = Image.objects.filter(pk__in=item_set.items.get(word="فظ").images.values("image"))
     image.update(licence="", sizes_state=JobState.QUEUED)
     page = show(manager, item_set)
-    assert page.count('alt="Picture ') == 3 + 6
+    assert page.count('alt="Image ') == 3 + 6
     assert "and 2 more" in page
     assert "1 without a licence" in page
     assert "being prepared" in page
@@ -243,7 +243,7 @@ def test_more_sentences_come_into_a_set_with_pictures_of_a_collection(item_set, 
 def test_forms_say_what_is_missing_and_make_nothing(item_set, manager):
     for path, sent, says in (
         (address("item-set-create"), files(), "This field is required"),
-        (address("item-set-create"), files(name=item_set.name), "has a set of this name already"),
+        (address("item-set-create"), files(name=item_set.name), "already has a set with this name"),
         (address("item-set-create"), {"name": "Sea"}, "This field is required"),
         (address("items-import", item_set.pk), {}, "This field is required"),
         (address("items-import", item_set.pk), files(collections=["gone"]), "gone"),
@@ -274,7 +274,7 @@ def test_forms_from_elsewhere_are_refused(item_set):
 def test_once_a_season_has_begun_nothing_is_taken_any_more(item_set, manager):
     season = make_season(project=item_set.project, item_set=item_set, items=0)
     type(season).objects.filter(pk=season.pk).update(starts_at="2020-01-01T00:00Z", ends_at="2020-02-01T00:00Z")
-    assert "A season has begun" in manager.get(address("items-import", item_set.pk)).content.decode()
+    assert "A season has started" in manager.get(address("items-import", item_set.pk)).content.decode()
     assert manager.post(address("items-import", item_set.pk), files()).status_code == 409
     assert address("items-import", item_set.pk) not in show(manager, item_set)
     assert not ImportJob.objects.exists()

@@ -151,17 +151,17 @@ def test_only_where_there_are_vectors_does_an_import_look_for_those_of_each_line
 def test_the_command_says_what_it_chose(item_set, pictures):
     run(item_set, write(pictures, *LINES))
     given = ["--project", item_set.project.slug, "--set", item_set.name]
-    with pytest.raises(CommandError, match="There are no vectors of the collection"):
+    with pytest.raises(CommandError, match="There are no vectors for the collection"):
         call_command("choose_representatives", *given)
-    with pytest.raises(CommandError, match="no embedding set 7"):
+    with pytest.raises(CommandError, match="no complete image embedding set 7"):
         call_command("choose_representatives", *given, "--embeddings", "7")
-    with pytest.raises(CommandError, match="There is no item set"):
+    with pytest.raises(CommandError, match="has no item set"):
         call_command("choose_representatives", "--project", "whales", "--set", "x")
     made = vectors_of(item_set)
     said = StringIO()
     call_command("choose_representatives", *given, "--embeddings", str(made.pk), stdout=said)
 
-    assert said.getvalue().startswith("1 items have another picture first, 0 the same, 1 the one that their file named")
+    assert said.getvalue().startswith("1 items have a different first image, 0 the same, and 1 the one named in")
     make_season(project=item_set.project, item_set=item_set, starts_at=NOW)
-    with pytest.raises(CommandError, match="season has begun"):
+    with pytest.raises(CommandError, match="season has started"):
         call_command("choose_representatives", *given)

@@ -90,7 +90,7 @@ def test_a_project_without_sentences_is_told_to_import_some(project, manager) ->
 def test_the_sets_of_other_projects_are_not_offered(project, manager) -> None:
     other = make_playable(make_project())
     url = reverse("gapgame:season-create", args=[project.slug]) + f"?items={other.pk}"
-    assert "no such set" in text_of(manager.get(url)) or "no sentences" in text_of(manager.get(url))
+    assert "This set no longer exists" in text_of(manager.get(url)) or "no sentences" in text_of(manager.get(url))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_times_are_those_of_clocks_in_the_zone(project, items, manager, time_zon
 def test_a_time_that_is_jumped_over_is_refused_beside_its_field(project, items, manager) -> None:
     response = create(manager, project, items, time_zone="Europe/Berlin", starts_at="2026-03-29T02:30")
     assert response.status_code == 422
-    assert "does not come in Europe/Berlin" in str(response.context["form"].errors["starts_at"])
+    assert "does not exist in Europe/Berlin" in str(response.context["form"].errors["starts_at"])
     assert not Season.objects.exists()
 
 
@@ -130,7 +130,7 @@ def test_a_time_that_comes_twice_is_asked_about(project, items, manager, which, 
     asked = create(manager, project, items, **times)
     assert asked.status_code == 422
     page = asked.content.decode()
-    assert "comes twice" in page
+    assert "occurs twice" in page
     assert 'name="ends_which"' in page
     assert 'name="starts_which"' not in page
     assert create(manager, project, items, **times, ends_which=which).status_code == 302
@@ -191,14 +191,14 @@ def test_a_new_season_is_warned_of_words_without_vectors_and_pictures_that_wait(
     said = text_of(manager.get(response["Location"]))
     assert "2 answers have no vector" in said
     assert "quokka, zyzzyva" in said
-    assert "1 of 3 sentences in use have no pictures that are ready" in said
+    assert "1 of 3 sentences in use have no images ready" in said
 
 
 def test_many_words_without_vectors_are_counted_and_the_first_ones_named(project, manager) -> None:
     items = make_playable(project, tuple(f"word{number:03}" for number in range(30)))
     said = text_of(manager.get(create(manager, project, items)["Location"]))
     assert "30 answers have no vector" in said
-    assert "word019 and others" in said
+    assert "word019 and more" in said
     assert "word020" not in said
 
 
@@ -225,7 +225,7 @@ def test_a_form_from_before_the_start_is_refused_after_it(season, items, manager
     before = Season.objects.filter(pk=season.pk).values().get()
     response = manager.post(url_of("season-edit", season), form_of(project, items, name="Renamed"))
     assert response.status_code == 422
-    assert "has begun" in text_of_error(response)
+    assert "has started" in text_of_error(response)
     assert Season.objects.filter(pk=season.pk).values().get() == before
     assert 'value="Renamed"' in response.content.decode()
 
@@ -248,10 +248,10 @@ def test_a_season_can_be_deleted_until_it_begins(project, items, manager, monkey
 @pytest.mark.parametrize(
     ("since_end", "said"),
     [
-        (-3 * DAY, "to come"),
-        (-DAY, "being played"),
-        (timedelta(0), "being counted"),
-        (GRACE - timedelta(seconds=1), "being counted"),
+        (-3 * DAY, "upcoming"),
+        (-DAY, "open"),
+        (timedelta(0), "being scored"),
+        (GRACE - timedelta(seconds=1), "being scored"),
     ],
 )
 def test_the_overview_says_where_the_season_is(season, manager, monkeypatch, since_end, said) -> None:

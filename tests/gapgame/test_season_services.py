@@ -83,9 +83,9 @@ def test_the_door_follows_the_cut_off_and_is_shut_with_open_access(project) -> N
     ("fields", "said"),
     [
         ({"ends_at": NOW + DAY}, "after the start"),
-        ({"starts_at": NOW - 2 * DAY, "ends_at": NOW - DAY}, "cut-off has passed"),
-        ({"starts_at": NOW - PUNCTUAL - SECOND}, "start has passed"),
-        ({"time_zone": "Europe/Atlantis"}, "no time zone"),
+        ({"starts_at": NOW - 2 * DAY, "ends_at": NOW - DAY}, "cut-off has already passed"),
+        ({"starts_at": NOW - PUNCTUAL - SECOND}, "start has already passed"),
+        ({"time_zone": "Europe/Atlantis"}, "Unknown time zone"),
         ({"vectors": {}}, "at least one language"),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_start_in_the_present_minute_begins_at_once(project) -> None:
 @pytest.mark.django_db
 def test_vectors_of_another_language_are_refused(project) -> None:
     german = make_vectors("de")
-    with pytest.raises(services.SeasonError, match="not of the language en"):
+    with pytest.raises(services.SeasonError, match="not for the language en"):
         create_with(project, {"vectors": {"en": german}})
 
 
@@ -125,7 +125,7 @@ def test_a_language_without_sentences_or_ready_pictures_is_refused(project) -> N
         create_with(project, {"vectors": {"de": make_vectors("de")}})
     unready = make_playable(project, ("Katze",), language="de")
     Image.objects.filter(pk=unready.items.get().images.get(position=2).image_id).update(sizes_state=JobState.QUEUED)
-    with pytest.raises(services.SeasonError, match="pictures that are ready"):
+    with pytest.raises(services.SeasonError, match="images that are ready"):
         create(project, item_set=unready, vectors=make_vectors("de"))
 
 

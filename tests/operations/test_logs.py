@@ -96,7 +96,7 @@ def lines(request: pytest.FixtureRequest, settings: Any) -> Iterator[Lines]:
 
 
 def test_a_line_is_an_object_with_time_level_logger_and_message(lines):
-    log.warning("Found %s.", "something", extra={"secret": "not told", "duration_ms": 5})
+    log.warning("Found %s.", "something", extra={"secret": "not given", "duration_ms": 5})
 
     (line,) = lines
     assert line.pop("time").endswith("+00:00")

@@ -36,7 +36,7 @@ class Command(BaseCommand):
     help = "Build the next release of a project, or make an earlier one's bytes again and compare them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
+        parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
         parser.add_argument("--title", help="as it is cited; without it as the release before, else the project's name")
         parser.add_argument(
             "--licence", choices=list(LICENCES), help="of the captions; as the one before, else CC-BY-4.0"

@@ -18,10 +18,13 @@ class Command(BaseCommand):
     help = "Write the counted captions of a project, as a file or to standard output."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
-        parser.add_argument("--format", required=True, choices=Layout.values, help="the layout of the file")
+        parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
+        parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
         parser.add_argument(
-            "--output", type=Path, metavar="FILE", help="written whole or not at all; without it: standard output"
+            "--output",
+            type=Path,
+            metavar="FILE",
+            help="output file, written completely or not at all (default: standard output)",
         )
 
     def handle(self, *, project: str, format: str, output: Path | None, **options: Any) -> None:

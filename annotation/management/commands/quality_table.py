@@ -18,7 +18,7 @@ class Command(BaseCommand):
     help = "Print how good the verified captions of a project are, per language: shares with intervals, and agreement."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
+        parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, with each rater")
 
     def handle(self, *, project: str, for_programs: bool, **options: Any) -> None:

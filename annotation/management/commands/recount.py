@@ -15,7 +15,7 @@ class Command(BaseCommand):
     help = "Count anew what everyone did in a project, and say where the figures that pages show were wrong."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
+        parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
 
     def handle(self, *, project: str, **options: Any) -> None:
         found = Project.objects.filter(slug=project).first()

@@ -16,17 +16,20 @@ from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID, TooFewInstancesError
 
 
 class Command(BaseCommand):
-    help = "Divide a corpus of illustrated words into training, validation and test for fill-in-the-blank."
+    help = "Split a corpus of illustrated words into training, validation and test sets for fill-in-the-blank."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("corpus", type=Path, help="items as .jsonl, or MultiSubs; docs/game-files.md")
-        parser.add_argument("folder", type=Path, help="made by this command")
+        parser.add_argument("corpus", type=Path, help="items as .jsonl, or MultiSubs (see docs/game-files.md)")
+        parser.add_argument("folder", type=Path, help="new folder for the task")
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument("--valid", type=whole_number(1, 10**6), default=5000, help="default %(default)s")
         parser.add_argument("--test", type=whole_number(1, 10**6), default=5000, help="default %(default)s")
         parser.add_argument(
-            "--reserve", type=whole_number(1, 40), default=10, help="percent of a synset's images for each of the two"
+            "--reserve",
+            type=whole_number(1, 40),
+            default=10,
+            help="percentage of each synset's images reserved for each of the two parts",
         )
 
     def handle(self, *, corpus: Path, folder: Path, **options: Any) -> None:
@@ -38,9 +41,10 @@ class Command(BaseCommand):
         except TooFewInstancesError as few:
             raise CommandError(
                 _(
-                    "%(part)s is to have %(wanted)s instances, but only %(found)s could be drawn: of the corpus "
-                    "%(of_split)s are in %(split)s, %(eligible)s of them with pictures for both parts (a sense takes "
-                    "three at least), and sentences of one part cannot be in another. Ask for fewer."
+                    "%(part)s should have %(wanted)s instances, but only %(found)s could be drawn. "
+                    "%(of_split)s of the corpus are in %(split)s, and %(eligible)s of these have images for "
+                    "both parts (a sense needs at least three). A sentence can be in only one part. Ask for "
+                    "fewer."
                 )
                 % {**vars(few), "split": HELD_OUT_SPLIT}
             ) from few

@@ -15,28 +15,33 @@ from inference.selectors.embeddings import whole_sets
 
 
 class Command(BaseCommand):
-    help = "Choose the picture of the first hint of each item anew: the one nearest to all others of the item."
+    help = "Choose again the image of each item's first hint: the one closest to all other images of the item."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--set", required=True, metavar="NAME", help="item set that no season has begun with")
+        parser.add_argument("--set", required=True, metavar="NAME", help="item set of which no season has started")
         parser.add_argument(
-            "--embeddings", type=int, metavar="NUMBER", help="of an embedding set (default: the newest that serves)"
+            "--embeddings",
+            type=int,
+            metavar="NUMBER",
+            help="number of an embedding set (default: the newest suitable one)",
         )
-        parser.add_argument("--also-named", action="store_true", help="also where the file of the items named one")
+        parser.add_argument(
+            "--also-named", action="store_true", help="replace representative images named in the items file, too"
+        )
 
     def handle(self, *, project: str, **options: Any) -> None:
         found = ItemSet.objects.filter(project__slug=project, name=options["set"]).select_related("collection").first()
         if found is None:
-            raise CommandError(f"There is no item set {options['set']} in a project {project}.")
+            raise CommandError(f"The project {project} has no item set {options['set']}.")
         sets = _sets(found, options["embeddings"])
         try:
             chosen = choose_again(item_set=found, sets=sets, is_named_too=options["also_named"], clock=timezone.now)
         except ItemSetClosedError as error:
-            raise CommandError("A season has begun with these items, which stay as they are.") from error
+            raise CommandError("A season has started with these items, so they cannot be changed.") from error
         self.stdout.write(
-            f"{chosen.changed:,} items have another picture first, {chosen.same:,} the same, {chosen.named:,} the one "
-            f"that their file named; {chosen.lacking:,} lack vectors of their pictures and stay as they are."
+            f"{chosen.changed:,} items have a different first image, {chosen.same:,} the same, and {chosen.named:,} the "
+            f"one named in their file. {chosen.lacking:,} are unchanged, because their images lack vectors."
         )
 
 
@@ -44,12 +49,12 @@ def _sets(item_set: ItemSet, number: int | None) -> list[EmbeddingSet]:
     if number is not None:
         sets = list(whole_sets(project=item_set.project_id).filter(pk=number))
         if not sets:
-            raise CommandError(f"There is no embedding set {number} of images that is whole.")
+            raise CommandError(f"There is no complete image embedding set {number}.")
         return sets
     sets = list(whole_sets(collections=[item_set.collection], project=item_set.project_id))
     if not sets:
         raise CommandError(
-            f"There are no vectors of the collection {item_set.collection.slug}. Have them computed first: Models, "
-            f"Embeddings, or manage.py embed {item_set.collection.slug}."
+            f"There are no vectors for the collection {item_set.collection.slug}. Compute them first under Models, "
+            f"Embeddings, or with manage.py embed {item_set.collection.slug}."
         )
     return sets

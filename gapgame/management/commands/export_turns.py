@@ -17,9 +17,12 @@ class Command(BaseCommand):
     help = "Write the turns of a closed season as JSON Lines, to a file or to standard output."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("season", metavar="SEASON", help="the last part of the season's address")
+        parser.add_argument("season", metavar="SEASON", help="last part of the season's address")
         parser.add_argument(
-            "--output", type=Path, metavar="FILE", help="written whole or not at all; without it: standard output"
+            "--output",
+            type=Path,
+            metavar="FILE",
+            help="output file, written completely or not at all (default: standard output)",
         )
 
     def handle(self, *, season: str, output: Path | None, **options: Any) -> None:
@@ -42,5 +45,5 @@ def _season(slug: str) -> Season:
     found = Season.objects.select_related("project", "item_set").filter(slug=slug).first()
     if found is None:
         known = ", ".join(Season.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no season {slug!r}. Those there are: {known}.")
+        raise CommandError(f"There is no season {slug!r}. Available: {known}.")
     return found

@@ -19,21 +19,29 @@ from gapgame.rules.turns import Rule
 
 
 class Command(BaseCommand):
-    help = "Report who found the words of a game at which attempt, and how near the guesses were, from a file of turns."
+    help = "Report from a file of turns at which attempt words were found, and how close the guesses were."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("turns", type=Path, help=".jsonl, or .csv of counts; docs/game-files.md tells the columns")
-        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+        parser.add_argument("turns", type=Path, help=".jsonl, or .csv of counts (columns: see docs/game-files.md)")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument(
             "--resamples", type=whole_number(100, 100_000), default=RESAMPLES, help="default %(default)s"
         )
         parser.add_argument(
-            "--keep", action="append", default=[], choices=[str(rule) for rule in Rule], help="turns that then count"
+            "--keep",
+            action="append",
+            default=[],
+            choices=[str(rule) for rule in Rule],
+            help="count turns that this rule leaves out (repeatable)",
         )
-        parser.add_argument("--by", action="append", default=[], choices=BY, help="figures of each of these too")
-        parser.add_argument("--vectors", default="", metavar="SIGNATURE", help="by which the game was played")
+        parser.add_argument(
+            "--by", action="append", default=[], choices=BY, help="also report figures for each of these (repeatable)"
+        )
+        parser.add_argument(
+            "--vectors", default="", metavar="SIGNATURE", help="word vectors with which the game was played"
+        )
 
     def handle(self, *, turns: Path, for_programs: bool, keep: list[str], by: list[str], **options: Any) -> None:
         try:
@@ -55,4 +63,4 @@ class Command(BaseCommand):
         for line in report_lines(report):
             self.stdout.write(line)
         if read.repeated_lines:
-            self.stdout.write(_("Lines that repeat a turn, counted once: %(number)s") % {"number": read.repeated_lines})
+            self.stdout.write(_("Repeated turns, counted once: %(number)s") % {"number": read.repeated_lines})

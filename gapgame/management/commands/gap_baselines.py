@@ -21,14 +21,14 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="made by build_gap_task")
+        parser.add_argument("folder", type=Path, help="folder made by build_gap_task")
         parser.add_argument("--method", required=True, choices=[str(method) for method in Method])
         parser.add_argument(
-            "-n", type=whole_number(1, LONGEST_GRAM), default=LONGEST_GRAM, help="of n-grams (default %(default)s)"
+            "-n", type=whole_number(1, LONGEST_GRAM), default=LONGEST_GRAM, help="longest n-gram (default %(default)s)"
         )
         parser.add_argument("--part", choices=HELD_OUT, default=TEST, help="default %(default)s")
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
-        parser.add_argument("--output", type=Path, metavar="FILE", help="without it: standard output")
+        parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
 
     def handle(self, *, folder: Path, method: str, part: str, output: Path | None, **options: Any) -> None:
         try:

@@ -22,19 +22,23 @@ from people.models import Project
 
 
 class Command(BaseCommand):
-    help = "Import sentences with a gap and their pictures from JSON lines, or from files in the layout of MultiSubs."
+    help = "Import sentences with a gap and their images from JSON Lines or MultiSubs files."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="JSON lines, a JSON list, or a folder with LANGUAGE.items.tsv")
+        parser.add_argument("file", type=Path, help="JSON Lines, a JSON list, or a folder with LANGUAGE.items.tsv")
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--set", required=True, metavar="NAME", help="item set; made where there is none")
-        parser.add_argument("--images", type=Path, help="folder or zip in which pictures are looked for first")
+        parser.add_argument("--set", required=True, metavar="NAME", help="item set, created if there is none")
+        parser.add_argument("--images", type=Path, help="folder or zip in which to look for images first")
         parser.add_argument(
-            "--collection", action="append", default=[], metavar="SLUG", help="also look there; may be repeated"
+            "--collection",
+            action="append",
+            default=[],
+            metavar="SLUG",
+            help="collection in which to look for images, too (repeatable)",
         )
-        parser.add_argument("--embeddings", type=Path, help="vectors of images, .npz or JSON lines")
-        parser.add_argument("--layout", choices=LAYOUTS, help="seen from the file where it is not given")
-        parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
+        parser.add_argument("--embeddings", type=Path, help="image vectors, .npz or JSON Lines")
+        parser.add_argument("--layout", choices=LAYOUTS, help="default: detected from the file")
+        parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
 
     def handle(self, *, file: Path, project: str, **options: Any) -> None:
         found = Project.objects.filter(slug=project).first()
@@ -67,7 +71,7 @@ def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> No
     if not file.exists():
         raise CommandError(f"There is no file or folder {file}.")
     if file.is_dir() and not is_layout(file):
-        raise CommandError(f"The folder {file} holds no table LANGUAGE.items.tsv; name a file, or add the table.")
+        raise CommandError(f"The folder {file} has no table LANGUAGE.items.tsv. Name a file, or add the table.")
     if images is not None and not images.exists():
         raise CommandError(f"There is no folder or zip {images}.")
     if embeddings is not None and not embeddings.is_file():
@@ -77,7 +81,7 @@ def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> No
 def _collection(slug: str, project: Project) -> Collection:
     found = collections_in(project).filter(slug=slug).first()
     if found is None:
-        raise CommandError(f"There is no collection {slug} that project {project.slug} may use.")
+        raise CommandError(f"Project {project.slug} cannot use a collection {slug}.")
     return found
 
 

@@ -24,25 +24,29 @@ from inference.selectors.word_vectors import WordVectorsUnavailableError, vector
 
 
 class Command(BaseCommand):
-    help = "Score the predictions of a machine at fill-in-the-blank, and compare them with people on the same items."
+    help = "Score fill-in-the-blank predictions of a machine, and compare them with people on the same items."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "gold", type=Path, help="PART.gold.jsonl, .txt with a word a line, or MultiSubs' sents.json"
+            "gold", type=Path, help="PART.gold.jsonl, .txt with one word per line, or MultiSubs' sents.json"
         )
-        parser.add_argument("predictions", type=Path, help=".jsonl with id and word, or .txt with a word a line")
+        parser.add_argument("predictions", type=Path, help=".jsonl with id and word, or .txt with one word per line")
         parser.add_argument("--splits", type=Path, metavar="FILE", help="MultiSubs' splits.json, with its sents.json")
         parser.add_argument("--part", default="testSubset", help="list of --splits to score (default %(default)s)")
+        parser.add_argument("--vectors", metavar="SIGNATURE|FOLDER", help="imported word vectors, or a folder")
         parser.add_argument(
-            "--vectors", metavar="SIGNATURE|FOLDER", help="word vectors that were imported, or a folder"
+            "--people", type=Path, metavar="TURNS", help="turns of people, in the format of game_report"
         )
-        parser.add_argument("--people", type=Path, metavar="TURNS", help="turns of people, as game_report reads them")
         parser.add_argument(
-            "--keep", action="append", default=[], choices=[str(rule) for rule in Rule], help="turns that then count"
+            "--keep",
+            action="append",
+            default=[],
+            choices=[str(rule) for rule in Rule],
+            help="count turns that this rule leaves out (repeatable)",
         )
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
-        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
     def handle(self, *, gold: Path, predictions: Path, for_programs: bool, **options: Any) -> None:
         try:
@@ -67,30 +71,31 @@ def _vectors(name: str) -> Vectors:
 
 
 def _lines(scores: TaskScores) -> Iterator[str]:
-    yield _("Accuracy (exact 95%% interval): %(share)s") % {"share": share_text(scores.accuracy)}
-    yield _("Mean similarity (Student's 95%% interval): %(mean)s") % {"mean": mean_text(scores.similarity)}
+    yield _("Accuracy (exact 95%% confidence interval): %(share)s") % {"share": share_text(scores.accuracy)}
+    yield _("Mean similarity (Student's 95%% confidence interval): %(mean)s") % {"mean": mean_text(scores.similarity)}
     if not isinstance(scores.without_vector, Undefined):
         yield _(
-            "No vector, so similarity 0: %(either)s instances (%(gold)s answers, %(predicted)s predictions)"
+            "Without a vector, so similarity 0: %(either)s instances (%(gold)s answers, %(predicted)s predictions)"
         ) % vars(scores.without_vector)
     if isinstance(scores.people, Undefined):
         yield _("People: %(why)s") % {"why": scores.people.message}
     elif scores.people is not None:
         yield from _people_lines(scores.people)
     signature = scores.signature
-    yield _("%(method)s %(version)s, seed %(seed)s, %(resamples)s resamples, vectors: %(vectors)s") % {
+    yield _("%(method)s %(version)s, seed %(seed)s, %(resamples)s bootstrap resamples, vectors: %(vectors)s") % {
         **vars(signature),
         "vectors": signature.vectors or _("none"),
     }
 
 
 def _people_lines(people: BesidePeople) -> Iterator[str]:
-    yield _("On %(items)s items that people played too, in %(turns)s turns that count:") % vars(people)
+    yield _("On %(items)s items that people also played, in %(turns)s turns that count:") % vars(people)
     yield "  " + _("machine %(percent).2f%%") % {"percent": people.machine_percent}
     pairs = zip(people.people_percent, people.machine_minus_people, strict=True)
     for attempt, (percent, difference) in enumerate(pairs, start=1):
         yield "  " + _(
-            "people by attempt %(attempt)s: %(percent).2f%%; machine minus people %(points)s points (bootstrap, items)"
+            "people by attempt %(attempt)s: %(percent).2f%%; machine minus people: %(points)s points "
+            "(bootstrap over items)"
         ) % {
             "attempt": attempt,
             "percent": percent,

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("source", type=Path, help="folder, manifest or zip")
         parser.add_argument("--collection", required=True, help="name or slug; made where there is none")
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
-        parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
+        parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
 
     def handle(
         self, *, source: Path, collection: str, report: Path | None, project: str | None, **options: Any

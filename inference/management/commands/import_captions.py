@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--language", required=True, help="tag of the captions' language, such as en")
         parser.add_argument("--collection", help="name or slug of the collection in which images are looked for")
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
-        parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
+        parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
 
     def handle(self, *, file: Path, model: str, language: str, **options: Any) -> None:
         if not file.is_file():

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--kind", choices=[str(kind) for kind in KINDS], default=str(ReferenceKind.IMPORTED))
         parser.add_argument("--source", default="", help="where the captions come from, and under which licence")
-        parser.add_argument("--report", type=Path, help="write the whole report to this CSV file")
+        parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
 
     def handle(self, *, project: str, collection: str, file: Path, name: str, **options: Any) -> None:
         if not file.is_file():

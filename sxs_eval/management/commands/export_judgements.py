@@ -16,14 +16,17 @@ from sxs_eval.models import Comparison
 
 
 class Command(BaseCommand):
-    help = "Write the judgements of a project's comparisons, as a file or to standard output."
+    help = "Write the judgements of a project's comparisons to a file or to standard output."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="the last part of the project's address")
-        parser.add_argument("--format", required=True, choices=Layout.values, help="the layout of the file")
-        parser.add_argument("--comparison", type=int, metavar="ID", help="only this one; without it: all")
+        parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
+        parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
+        parser.add_argument("--comparison", type=int, metavar="ID", help="only this comparison (default: all)")
         parser.add_argument(
-            "--output", type=Path, metavar="FILE", help="written whole or not at all; without it: standard output"
+            "--output",
+            type=Path,
+            metavar="FILE",
+            help="output file, written completely or not at all (default: standard output)",
         )
 
     def handle(self, *, project: str, format: str, comparison: int | None, output: Path | None, **options: Any) -> None:
@@ -44,7 +47,7 @@ def _project(slug: str) -> Project:
     found = Project.objects.filter(slug=slug).first()
     if found is None:
         known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no project {slug!r}. Those there are: {known}.")
+        raise CommandError(f"There is no project {slug!r}. Available: {known}.")
     return found
 
 
@@ -57,5 +60,5 @@ def _chosen(project: Project, comparison: int | None) -> list[Comparison]:
     chosen = [one for one in found if one.pk == comparison]
     if not chosen:
         known = ", ".join(f"{one.pk} ({one.test} against {one.base}, {one.language_id})" for one in found) or "none yet"
-        raise CommandError(f"Project {project.slug!r} has no comparison {comparison}. Those there are: {known}.")
+        raise CommandError(f"Project {project.slug!r} has no comparison {comparison}. Available: {known}.")
     return chosen

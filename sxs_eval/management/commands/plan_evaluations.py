@@ -53,15 +53,17 @@ def tags(text: str) -> list[str]:
 
 
 class Command(BaseCommand):
-    help = "Propose which pairs of models to compare by raters, and in which languages, from automatic scores."
+    help = "Propose from automatic scores which pairs of models raters should compare, and in which languages."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("scores", type=Path, help=".csv or .jsonl; docs/planning.md tells the columns")
+        parser.add_argument("scores", type=Path, help=".csv or .jsonl (columns: see docs/planning.md)")
         parser.add_argument(
             "--core", type=tags, default=list(planning.CORE), help=f"languages (default {','.join(planning.CORE)})"
         )
-        parser.add_argument("--sets", nargs=2, metavar=("A", "B"), default=(), help="columns, where there are more")
+        parser.add_argument(
+            "--sets", nargs=2, metavar=("A", "B"), default=(), help="columns of scores, if there are more than two"
+        )
         parser.add_argument(
             "--small",
             type=number("0", "1000000"),
@@ -69,13 +71,19 @@ class Command(BaseCommand):
             f"(default {float(planning.SMALL_POINTS):g}, or 0 where --small-percent is given)",
         )
         parser.add_argument(
-            "--small-percent", type=number("0", "100"), help="the same in percent of the larger of the two scores"
+            "--small-percent", type=number("0", "100"), help="the same threshold in percent of the larger score"
         )
         parser.add_argument(
-            "--images", type=whole_number(1, 10**6), default=planning.IMAGES, help="of a session (default %(default)s)"
+            "--images",
+            type=whole_number(1, 10**6),
+            default=planning.IMAGES,
+            help="images per session (default %(default)s)",
         )
         parser.add_argument(
-            "--replication", type=whole_number(1, 20), default=planning.REPLICATION, help="raters (default %(default)s)"
+            "--replication",
+            type=whole_number(1, 20),
+            default=planning.REPLICATION,
+            help="raters per pair (default %(default)s)",
         )
         parser.add_argument(
             "--attention-percent",
@@ -86,9 +94,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pace",
             type=number("0.1", "3600"),
-            help="seconds per judgement (default: as measured here, else an assumed one)",
+            help="seconds per judgement (default: measured from the database, or else assumed)",
         )
-        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, for programs")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
     def handle(self, *, scores: Path, core: list[str], for_programs: bool, **options: Any) -> None:
         try:
