@@ -38,11 +38,11 @@ from people.services import audit_log
 
 TAGS = ["projects"]
 OF_ROUNDS = [
-    OpenApiParameter("language", str, description="Of this language alone, by its tag."),
+    OpenApiParameter("language", str, description="Only this language, by its tag."),
     OpenApiParameter(
         "round",
         {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
-        description="Of this round alone, by its id.",
+        description="Only this round, by its ID.",
     ),
 ]
 
@@ -64,7 +64,7 @@ class LanguageList(APIView):
 class RoundList(APIView):
     @extend_schema(
         operation_id="rounds",
-        summary="The rounds of a project, with their states",
+        summary="The rounds of a project and their states",
         tags=TAGS,
         parameters=[*PARAMETERS, OF_ROUNDS[0]],
         responses=paged("RoundPage", shapes.RoundSerializer),
@@ -87,7 +87,7 @@ class RoundDetail(APIView):
 
 class ProgressView(APIView):
     @extend_schema(
-        operation_id="progress", summary="How far each round is", tags=TAGS, responses=shapes.ProgressSerializer
+        operation_id="progress", summary="The progress of each round", tags=TAGS, responses=shapes.ProgressSerializer
     )
     def get(self, request: Request, slug: str) -> Response:
         progress = overview.project_progress(managed(request, slug), now=timezone.now())
@@ -97,8 +97,8 @@ class ProgressView(APIView):
 class ImageList(APIView):
     @extend_schema(
         operation_id="images",
-        summary="The pictures of a project",
-        description="Of the collections that its rounds are of, in their order. Researchers of it see them, too.",
+        summary="The images of a project",
+        description="The images of all collections that its rounds use. Researchers of the project see them, too.",
         tags=TAGS,
         parameters=PARAMETERS,
         responses=paged("ImagePage", shapes.ImageSerializer),
@@ -120,8 +120,8 @@ class ImageList(APIView):
 class CaptionList(APIView):
     @extend_schema(
         operation_id="captions",
-        summary="What people wrote",
-        description="All of it, also what does not count: see state.",
+        summary="The captions that people wrote",
+        description="All captions, including those that do not count: see state.",
         tags=TAGS,
         parameters=[*PARAMETERS, *OF_ROUNDS],
         responses=paged("CaptionPage", shapes.CaptionSerializer),
@@ -136,7 +136,7 @@ class CaptionList(APIView):
 class RatingList(APIView):
     @extend_schema(
         operation_id="ratings",
-        summary="How the English captions were rated by those who then wrote",
+        summary="Annotators' ratings of the English captions",
         tags=TAGS,
         parameters=[*PARAMETERS, *OF_ROUNDS],
         responses=paged("RatingPage", shapes.RatingSerializer),
@@ -151,8 +151,8 @@ class RatingList(APIView):
 class VerdictList(APIView):
     @extend_schema(
         operation_id="verdicts",
-        summary="How others rated what people wrote",
-        description="As far as it was handed in and counts.",
+        summary="Ratings of the captions that people wrote",
+        description="Only submitted ratings that count.",
         tags=TAGS,
         parameters=[*PARAMETERS, *OF_ROUNDS],
         responses=paged("VerdictPage", shapes.VerdictSerializer),
@@ -172,7 +172,7 @@ class VerdictList(APIView):
 class FeedbackList(APIView):
     @extend_schema(
         operation_id="feedback",
-        summary="What managers said to annotators",
+        summary="Feedback from managers to annotators",
         tags=TAGS,
         parameters=PARAMETERS,
         responses=paged("FeedbackPage", shapes.FeedbackSerializer),
@@ -198,8 +198,8 @@ class CaptionExport(APIView):
 
     @extend_schema(
         operation_id="captions_export",
-        summary="All captions that count, as a file",
-        description="The very file of the pages; see docs/managers.md for its columns.",
+        summary="A file of all captions that count",
+        description="The same file as on the pages. See docs/managers.md for its columns.",
         tags=TAGS,
         parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=Layout.values)],
         responses={(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in Layout},

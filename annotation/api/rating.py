@@ -38,9 +38,9 @@ class RatingHeadSerializer(serializers.Serializer[Any]):
     language = serializers.CharField(source="language.tag")
     round = serializers.IntegerField(source="round.pk")
     state = serializers.ChoiceField(BatchState.choices)
-    is_open = serializers.BooleanField(help_text="Whether what is handed in now counts.")
+    is_open = serializers.BooleanField(help_text="Whether a submission counts now.")
     is_late = serializers.BooleanField()
-    deadline = serializers.DateTimeField(help_text="When the lease runs out; work renews it.")
+    deadline = serializers.DateTimeField(help_text="When the lease ends. Saving work renews it.")
     submitted_at = serializers.DateTimeField(allow_null=True)
     guidelines_version = serializers.IntegerField()
 
@@ -48,12 +48,12 @@ class RatingHeadSerializer(serializers.Serializer[Any]):
 class CaptionToRateSerializer(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     picture = PictureSerializer()
-    text = serializers.CharField(help_text="What somebody wrote.")
+    text = serializers.CharField(help_text="The caption.")
     rating = serializers.ChoiceField(Rating.choices, allow_null=True)
 
 
 class RatingBatchSerializer(RatingHeadSerializer):
-    captions = CaptionToRateSerializer(many=True, help_text="Empty unless the batch is in hand.")
+    captions = CaptionToRateSerializer(many=True, help_text="Empty unless the batch is assigned to you.")
 
 
 class RatingRoundSerializer(serializers.Serializer[Any]):
@@ -62,7 +62,7 @@ class RatingRoundSerializer(serializers.Serializer[Any]):
     language = serializers.CharField(source="language.tag")
     open_batch = RatingHeadSerializer(allow_null=True)
     resumable = RatingHeadSerializer(many=True)
-    finished = serializers.IntegerField(help_text="Batches handed in.")
+    finished = serializers.IntegerField(help_text="Number of submitted batches.")
     missing_requirements = MissingRequirementSerializer(many=True)
     is_anything_left = serializers.BooleanField()
 
@@ -74,7 +74,7 @@ class RatingWorkSerializer(serializers.Serializer[Any]):
 class RatingWorkView(APIView):
     @extend_schema(
         operation_id="rating_work",
-        summary="What waits for one to rate",
+        summary="Your rounds with captions to rate",
         tags=TAGS,
         responses=RatingWorkSerializer,
     )
@@ -87,7 +87,7 @@ class RatingBatchTake(APIView):
     @extend_schema(
         operation_id="rating_batch_take",
         summary="Take captions to rate",
-        description="The batch in hand again, where there is one.",
+        description="Returns your open batch if you have one.",
         tags=TAGS,
         request=None,
         responses=RatingBatchSerializer,
@@ -115,8 +115,8 @@ class RatingBatchDetail(APIView):
 class VerdictSave(APIView):
     @extend_schema(
         operation_id="verdict_save",
-        summary="Rate a caption that somebody wrote",
-        description="As often as wanted, until the batch is handed in.",
+        summary="Rate a caption",
+        description="You can change the rating until you submit the batch.",
         tags=TAGS,
         request=RateSerializer,
         responses=RatedSerializer,
@@ -139,8 +139,8 @@ class VerdictSave(APIView):
 class RatingBatchSubmit(APIView):
     @extend_schema(
         operation_id="rating_batch_submit",
-        summary="Hand ratings in",
-        description="Asked twice, it is done once, and answered alike.",
+        summary="Submit a batch of ratings",
+        description="Repeating the request has no further effect and gets the same answer.",
         tags=TAGS,
         request=None,
         responses=RatingBatchSerializer,
@@ -156,8 +156,8 @@ class RatingBatchSubmit(APIView):
 class RatingBatchReturn(APIView):
     @extend_schema(
         operation_id="rating_batch_return",
-        summary="Give captions to rate back",
-        description="What was rated stays with the batch.",
+        summary="Return a batch of captions to rate",
+        description="Your ratings are kept.",
         tags=TAGS,
         request=None,
         responses=RatingBatchSerializer,
@@ -172,8 +172,8 @@ class RatingBatchReturn(APIView):
 class RatingBatchResume(APIView):
     @extend_schema(
         operation_id="rating_batch_resume",
-        summary="Take captions to rate up again",
-        description="As far as they are still free.",
+        summary="Resume a batch of captions to rate",
+        description="You get the captions that are still free.",
         tags=TAGS,
         request=None,
         responses=RatingBatchSerializer,

@@ -15,22 +15,22 @@ from people.models import Project, User
 
 explain(
     {
-        "not-qualified": "Something keeps you from this round; errors says what, such as consent or feedback to read.",
-        "pool-closed": "The round hands out nothing at present.",
-        "pool-busy": "Others are taking the last of it this very moment. Ask again in some seconds.",
+        "not-qualified": "You do not meet the requirements of this round; errors says which.",
+        "pool-closed": "The round is closed for now.",
+        "pool-busy": "Other people are taking the last tasks right now. Try again in a few seconds.",
         "no-tasks-left": "Nothing is left for you in this round.",
-        "stale-state": "The batch is past the stage that this is about, or not there yet.",
-        "unrated-images": "Every caption has to be rated first; errors names the positions.",
-        "incomplete-batch": "Captions are missing or cannot be handed in; errors says why, by position.",
+        "stale-state": "The batch is already past this stage, or has not reached it yet.",
+        "unrated-images": "Rate every caption first; errors lists the positions.",
+        "incomplete-batch": "Captions are missing or cannot be submitted; errors says why, by position.",
         "near-copy": "Captions are almost the English ones; errors says which. Change them, or send copies_seen.",
-        "invalid-caption": "The text cannot be kept as it is.",
-        "stale-draft": "The text was changed since the revision you began from; text and revision are what is stored.",
-        "lease-expired": "The lease is over. What was written is kept; the batch can be taken up again.",
-        "batch-returned": "The batch was given back. It can be taken up again.",
-        "no-tasks-available": "Everything in the batch has gone to others since.",
-        "open-batch-exists": "Another batch of the round is in your hands; batch says which.",
-        "images-assigned": "You have pictures of the project to finish yourself, and would read what others wrote.",
-        "release-settings": "The project cannot be released as it is; errors says why.",
+        "invalid-caption": "The text cannot be saved as it is.",
+        "stale-draft": "The text has changed since your revision; text and revision hold the saved version.",
+        "lease-expired": "The batch has expired. Drafts are kept; you can resume the batch.",
+        "batch-returned": "The batch was returned. You can resume it.",
+        "no-tasks-available": "Other people have taken everything in the batch since then.",
+        "open-batch-exists": "Another batch of the round is assigned to you; batch says which.",
+        "images-assigned": "Images of this project are assigned to you, and this has other people's captions of them.",
+        "release-settings": "You cannot make a release yet; errors says why.",
     }
 )
 

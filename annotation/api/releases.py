@@ -34,7 +34,7 @@ TAGS = ["releases"]
 
 class ReleaseSerializer(serializers.ModelSerializer[Release]):
     state = serializers.ChoiceField(JobState.choices)
-    counts = serializers.DictField(help_text="What is in it, and what was left out and why.")
+    counts = serializers.DictField(help_text="What it has, and what was left out and why.")
 
     class Meta:
         model = Release
@@ -59,8 +59,8 @@ class ReleaseSerializer(serializers.ModelSerializer[Release]):
 
 class NewReleaseSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(max_length=200)
-    licence = serializers.ChoiceField(sorted(LICENCES), help_text="Of the captions, by its SPDX identifier.")
-    authors = serializers.CharField(max_length=10_000, help_text="One a line: family name, given names.")
+    licence = serializers.ChoiceField(sorted(LICENCES), help_text="Licence of the captions, by its SPDX identifier.")
+    authors = serializers.CharField(max_length=10_000, help_text="One per line: family name, given names.")
     description = serializers.CharField(max_length=50_000, allow_blank=True, default="", help_text="Markdown.")
     changes = serializers.CharField(max_length=50_000, allow_blank=True, default="")
 
@@ -91,8 +91,8 @@ class ReleaseList(APIView):
 
     @extend_schema(
         operation_id="release_start",
-        summary="Ask for a release",
-        description="It is made in the background; ask for it until its state is done, or take a webhook.",
+        summary="Make a release",
+        description="The release is made in the background. Poll it until its state is done, or use a webhook.",
         tags=TAGS,
         request=NewReleaseSerializer,
         responses={202: ReleaseSerializer},
@@ -113,7 +113,7 @@ class ReleaseDetail(APIView):
 
 
 class ReleaseFiles(APIView):
-    @extend_schema(operation_id="release_files", summary="Its files", tags=TAGS, responses=FilesSerializer)
+    @extend_schema(operation_id="release_files", summary="The files of a release", tags=TAGS, responses=FilesSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         release = release_of(request, slug, number, is_done=True)
         found = [file | {"address": f"{request.path}{file['name']}/"} for file in files_of(release)]
@@ -125,7 +125,7 @@ class ReleaseFile(APIView):
 
     @extend_schema(
         operation_id="release_file",
-        summary="One of its files",
+        summary="One file of a release",
         tags=TAGS,
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
     )
@@ -142,7 +142,7 @@ class ReleaseArchive(APIView):
 
     @extend_schema(
         operation_id="release_archive",
-        summary="All of it as one archive",
+        summary="A whole release as one archive",
         tags=TAGS,
         responses={(200, "application/gzip"): OpenApiTypes.BINARY},
     )

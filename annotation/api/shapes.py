@@ -43,7 +43,7 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
     language = serializers.CharField(source="language_id")
     kind = serializers.ChoiceField(RoundKind.choices)
     state = serializers.ChoiceField(RoundState.choices)
-    title = serializers.CharField(help_text="As pages call it.")
+    title = serializers.CharField(help_text="The name on pages.")
     replication = serializers.IntegerField(source="pool.replication")
     batch_size = serializers.IntegerField(source="pool.batch_size")
     lease_s = serializers.IntegerField(source="pool.lease_s", help_text="Length of a lease, in seconds.")
@@ -84,12 +84,12 @@ class RoundProgressSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(RoundKind.choices, source="round.kind")
     number = serializers.IntegerField(source="round.number")
     state = serializers.ChoiceField(RoundState.choices, source="round.state")
-    tasks = serializers.IntegerField(help_text="Images, or captions to be rated.")
-    wanted = serializers.IntegerField(help_text="Tasks times the answers that each is to get.")
-    done = serializers.IntegerField(help_text="Answers that were handed in and count.")
+    tasks = serializers.IntegerField(help_text="Images, or captions to rate.")
+    wanted = serializers.IntegerField(help_text="Tasks times the answers wanted for each.")
+    done = serializers.IntegerField(help_text="Submitted answers that count.")
     assigned = serializers.IntegerField()
     expired = serializers.IntegerField()
-    late = serializers.IntegerField(help_text="Handed in after the lease was over: kept, not counted.")
+    late = serializers.IntegerField(help_text="Submitted after the deadline: kept, not counted.")
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -99,9 +99,9 @@ class ProgressSerializer(serializers.Serializer[Any]):
 
 
 class ImageSerializer(serializers.Serializer[Any]):
-    key = serializers.CharField(help_text="By which files and other lists name it.")
+    key = serializers.CharField(help_text="The name used in files and other lists.")
     collection = serializers.CharField()
-    width = serializers.IntegerField(help_text="Pixels, of the original.")
+    width = serializers.IntegerField(help_text="Width of the original, in pixels.")
     height = serializers.IntegerField()
     picture = PictureSerializer()
 
@@ -119,11 +119,11 @@ def image_shown(entry: CollectionImage, viewer: User) -> dict[str, Any]:
 class CaptionSerializer(serializers.ModelSerializer[Caption]):
     language = serializers.CharField(source="round.language_id")
     image = serializers.SerializerMethodField()
-    author = serializers.SerializerMethodField(help_text="A pseudonym; null where the caption came from a file.")
+    author = serializers.SerializerMethodField(help_text="A pseudonym; null if the caption was imported from a file.")
     state = serializers.ChoiceField(CaptionState.choices)
     guidelines_version = serializers.IntegerField(source="guidelines.version")
     warnings = serializers.ListField(
-        child=serializers.CharField(), help_text="Codes of the soft checks that the writer overrode."
+        child=serializers.CharField(), help_text="Codes of the warnings that the author overrode."
     )
 
     class Meta:
@@ -150,7 +150,7 @@ class CaptionSerializer(serializers.ModelSerializer[Caption]):
 
 
 class RatingSerializer(serializers.Serializer[Any]):
-    caption = serializers.IntegerField(source="pk", help_text="Which its author wrote then.")
+    caption = serializers.IntegerField(source="pk", help_text="The caption that the same person then wrote.")
     round = serializers.IntegerField(source="round_id")
     language = serializers.CharField(source="round.language_id")
     image = serializers.SerializerMethodField()
@@ -159,7 +159,7 @@ class RatingSerializer(serializers.Serializer[Any]):
     english_caption = serializers.CharField(source="item.english.text")
     rating = serializers.ChoiceField(Rating.choices, source="item.rating")
     rated_at = serializers.DateTimeField(source="item.rated_at", allow_null=True)
-    rating_ms = serializers.IntegerField(source="item.rating_ms", help_text="Active time, idle time cut.")
+    rating_ms = serializers.IntegerField(source="item.rating_ms", help_text="Active time, without idle time.")
 
     def get_image(self, caption: Caption) -> str | None:
         return key_of(caption, self.context)
@@ -177,7 +177,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     rater = serializers.SerializerMethodField(help_text="A pseudonym.")
     rating = serializers.ChoiceField(Rating.choices)
     rated_at = serializers.DateTimeField(allow_null=True)
-    rating_ms = serializers.IntegerField(help_text="Active time, idle time cut.")
+    rating_ms = serializers.IntegerField(help_text="Active time, without idle time.")
 
     def get_image(self, verdict: Verdict) -> str | None:
         return key_of(verdict.caption, self.context)
@@ -188,7 +188,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
 
 class FeedbackSerializer(serializers.ModelSerializer[Feedback]):
     annotator = serializers.SerializerMethodField(help_text="A pseudonym.")
-    by = serializers.CharField(source="by.username", help_text="Which manager.")
+    by = serializers.CharField(source="by.username", help_text="The manager.")
 
     class Meta:
         model = Feedback

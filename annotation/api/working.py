@@ -55,9 +55,9 @@ class HeadSerializer(serializers.Serializer[Any]):
     round = serializers.IntegerField(source="round_id")
     stage = serializers.ChoiceField(Stage.choices)
     state = serializers.ChoiceField(BatchState.choices)
-    is_open = serializers.BooleanField(help_text="Whether what is handed in now counts.")
+    is_open = serializers.BooleanField(help_text="Whether a submission counts now.")
     is_late = serializers.BooleanField()
-    deadline = serializers.DateTimeField(help_text="When the lease runs out; work renews it.")
+    deadline = serializers.DateTimeField(help_text="When the lease ends. Saving work renews it.")
     submitted_at = serializers.DateTimeField(allow_null=True)
     guidelines_version = serializers.IntegerField()
 
@@ -75,7 +75,7 @@ class ItemSerializer(serializers.Serializer[Any]):
 
 
 class BatchSerializer(HeadSerializer):
-    items = ItemSerializer(many=True, help_text="Empty while the batch is given back, or ran out before screen 2.")
+    items = ItemSerializer(many=True, help_text="Empty if the batch was returned, or expired before screen 2.")
 
 
 class RoundWorkSerializer(serializers.Serializer[Any]):
@@ -84,7 +84,7 @@ class RoundWorkSerializer(serializers.Serializer[Any]):
     language = serializers.CharField(source="language.tag")
     open_batch = HeadSerializer(allow_null=True)
     resumable = HeadSerializer(many=True)
-    finished = serializers.IntegerField(help_text="Batches handed in.")
+    finished = serializers.IntegerField(help_text="Number of submitted batches.")
     missing_requirements = MissingRequirementSerializer(many=True)
     is_anything_left = serializers.BooleanField()
 
@@ -96,7 +96,7 @@ class WorkSerializer(serializers.Serializer[Any]):
 class RateSerializer(serializers.Serializer[Any]):
     rating = serializers.ChoiceField(Rating.choices)
     active_ms = serializers.IntegerField(
-        min_value=0, max_value=MS_PER_DAY, default=0, help_text="Time at it since the last save."
+        min_value=0, max_value=MS_PER_DAY, default=0, help_text="Active time since the last save."
     )
 
 
@@ -108,26 +108,28 @@ class RatedSerializer(serializers.Serializer[Any]):
 class DraftSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(trim_whitespace=False, allow_blank=True, max_length=LONGEST_DRAFT)
     revision = serializers.IntegerField(
-        min_value=0, max_value=2**31 - 1, help_text="Of the text that this one was made from; 0 for the first."
+        min_value=0, max_value=2**31 - 1, help_text="Revision of the text that this one is based on; 0 for the first."
     )
     active_ms = serializers.IntegerField(min_value=0, max_value=MS_PER_DAY, default=0)
 
 
 class SubmitSerializer(serializers.Serializer[Any]):
     copies_seen = serializers.BooleanField(
-        default=False, help_text="That the answer `near-copy` was read, and the captions are to go in as they are."
+        default=False, help_text="Submit the captions as they are, despite the answer `near-copy`."
     )
 
 
 class DraftedSerializer(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     revision = serializers.IntegerField()
-    written = serializers.IntegerField(help_text="Images of the batch that have a text.")
+    written = serializers.IntegerField(help_text="Images in the batch that have a text.")
     warnings = WarningSerializer(many=True)
 
 
 class WorkView(APIView):
-    @extend_schema(operation_id="work", summary="What waits for one to write", tags=TAGS, responses=WorkSerializer)
+    @extend_schema(
+        operation_id="work", summary="Your rounds with captions to write", tags=TAGS, responses=WorkSerializer
+    )
     def get(self, request: Request) -> Response:
         rounds = [row for row in work.work_of(asker(request), timezone.now()) if is_written_in(row.round)]
         return Response(WorkSerializer({"rounds": rounds}).data)
@@ -137,7 +139,7 @@ class BatchTake(APIView):
     @extend_schema(
         operation_id="batch_take",
         summary="Take a batch",
-        description="The one in hand again, where there is one.",
+        description="Returns your open batch if you have one.",
         tags=TAGS,
         request=None,
         responses=BatchSerializer,
@@ -154,7 +156,7 @@ class BatchTake(APIView):
 
 
 class BatchDetail(APIView):
-    @extend_schema(operation_id="batch", summary="A batch of one's own", tags=TAGS, responses=BatchSerializer)
+    @extend_schema(operation_id="batch", summary="One of your batches", tags=TAGS, responses=BatchSerializer)
     def get(self, request: Request, batch_id: UUID) -> Response:
         return answer(request, batch_id)
 
@@ -163,7 +165,7 @@ class RatingSave(APIView):
     @extend_schema(
         operation_id="rating_save",
         summary="Rate an English caption",
-        description="As often as wanted, until writing is opened.",
+        description="You can change the rating until you open writing.",
         tags=TAGS,
         request=RateSerializer,
         responses=RatedSerializer,
@@ -186,8 +188,9 @@ class RatingSave(APIView):
 class WritingOpen(APIView):
     @extend_schema(
         operation_id="writing_open",
-        summary="Go from rating to writing, for good",
-        description="From then on no English caption of the batch is sent again. Asked twice, it is done once.",
+        summary="Open writing",
+        description="You cannot go back: from then on, no English caption of the batch is sent. Repeating the request "
+        "has no further effect.",
         tags=TAGS,
         request=None,
         responses=BatchSerializer,
@@ -205,8 +208,8 @@ class WritingOpen(APIView):
 class DraftSave(APIView):
     @extend_schema(
         operation_id="draft_save",
-        summary="Keep the text of a picture",
-        description="The same again changes nothing.",
+        summary="Save the text for an image",
+        description="Saving the same text again changes nothing.",
         tags=TAGS,
         request=DraftSerializer,
         responses=DraftedSerializer,
@@ -226,9 +229,9 @@ class DraftSave(APIView):
 class BatchSubmit(APIView):
     @extend_schema(
         operation_id="batch_submit",
-        summary="Hand a batch in",
-        description="Asked twice, it is done once, and answered alike. Captions that are almost the English ones are "
-        "refused the first time, and handed in with `copies_seen`.",
+        summary="Submit a batch",
+        description="Repeating the request has no further effect and gets the same answer. Captions that are almost "
+        "the same as the English ones are refused the first time, and accepted with `copies_seen`.",
         tags=TAGS,
         request=SubmitSerializer,
         responses=BatchSerializer,
@@ -244,8 +247,8 @@ class BatchSubmit(APIView):
 class BatchReturn(APIView):
     @extend_schema(
         operation_id="batch_return",
-        summary="Give a batch back",
-        description="What was rated and written stays with it.",
+        summary="Return a batch",
+        description="Your ratings and drafts are kept.",
         tags=TAGS,
         request=None,
         responses=BatchSerializer,
@@ -260,8 +263,8 @@ class BatchReturn(APIView):
 class BatchResume(APIView):
     @extend_schema(
         operation_id="batch_resume",
-        summary="Take a batch up again",
-        description="As far as its pictures are still free.",
+        summary="Resume a batch",
+        description="You get the images that are still free.",
         tags=TAGS,
         request=None,
         responses=BatchSerializer,
@@ -288,7 +291,7 @@ class OwnCaptionSerializer(serializers.ModelSerializer[Caption]):
 class OwnCaptionList(APIView):
     @extend_schema(
         operation_id="own_captions",
-        summary="What one has handed in",
+        summary="Your submissions",
         tags=TAGS,
         parameters=PARAMETERS,
         responses=paged("OwnCaptionPage", OwnCaptionSerializer),
@@ -311,7 +314,7 @@ class OwnFeedbackSerializer(serializers.ModelSerializer[Feedback]):
 class OwnFeedbackList(APIView):
     @extend_schema(
         operation_id="own_feedback",
-        summary="What managers said to one",
+        summary="Your feedback",
         tags=TAGS,
         parameters=PARAMETERS,
         responses=paged("OwnFeedbackPage", OwnFeedbackSerializer),
@@ -325,8 +328,8 @@ class OwnFeedbackList(APIView):
 class FeedbackAcknowledge(APIView):
     @extend_schema(
         operation_id="feedback_acknowledge",
-        summary="Say that one has read it",
-        description="Before the next batch of the project is taken. Asked twice, the first time stays.",
+        summary="Confirm that you have read feedback",
+        description="Required before you take another batch of the project. If you repeat it, the first time is kept.",
         tags=TAGS,
         request=None,
         responses=OwnFeedbackSerializer,

@@ -79,7 +79,7 @@ class TestIntoAProject:
         assert exported(project) == path.read_bytes()
         said = capsys.readouterr().out
         assert "4 captions of 2 images in de, fr" in said
-        assert "is the file, byte for byte" in said
+        assert "is identical to the file, byte for byte" in said
 
     def test_each_language_is_an_accepted_main_round_with_its_pilot_skipped(self, path, collection, project):
         imported(path, collection, project, "--source", "Elsewhere, CC BY 4.0")
@@ -262,6 +262,6 @@ class TestRealCaptions:
             imported(path, collection, project)
         assert Caption.objects.count() == 45_796
         assert exported(project) == path.read_bytes()
-        assert "is the file, byte for byte" in capsys.readouterr().out
+        assert "is identical to the file, byte for byte" in capsys.readouterr().out
         # By pieces, not by images.
         assert len(queries) < 1000

@@ -295,7 +295,7 @@ class TestCommand:
     def test_the_same_bytes_are_made_again(self, campaign, tmp_path, capsys):
         release = built(campaign.start())
         call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path / "again"))
-        assert "The same, byte for byte" in capsys.readouterr().out
+        assert "Identical, byte for byte" in capsys.readouterr().out
         with default_storage.open(f"{release.folder}/captions.parquet") as file:
             assert file.read() == Path(tmp_path, "again", "captions.parquet").read_bytes()
 
@@ -327,7 +327,7 @@ class TestCommand:
     def test_where_they_are_not_the_same_the_files_are_named(self, campaign, tmp_path):
         built(campaign.start())
         Image.objects.filter(title="The market").update(title="The square")
-        with pytest.raises(CommandError, match=r"Not the same: images.csv, images.jsonl, images.parquet\."):
+        with pytest.raises(CommandError, match=r"These files differ: images.csv, images.jsonl, images.parquet\."):
             call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path / "again"))
 
     def test_refusals_say_everything_that_is_lacking(self, campaign):

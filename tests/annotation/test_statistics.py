@@ -79,9 +79,9 @@ class TestRecount:
 
         assert said("recount", "lions").splitlines() == [
             "German, main 1, ann: captions was 7, is 2.",
-            "Put right: 1.",
+            "Corrected: 1.",
         ]
-        assert said("recount", "lions") == "Every figure was right.\n"
+        assert said("recount", "lions") == "All figures were right.\n"
 
     def test_a_project_that_is_not_there_is_said(self):
         with pytest.raises(CommandError, match="no project 'tigers'"):

@@ -28,49 +28,51 @@ def moment(text: str) -> datetime:
     except ValueError:
         found = None
     if found is None or timezone.is_naive(found):
-        raise ArgumentTypeError(f"must be a time with its time zone, such as 2025-05-31T12:00:00+00:00, not {text}")
+        raise ArgumentTypeError(f"must be a time with its time zone, for example 2025-05-31T12:00:00+00:00, not {text}")
     return found
 
 
 class Command(BaseCommand):
-    help = "Build the next release of a project, or make an earlier one's bytes again and compare them."
+    help = "Make the next release of a project, or rebuild an earlier release and compare the files."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
-        parser.add_argument("--title", help="as it is cited; without it as the release before, else the project's name")
+        parser.add_argument("--title", help="title to cite (default: that of the last release, or the project's name)")
         parser.add_argument(
-            "--licence", choices=list(LICENCES), help="of the captions; as the one before, else CC-BY-4.0"
+            "--licence",
+            choices=list(LICENCES),
+            help="licence of the captions (default: that of the last release, or CC-BY-4.0)",
         )
         parser.add_argument(
             "--author",
             action="append",
             metavar="AUTHOR",
-            help='"family name, given names" or an institution; once for each; without it as the release before',
+            help='"family name, given names" or an institution; repeat for each (default: those of the last release)',
         )
-        parser.add_argument("--description", metavar="TEXT", help="Markdown; opens the datasheet")
-        parser.add_argument("--changes", default="", metavar="TEXT", help="what changed, in your words")
+        parser.add_argument("--description", metavar="TEXT", help="start of the datasheet, in Markdown")
+        parser.add_argument("--changes", default="", metavar="TEXT", help="what changed, in your own words")
         parser.add_argument(
             "--until",
             type=moment,
             metavar="TIME",
-            help="include captions handed in up to this time, for example 2025-05-31T12:00:00+00:00 (default: now)",
+            help="include captions submitted up to this time, for example 2025-05-31T12:00:00+00:00 (default: now)",
         )
         parser.add_argument(
             "--salt",
             default="",
             help="secret for the pseudonyms; anyone who has it can find out who is behind them (default: random)",
         )
-        parser.add_argument("--by", metavar="USER", help="who releases; without it who made the project")
-        parser.add_argument("--rebuild", type=int, metavar="NUMBER", help="make the bytes of this release again")
-        parser.add_argument("--to", type=Path, metavar="FOLDER", help="where to; with --rebuild only")
+        parser.add_argument("--by", metavar="USER", help="who makes the release (default: who created the project)")
+        parser.add_argument("--rebuild", type=int, metavar="NUMBER", help="rebuild this release")
+        parser.add_argument("--to", type=Path, metavar="FOLDER", help="folder for the files; only with --rebuild")
 
     def handle(self, *, project: str, rebuild: int | None, to: Path | None, **options: Any) -> None:
         found = Project.objects.filter(slug=project).first()
         if found is None:
             known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no project {project!r}. Those there are: {known}.")
+            raise CommandError(f"There is no project {project!r}. Available projects: {known}.")
         if (rebuild is None) != (to is None):
-            raise CommandError("--rebuild NUMBER and --to FOLDER go together.")
+            raise CommandError("Give --rebuild NUMBER and --to FOLDER together.")
         if rebuild is not None and to is not None:
             self._rebuild(found, rebuild, to)
         else:
@@ -94,18 +96,18 @@ class Command(BaseCommand):
             )
         except ReleaseSettingsError as refused:
             raise CommandError(
-                "There can be no release yet:\n" + "\n".join(f"- {one}" for one in refused.problems)
+                "You cannot make a release yet:\n" + "\n".join(f"- {one}" for one in refused.problems)
             ) from refused
         built = services.build(release_id=release.pk, clock=timezone.now)
         if built is None:
-            self.stdout.write(f"Release {release.number} was taken up by a worker; its page says when it is done.")
+            self.stdout.write(f"Release {release.number} is being made by a worker. Its page shows when it is done.")
             return
         if built.state == JobState.FAILED:
             raise CommandError(f"Release {built.number} could not be made. {built.error}")
         counts = built.counts
         self.stdout.write(
             f"Release {built.number}: {counts['captions']:,} captions of {counts['images']:,} images, "
-            f"{counts['verdicts']:,} verdicts. SHA-256 of its manifest: {built.checksum}"
+            f"{counts['verdicts']:,} verdicts. SHA-256 of the manifest: {built.checksum}"
         )
         self.stdout.write(f"In storage as {built.folder}/ and {built.archive} ({built.archive_bytes:,} bytes).")
 
@@ -114,7 +116,7 @@ class Command(BaseCommand):
         if release is None:
             done = Release.objects.filter(project=project, state=JobState.DONE).order_by("number")
             known = ", ".join(str(one) for one in done.values_list("number", flat=True)) or "none yet"
-            raise CommandError(f"There is no release {number} of {project.slug}. Those there are: {known}.")
+            raise CommandError(f"There is no release {number} of {project.slug}. Available releases: {known}.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CommandError(f"{folder} is not an empty folder.")
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,14 +125,14 @@ class Command(BaseCommand):
         except ReleaseNotPossibleError as reason:
             raise CommandError(str(reason)) from reason
         if written.checksum == release.checksum:
-            self.stdout.write(f"The same, byte for byte: {len(written.files)} files in {folder}.")
+            self.stdout.write(f"Identical, byte for byte: {len(written.files)} files in {folder}.")
             return
         there = {file["name"]: file["sha256"] for file in release.counts["files"]}
         here = {file.name: file.sha256 for file in written.files}
         differ = sorted(name for name in {*there, *here} - {"manifest.json"} if there.get(name) != here.get(name))
         raise CommandError(
-            f"Not the same: {', '.join(differ)}. Something that the release is made of was changed since it was made, "
-            "or it was made by another version of Crosslens. The release itself is as it was."
+            f"These files differ: {', '.join(differ)}. The data of the release has changed since it was made, "
+            "or another version of Crosslens made it. The stored release is unchanged."
         )
 
     def _by(self, project: Project, name: str | None) -> User:

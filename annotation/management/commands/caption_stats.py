@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "source",
             metavar="FILE_OR_PROJECT",
-            help="a file in the layout of Crossmodal-3600, or else the last part of a project's address",
+            help="a file in the layout of Crossmodal-3600, or the slug of a project",
         )
         caption_stats.add_json_argument(parser)
 
@@ -39,5 +39,5 @@ def _statistics(source: str) -> Mapping[str, CaptionStatistics]:
     project = Project.objects.filter(slug=source).first()
     if project is None:
         known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no file {source!r}, and no project of that name. Projects there are: {known}.")
+        raise CommandError(f"There is no file {source!r}, and no project with that slug. Available projects: {known}.")
     return {language.pk: found for language, found in project_statistics(project)}

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         found = Project.objects.filter(slug=project).first()
         if found is None:
             known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no project {project!r}. Those there are: {known}.")
+            raise CommandError(f"There is no project {project!r}. Available projects: {known}.")
         layout, until = Layout(format), timezone.now()
         if output is None:
             for piece in export_captions(found, layout, until=until):

@@ -18,19 +18,19 @@ from scoring.services.reference_imports import import_path
 
 
 class Command(BaseCommand):
-    help = "Import captions in Crossmodal-3600's layout, all of a file or nothing: into a project, or as references."
+    help = "Import a file of captions in Crossmodal-3600's layout, as a whole, into a project or as references."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="a JSON object a line, one line for each image")
-        parser.add_argument("--collection", required=True, help="name or slug of the collection of the images")
+        parser.add_argument("file", type=Path, metavar="FILE", help="JSON Lines, one line for each image")
+        parser.add_argument("--collection", required=True, help="name or slug of the collection with the images")
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project's slug")
         parser.add_argument(
             "--references",
             metavar="NAME",
-            help="import as references of this name, which models are scored against, not as captions of the project",
+            help="import as references with this name, to score models against, not as captions of the project",
         )
         parser.add_argument("--source", default="", help="where the captions come from, and under which licence")
-        parser.add_argument("--by", metavar="USER", help="who imports, for the project's log")
+        parser.add_argument("--by", metavar="USER", help="who imports, for the project's audit log")
 
     def handle(
         self, *, file: Path, collection: str, project: str, references: str | None, source: str, **options: Any
@@ -63,12 +63,12 @@ class Command(BaseCommand):
             "accepted main round."
         )
         if made.is_export_equal:
-            self.stdout.write("An export of them in the layout xm3600 is the file, byte for byte.")
+            self.stdout.write("An export in the layout xm3600 is identical to the file, byte for byte.")
         elif made.is_export_equal is False:
             self.stdout.write(
-                "An export of them in the layout xm3600 differs from the file: there images come in the order of the "
-                "collection under their keys, languages by tag, every line has every language and a line feed, and "
-                "letters stand as they are, not as escapes."
+                "An export in the layout xm3600 differs from the file: images are in the order of the "
+                "collection with their keys, languages are in the order of their tags, every line has every language "
+                "and a line feed, and characters are not escaped."
             )
 
     def _as_references(
@@ -76,7 +76,7 @@ class Command(BaseCommand):
     ) -> None:
         longest = ReferenceSet._meta.get_field("name").max_length or 0
         if not 1 <= len(name) <= longest or not name.isprintable():
-            raise CommandError(f"--references needs 1 to {longest} characters, none of them a control character.")
+            raise CommandError(f"--references needs 1 to {longest} characters, and no control characters.")
         contents = look_through(file, collection)
         job = import_path(
             path=path,
@@ -97,7 +97,7 @@ def _project(slug: str) -> Project:
     found = Project.objects.filter(slug=slug).first()
     if found is None:
         known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no project {slug!r}. Those there are: {known}.")
+        raise CommandError(f"There is no project {slug!r}. Available projects: {known}.")
     return found
 
 

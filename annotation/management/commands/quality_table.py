@@ -15,17 +15,17 @@ from people.rules.pseudonyms import pseudonym
 
 
 class Command(BaseCommand):
-    help = "Print how good the verified captions of a project are, per language: shares with intervals, and agreement."
+    help = "Print the quality of a project's verified captions by language: shares with intervals, and agreement."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
-        parser.add_argument("--json", action="store_true", dest="for_programs", help="as JSON, with each rater")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON, with each rater")
 
     def handle(self, *, project: str, for_programs: bool, **options: Any) -> None:
         found = Project.objects.filter(slug=project).first()
         if found is None:
             known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no project {project!r}. Those there are: {known}.")
+            raise CommandError(f"There is no project {project!r}. Available projects: {known}.")
         table = fresh_table(found)
         if for_programs:
             rows = as_json(table, name_of=partial(pseudonym, found))
@@ -34,4 +34,4 @@ class Command(BaseCommand):
             for line in as_text(table):
                 self.stdout.write(line)
         else:
-            self.stdout.write("No caption of this project was given to others to rate yet.")
+            self.stdout.write("No captions of this project have been given to raters yet.")

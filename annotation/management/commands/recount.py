@@ -12,7 +12,7 @@ from people.models import Project
 
 
 class Command(BaseCommand):
-    help = "Count anew what everyone did in a project, and say where the figures that pages show were wrong."
+    help = "Recount everybody's work in a project, and report and correct figures that were wrong."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         found = Project.objects.filter(slug=project).first()
         if found is None:
             known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no project {project!r}. Those there are: {known}.")
+            raise CommandError(f"There is no project {project!r}. Available projects: {known}.")
         wrong = 0
         for different in recount_all(found):
             wrong += 1
@@ -30,4 +30,4 @@ class Command(BaseCommand):
                 f"{where}, {different.person.username}: {different.column} was {different.kept}, "
                 f"is {different.counted}."
             )
-        self.stdout.write(f"Put right: {wrong}." if wrong else "Every figure was right.")
+        self.stdout.write(f"Corrected: {wrong}." if wrong else "All figures were right.")

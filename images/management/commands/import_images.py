@@ -18,11 +18,13 @@ from people.management.arguments import PROJECT_HELP, project_of
 
 
 class Command(BaseCommand):
-    help = "Import pictures into a collection from a folder, a manifest (.csv, .jsonl, .json) or a zip."
+    help = "Import images into a collection from a folder, a manifest (.csv, .jsonl, .json) or a zip file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("source", type=Path, help="folder, manifest or zip")
-        parser.add_argument("--collection", required=True, help="name or slug; made where there is none")
+        parser.add_argument("source", type=Path, help="folder, manifest or zip file")
+        parser.add_argument(
+            "--collection", required=True, help="name or slug of the collection; created if there is none"
+        )
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
         parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
 
@@ -34,7 +36,7 @@ class Command(BaseCommand):
         collection = collection.strip()
         longest = Collection._meta.get_field("name").max_length or 0
         if len(collection) > longest or not collection.isprintable() or not any(map(str.isalnum, collection)):
-            raise CommandError(f"--collection takes 1 to {longest} characters, a letter or digit among them.")
+            raise CommandError(f"--collection needs 1 to {longest} characters, including a letter or digit.")
         check_report(report)
         into = collection_named(collection, project=project_of(project))
         job = import_path(path=source, collection=into, clock=timezone.now, announce=ask_for_sizes)
