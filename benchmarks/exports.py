@@ -36,7 +36,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.formats.captions import FIELDS, Layout, export_captions
+from annotation.formats.captions import READ, Layout, export_captions
 from annotation.models import Caption, Release, Round, RoundState
 from annotation.services.release_files import write_release
 from annotation.services.releases import start_release
@@ -167,7 +167,7 @@ WAYS: dict[str, Way] = {
     "pandas": _by_pandas,
 }
 FILES = {"release": "captions.jsonl"}
-PLAIN = ("image__sha256", "round__language", "author", *FIELDS.values())
+PLAIN = ("image__sha256", "round__language", "author", *(stored for stored, _read in READ.values()))
 
 
 def _ordered(project: Project) -> QuerySet[Caption]:

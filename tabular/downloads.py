@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
 PIECE_BYTES = 1 << 16
 JSON_LINES_TYPE = "application/jsonl; charset=utf-8"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
@@ -22,6 +27,30 @@ def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
             piece.clear()
     if piece:
         yield bytes(piece)
+
+
+def json_line(value: Any) -> str:
+    """`value` as one line of JSON, as `json.dumps` writes it."""
+    return _ENCODER.encode(value) + "\n"
+
+
+def table_lines(columns: Iterable[str], rows: Iterable[Mapping[str, Any]], *, as_csv: bool) -> Iterator[str]:
+    """The same rows as CSV for spreadsheets, or as JSON Lines.
+
+    In CSV, truth values are in small letters, and the items of a list are joined by blanks.
+    """
+    if not as_csv:
+        yield from map(json_line, rows)
+        return
+    yield BYTE_ORDER_MARK + csv_line(columns)
+    for row in rows:
+        yield csv_line(map(_cell, row.values()))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(value) if isinstance(value, list | tuple) else value
 
 
 def write_whole(path: Path, pieces: Iterable[bytes]) -> None:

@@ -8,14 +8,13 @@ count and are left out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, lru_cache, partial
-from json.encoder import encode_basestring as text
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
@@ -33,27 +32,26 @@ from annotation.selectors.caption_rows import (
 )
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
-from tabular.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
-from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
+from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp, table_lines, write_whole
+from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 100
 
-FIELDS = {
-    "caption": "text",
-    "caption_as_typed": "text_as_typed",
-    "guidelines_version": "guidelines__version",
-    "english_model": "item__english__model__name",
-    "english_caption": "item__english__text",
-    "english_rating": "item__rating",
-    "warnings": "warnings",
-    "rated_at": "item__rated_at",
-    "submitted_at": "submitted_at",
-    "rating_ms": "item__rating_ms",
-    "writing_ms": "item__writing_ms",
+READ: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
+    "caption": ("text", None),
+    "caption_as_typed": ("text_as_typed", None),
+    "guidelines_version": ("guidelines__version", None),
+    "english_model": ("item__english__model__name", None),
+    "english_caption": ("item__english__text", None),
+    "english_rating": ("item__rating", None),
+    "warnings": ("warnings", list_of),
+    "rated_at": ("item__rated_at", iso_of),
+    "submitted_at": ("submitted_at", iso_of),
+    "rating_ms": ("item__rating_ms", None),
+    "writing_ms": ("item__writing_ms", None),
 }
-"""Columns of a row that are read as they are, and where from."""
-COLUMNS = ("image", "language", "author", *FIELDS)
-TEXT_ONLY = (FIELDS["caption"],)
+"""Columns that are read of a caption: where from, and what makes a value of what is stored."""
+COLUMNS = ("image", "language", "author", *READ)
 
 _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
 _REST = len(FIRST_COLUMNS)
@@ -88,8 +86,11 @@ def file_name(project: Project, layout: Layout, until: datetime) -> str:
 def export_captions(project: Project, layout: Layout, *, until: datetime) -> Iterator[bytes]:
     """The file, piece by piece: the captions handed in up to and including `until`."""
     # For the sake of speed the rest is not read where it is not written.
-    fields = TEXT_ONLY if layout is Layout.XM3600 else list(FIELDS.values())
-    return in_pieces(WRITERS[layout](images_with_captions(project, fields, until=until)))
+    is_xm3600 = layout is Layout.XM3600
+    stored = ["text"] if is_xm3600 else [stored for stored, _read in READ.values()]
+    images = images_with_captions(project, stored, until=until)
+    lines = map(_xm3600_line, images) if is_xm3600 else table_lines(COLUMNS, _rows(images), as_csv=layout is Layout.CSV)
+    return in_pieces(lines)
 
 
 def export_to_file(project: Project, layout: Layout, path: Path, *, until: datetime) -> None:
@@ -119,63 +120,20 @@ def _named(rows: Iterable[Row], name_of: Callable[[int], str]) -> Iterator[Row]:
         yield image, language, "" if author is None else name_of(author), *rest
 
 
-def _as_xm3600(images: Iterable[ImageCaptions]) -> Iterator[str]:
+def _xm3600_line(image: ImageCaptions) -> str:
+    return xm3600_line(image.key, {tag: [row[_REST] for row in rows] for tag, rows in image.captions.items()})
+
+
+def xm3600_line(key: str, captions: Mapping[str, Sequence[str]]) -> str:
     """The layout of Crossmodal-3600. A language in which an image has no caption yet has an empty list."""
+    return json_line({"image/key": key} | {tag: {"caption": texts} for tag, texts in captions.items()})
+
+
+def _rows(images: Iterable[ImageCaptions]) -> Iterator[dict[str, Any]]:
     for image in images:
-        by_language = (
-            f', {text(tag)}: {{"caption": [{", ".join([text(row[_REST]) for row in rows])}]}}'
-            for tag, rows in image.captions.items()
-        )
-        yield f'{{"image/key": {text(image.key)}{"".join(by_language)}}}\n'
-
-
-def _as_jsonl(images: Iterable[ImageCaptions]) -> Iterator[str]:
-    """The same as `json.dumps` of each row would give, in a third of the time."""
-    # An image's English caption and the names of models recur from row to row.
-    of_english = lru_cache(maxsize=64)(_optional)
-    for image in images:
-        key, lines = text(image.key), []
-        for tag, rows in image.captions.items():
-            about = f'{{"image": {key}, "language": {text(tag)}, "author": '
-            for row in rows:
-                caption, typed, version, model, english, rating, warnings, rated, submitted, rating_ms, writing_ms = (
-                    row[_REST:]
-                )
-                as_json = text(caption)
-                lines.append(
-                    f'{about}{_optional(row[AUTHOR] or None)}, "caption": {as_json}, "caption_as_typed": '
-                    f'{as_json if typed == caption else text(typed)}, "guidelines_version": {version}, '
-                    f'"english_model": {of_english(model)}, "english_caption": {of_english(english)}, '
-                    f'"english_rating": {_optional(rating)}, "warnings": {_codes(warnings)}, '
-                    f'"rated_at": {_optional(iso_of(rated))}, "submitted_at": "{iso_of(submitted)}", '
-                    f'"rating_ms": {_number(rating_ms)}, "writing_ms": {_number(writing_ms)}}}\n'
-                )
-        yield "".join(lines)
-
-
-def _as_csv(images: Iterable[ImageCaptions]) -> Iterator[str]:
-    yield BYTE_ORDER_MARK + csv_line(COLUMNS)
-    for image in images:
-        for tag, rows in image.captions.items():
-            for row in rows:
-                values = dict(zip(FIELDS, row[_REST:], strict=True))
-                values["warnings"] = " ".join(list_of(values["warnings"]))
-                values |= {name: iso_of(values[name]) for name in ("rated_at", "submitted_at")}
-                yield csv_line((image.key, tag, row[AUTHOR], *values.values()))
-
-
-def _optional(value: str | None) -> str:
-    return "null" if value is None else text(value)
-
-
-def _number(value: int | None) -> str:
-    return "null" if value is None else str(value)
-
-
-@lru_cache(maxsize=1024)
-def _codes(stored: str) -> str:
-    return json.dumps(list_of(stored), ensure_ascii=False)
-
-
-Writer = Callable[[Iterable[ImageCaptions]], Iterator[str]]
-WRITERS: dict[Layout, Writer] = {Layout.XM3600: _as_xm3600, Layout.JSONL: _as_jsonl, Layout.CSV: _as_csv}
+        for tag, captions in image.captions.items():
+            for row in captions:
+                about = {"image": image.key, "language": tag, "author": row[AUTHOR] or None}
+                for (name, (_stored, read)), value in zip(READ.items(), row[_REST:], strict=True):
+                    about[name] = value if read is None else read(value)
+                yield about

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from annotation.formats.licences import LICENCES
-from annotation.formats.release_tables import CSV_COLUMNS, DESCRIPTIONS, IMAGE_SOURCE, Columns
+from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS, TABLES
 
 CFF_VERSION = "1.2.0"
 
@@ -104,7 +104,6 @@ def readme(
     languages: Mapping[str, str],
     captions: int,
     images: int,
-    tables: Mapping[str, Columns],
     filled: Sequence[str],
     there: Collection[str],
 ) -> str:
@@ -164,14 +163,15 @@ for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"
     assert found == file["sha256"], file["name"]
 ```
 """
-    columns = {name: tuple(kinds) for name, kinds in tables.items()}
-    columns |= {name: found for name, found in CSV_COLUMNS.items() if name not in SOMETIMES or name in there}
+    columns = {name: [(column.name, column.meaning) for column in found] for name, found in TABLES.items()}
+    for name, found in CSV_COLUMNS.items():
+        if name not in SOMETIMES or name in there:
+            columns[name] = [(column, MEANINGS[column]) for column in found]
     return "\n".join(head) + "\n" + body + "".join(_columns(name, found) for name, found in columns.items())
 
 
-def _columns(name: str, columns: Sequence[str]) -> str:
-    about = DESCRIPTIONS | ({"source": IMAGE_SOURCE} if name == "images" else {})
-    rows = "".join(f"| `{column}` | {about[column]} |\n" for column in columns)
+def _columns(name: str, columns: Sequence[tuple[str, str]]) -> str:
+    rows = "".join(f"| `{column}` | {meaning} |\n" for column, meaning in columns)
     return f"\n## Columns of {name}\n\n| column | |\n| --- | --- |\n{rows}"
 
 

@@ -1,69 +1,185 @@
-"""The tables of a release: their columns, and what stands in each."""
+"""The tables of a release. Each column is one entry: its name, kind and meaning, and what stands in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-import pyarrow as pa
-
-from annotation.formats.tables import DAY, NUMBER, TEXT, TEXTS
+from annotation.formats.tables import DAY, NUMBER, TEXT, TEXTS, Column
+from annotation.models import Round
+from annotation.selectors.caption_rows import day_of, list_of
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
+from images.models import Image
 
-Columns = Mapping[str, pa.DataType]
 
-CAPTIONS: Columns = {
-    "id": TEXT,
-    "image": TEXT,
-    "image_sha256": TEXT,
-    "language": TEXT,
-    "annotator": TEXT,
-    "caption": TEXT,
-    "guidelines_version": NUMBER,
-    "warnings": TEXTS,
-    "english_model": TEXT,
-    "english_caption": TEXT,
-    "english_rating": TEXT,
-    "verified_as": TEXT,
-    "source": TEXT,
-    "rating_ms": NUMBER,
-    "writing_ms": NUMBER,
-    "submitted_on": DAY,
+@dataclass(frozen=True, slots=True)
+class CaptionRow:
+    """A caption of the release; `stored` has what `STORED` names of it."""
+
+    id: str
+    image: str
+    picture: Image
+    language: str
+    annotator: str | None
+    round: Round
+    verified_as: str | None
+    stored: Mapping[str, Any]
+
+    @property
+    def guidelines_version(self) -> int | None:
+        # Whoever wrote what came from a file was shown no guidelines here.
+        return None if self.annotator is None else self.stored["guidelines__version"]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """A rating of a caption by somebody else than its author."""
+
+    caption: CaptionRow
+    rater: str
+    rating: str
+    guidelines_version: int
+    rating_ms: int | None
+    rated_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRow:
+    """An image that has captions in the release."""
+
+    key: str
+    collection: str
+    picture: Image
+    region: str
+
+
+STORED = (
+    "pk",
+    "round_id",
+    "text",
+    "warnings",
+    "guidelines__version",
+    "submitted_at",
+    "item__batch_id",
+    "item__position",
+    "item__rating",
+    "item__rated_at",
+    "item__rating_ms",
+    "item__writing_ms",
+    "item__english__model__name",
+    "item__english__text",
+)
+"""What is read of a caption in the database."""
+
+
+def stored(name: str) -> Callable[[CaptionRow], Any]:
+    return lambda row: row.stored[name]
+
+
+IMAGE = "Key of the image in its collection."
+SHA256 = "SHA-256 of the image's original file."
+LANGUAGE = "BCP-47 tag of the language."
+ANNOTATOR = "Pseudonym of whoever wrote the caption, of this release alone; null where it came from a file."
+GUIDELINES = "Version of the guidelines that was shown, as in guidelines/; null where none was."
+ENGLISH_MODEL = "Model whose English caption was rated before, then hidden."
+ENGLISH_CAPTION = "That English caption."
+VERIFIED_AS = "What several raters together made of it; null where it was not drawn for that, or lacks ratings."
+RATING = "EXCELLENT, GOOD, MEDIUM, BAD or NOT-ENOUGH-INFO."
+RATING_MS = "Active time on the rating, in milliseconds, idle time cut."
+RATED_ON = "Day of the rating (UTC)."
+CAPTION_ID = "The caption, as in captions."
+
+CAPTIONS: tuple[Column[CaptionRow], ...] = (
+    Column("id", TEXT, lambda row: row.id, "Name of the caption, the same in every release that has it."),
+    Column("image", TEXT, lambda row: row.image, IMAGE),
+    Column("image_sha256", TEXT, lambda row: row.picture.sha256, SHA256),
+    Column("language", TEXT, lambda row: row.language, LANGUAGE),
+    Column("annotator", TEXT, lambda row: row.annotator, ANNOTATOR),
+    Column("caption", TEXT, stored("text"), "The caption, trimmed and in Unicode's NFC; of a file, letter for letter."),
+    Column("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
+    Column(
+        "warnings",
+        TEXTS,
+        lambda row: list_of(row.stored["warnings"]),
+        "Hints that the writer saw and let be: short, script, repeated, copied.",
+    ),
+    Column("english_model", TEXT, stored("item__english__model__name"), ENGLISH_MODEL),
+    Column("english_caption", TEXT, stored("item__english__text"), ENGLISH_CAPTION),
+    Column("english_rating", TEXT, lambda row: row.stored["item__rating"] or None, "How the annotator rated it."),
+    Column("verified_as", TEXT, lambda row: row.verified_as, VERIFIED_AS),
+    Column(
+        "source",
+        TEXT,
+        lambda row: row.round.source,
+        "Where a caption from a file comes from, and under which licence; else empty.",
+    ),
+    Column("rating_ms", NUMBER, stored("item__rating_ms"), RATING_MS),
+    Column(
+        "writing_ms",
+        NUMBER,
+        stored("item__writing_ms"),
+        "Active time on the writing, in milliseconds, idle time cut.",
+    ),
+    Column(
+        "submitted_on",
+        DAY,
+        lambda row: day_of(row.stored["submitted_at"]),
+        "Day on which it was handed in, or read from its file (UTC).",
+    ),
+)
+VERDICTS: tuple[Column[VerdictRow], ...] = (
+    Column("caption_id", TEXT, lambda row: row.caption.id, CAPTION_ID),
+    Column("image", TEXT, lambda row: row.caption.image, IMAGE),
+    Column("language", TEXT, lambda row: row.caption.language, LANGUAGE),
+    Column(
+        "rater",
+        TEXT,
+        lambda row: row.rater,
+        "Pseudonym of whoever rated, of this release alone; the same as where that person wrote.",
+    ),
+    Column("rating", TEXT, lambda row: row.rating, RATING),
+    Column("verified_as", TEXT, lambda row: row.caption.verified_as, VERIFIED_AS),
+    Column("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
+    Column("rating_ms", NUMBER, lambda row: row.rating_ms, RATING_MS),
+    Column("rated_on", DAY, lambda row: row.rated_on, RATED_ON),
+)
+ENGLISH_RATINGS: tuple[Column[CaptionRow], ...] = (
+    Column("caption_id", TEXT, lambda row: row.id, CAPTION_ID),
+    Column("image", TEXT, lambda row: row.image, IMAGE),
+    Column("language", TEXT, lambda row: row.language, LANGUAGE),
+    Column("annotator", TEXT, lambda row: row.annotator, ANNOTATOR),
+    Column("english_model", TEXT, stored("item__english__model__name"), ENGLISH_MODEL),
+    Column("english_caption", TEXT, stored("item__english__text"), ENGLISH_CAPTION),
+    Column("rating", TEXT, stored("item__rating"), RATING),
+    Column("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
+    Column("rated_on", DAY, lambda row: day_of(row.stored["item__rated_at"]), RATED_ON),
+)
+IMAGES: tuple[Column[ImageRow], ...] = (
+    Column("image", TEXT, lambda row: row.key, IMAGE),
+    Column("collection", TEXT, lambda row: row.collection, "Collection of the image."),
+    Column("sha256", TEXT, lambda row: row.picture.sha256, SHA256),
+    Column("width", NUMBER, lambda row: row.picture.width, "Pixels, upright."),
+    Column("height", NUMBER, lambda row: row.picture.height, "Pixels, upright."),
+    Column(
+        "region",
+        TEXT,
+        lambda row: row.region,
+        "For which part of the world the image was chosen, where that is known.",
+    ),
+    Column("title", TEXT, lambda row: row.picture.title, "Title of the image."),
+    Column("author", TEXT, lambda row: row.picture.author, "Author of the image."),
+    Column("licence", TEXT, lambda row: row.picture.licence, "Licence of the image."),
+    Column("licence_url", TEXT, lambda row: row.picture.licence_url, "Address of that licence."),
+    Column("source", TEXT, lambda row: row.picture.source, "Where the image was found."),
+)
+TABLES: Mapping[str, tuple[Column[Any], ...]] = {
+    "captions": CAPTIONS,
+    "verdicts": VERDICTS,
+    "english_ratings": ENGLISH_RATINGS,
+    "images": IMAGES,
 }
-VERDICTS: Columns = {
-    "caption_id": TEXT,
-    "image": TEXT,
-    "language": TEXT,
-    "rater": TEXT,
-    "rating": TEXT,
-    "verified_as": TEXT,
-    "guidelines_version": NUMBER,
-    "rating_ms": NUMBER,
-    "rated_on": DAY,
-}
-ENGLISH_RATINGS: Columns = {
-    "caption_id": TEXT,
-    "image": TEXT,
-    "language": TEXT,
-    "annotator": TEXT,
-    "english_model": TEXT,
-    "english_caption": TEXT,
-    "rating": TEXT,
-    "guidelines_version": NUMBER,
-    "rated_on": DAY,
-}
-IMAGES: Columns = {
-    "image": TEXT,
-    "collection": TEXT,
-    "sha256": TEXT,
-    "width": NUMBER,
-    "height": NUMBER,
-    "region": TEXT,
-    "title": TEXT,
-    "author": TEXT,
-    "licence": TEXT,
-    "licence_url": TEXT,
-    "source": TEXT,
-}
+
 SHARES = ("good", "medium", "bad", "not_enough_info")
 QUALITY = (
     *("language", "verified", "ratings", "raters"),
@@ -75,36 +191,9 @@ QUALITY = (
 CHANGES = ("id", "language", "change", "reason")
 CSV_COLUMNS = {"quality.csv": QUALITY, "statistics.csv": STATISTICS, "changes.csv": CHANGES}
 
-DESCRIPTIONS = {
-    "id": "Name of the caption, the same in every release that has it.",
-    "image": "Key of the image in its collection.",
-    "image_sha256": "SHA-256 of the image's original file.",
-    "sha256": "SHA-256 of the image's original file.",
-    "language": "BCP-47 tag of the language.",
-    "annotator": "Pseudonym of whoever wrote the caption, of this release alone; null where it came from a file.",
-    "caption": "The caption, trimmed and in Unicode's NFC; of a file, letter for letter.",
-    "guidelines_version": "Version of the guidelines that was shown, as in guidelines/; null where none was.",
-    "warnings": "Hints that the writer saw and let be: short, script, repeated, copied.",
-    "english_model": "Model whose English caption was rated before, then hidden.",
-    "english_caption": "That English caption.",
-    "english_rating": "How the annotator rated it.",
-    "verified_as": "What several raters together made of it; null where it was not drawn for that, or lacks ratings.",
-    "source": "Where a caption from a file comes from, and under which licence; else empty.",
-    "rating_ms": "Active time on the rating, in milliseconds, idle time cut.",
-    "writing_ms": "Active time on the writing, in milliseconds, idle time cut.",
-    "submitted_on": "Day on which it was handed in, or read from its file (UTC).",
-    "caption_id": "The caption, as in captions.",
-    "rater": "Pseudonym of whoever rated, of this release alone; the same as where that person wrote.",
-    "rating": "EXCELLENT, GOOD, MEDIUM, BAD or NOT-ENOUGH-INFO.",
-    "rated_on": "Day of the rating (UTC).",
-    "collection": "Collection of the image.",
-    "width": "Pixels, upright.",
-    "height": "Pixels, upright.",
-    "region": "For which part of the world the image was chosen, where that is known.",
-    "title": "Title of the image.",
-    "author": "Author of the image.",
-    "licence": "Licence of the image.",
-    "licence_url": "Address of that licence.",
+MEANINGS = {
+    "id": CAPTIONS[0].meaning,
+    "language": LANGUAGE,
     "verified": "Captions that have all their ratings; what the percentages are of.",
     "ratings": "Ratings of those captions.",
     "raters": "People who gave those ratings.",
@@ -132,5 +221,4 @@ DESCRIPTIONS = {
     "change": "added, changed or removed.",
     "reason": "Why it was removed: excluded, withdrawn, sent-back, late, or not-released with its language or image.",
 }
-IMAGE_SOURCE = "Where the image was found."
-"""What `source` is in the table of images."""
+"""Of the columns of the CSV files."""

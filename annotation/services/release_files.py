@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from json.encoder import encode_basestring
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -22,8 +21,9 @@ from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
 from allocation.models import AssignmentState
-from annotation.formats import release_tables as columns
+from annotation.formats import release_tables as tables
 from annotation.formats.archives import MANIFEST, FileFacts, facts_of, sha256_of
+from annotation.formats.captions import xm3600_line
 from annotation.formats.tables import Table
 from annotation.models import Caption, CaptionBatch, CaptionState, Release, Round, Tally, Verdict, VerificationBatch
 from annotation.selectors.caption_rows import (
@@ -35,7 +35,6 @@ from annotation.selectors.caption_rows import (
     Row,
     counted_by_image,
     day_of,
-    list_of,
     raw_rows,
 )
 from annotation.selectors.releases import released_rounds
@@ -56,24 +55,6 @@ FORMAT = 1
 REGION = "region"
 """Of `Image.extra`: the column of a manifest that says for which part of the world a picture was chosen."""
 
-COLUMNS = (
-    "pk",
-    "round_id",
-    "text",
-    "warnings",
-    "guidelines__version",
-    "submitted_at",
-    "item__batch_id",
-    "item__position",
-    "item__rating",
-    "item__rated_at",
-    "item__rating_ms",
-    "item__writing_ms",
-    "item__english__model__name",
-    "item__english__text",
-)
-"""Of a caption, after FIRST_COLUMNS."""
-_BATCH = len(FIRST_COLUMNS) + COLUMNS.index("item__batch_id")
 _REST = len(FIRST_COLUMNS)
 
 
@@ -98,7 +79,7 @@ def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -
     changes = changes_since(release, contents.captions, contents.left_out, beat=beat)
     if changes is not None:
         with (folder / "changes.csv").open("w", encoding="utf-8", newline="") as file:
-            file.write(csv_line(columns.CHANGES))
+            file.write(csv_line(tables.CHANGES))
             file.writelines(csv_line(change) for change in changes.listed())
     counts = _counts(contents) | ({"changes": changes.as_counts()} if changes else {})
     write_texts(release, folder, contents, changes)
@@ -161,19 +142,15 @@ class _Walk:
 
     def through(self) -> Contents:
         with ExitStack() as stack:
-            tables = {
-                "captions": columns.CAPTIONS,
-                "verdicts": columns.VERDICTS,
-                "english_ratings": columns.ENGLISH_RATINGS,
-                "images": columns.IMAGES,
+            opened = {
+                name: stack.enter_context(Table(self.folder, name, columns)) for name, columns in tables.TABLES.items()
             }
-            opened = {name: stack.enter_context(Table(self.folder, name, kinds)) for name, kinds in tables.items()}
             self.captions, self.verdicts, self.english_ratings, self.images = opened.values()
             xm3600, image_list = self.folder / "captions.xm3600.jsonl", self.folder / "images.csv"
             self.xm3600 = stack.enter_context(xm3600.open("w", encoding="utf-8", newline="\n"))
             self.image_list = stack.enter_context(image_list.open("w", encoding="utf-8", newline=""))
-            self.image_list.write(csv_line(columns.IMAGES))
-            walk = counted_by_image(self.rounds, COLUMNS, until=self.release.until, at_once=IMAGES_AT_ONCE)
+            self.image_list.write(csv_line(column.name for column in tables.IMAGES))
+            walk = counted_by_image(self.rounds, tables.STORED, until=self.release.until, at_once=IMAGES_AT_ONCE)
             for images in walk:
                 self.beat()
                 self._put(images)
@@ -200,74 +177,53 @@ class _Walk:
 
     def _put_image(self, images: Images, picture: Image, key: str) -> None:
         region = picture.extra.get(REGION, "")
-        row = (
+        row = tables.ImageRow(
             key,
             images.collection.slug,
-            picture.sha256,
-            picture.width,
-            picture.height,
+            picture,
             region if isinstance(region, str) else json.dumps(region, sort_keys=True),
-            picture.title,
-            picture.author,
-            picture.licence,
-            picture.licence_url,
-            picture.source,
         )
         self.images.add(row)
-        self.image_list.write(csv_line(row))
+        self.image_list.write(csv_line(column.value(row) for column in tables.IMAGES))
         self.found.picture_licences[picture.licence] += 1
 
     def _put_captions(self, picture: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
         texts: dict[str, list[str]] = {tag: [] for tag in self.found.by_language}
         for row in rows:
-            texts[row[LANGUAGE]].append(row[_REST + 2])
-            self._put_caption(picture, key, row, verified.get(row[_REST], NOT_VERIFIED))
-        by_language = (
-            f', {encode_basestring(tag)}: {{"caption": [{", ".join(map(encode_basestring, found))}]}}'
-            for tag, found in texts.items()
-        )
-        self.xm3600.write(f'{{"image/key": {encode_basestring(key)}{"".join(by_language)}}}\n')
+            stored = dict(zip(tables.STORED, row[_REST:], strict=True))
+            texts[row[LANGUAGE]].append(stored["text"])
+            self._put_caption(picture, key, row, stored, verified.get(stored["pk"], NOT_VERIFIED))
+        self.xm3600.write(xm3600_line(key, texts))
         for tag, found in texts.items():
             self.found.by_language[tag].statistics.add(found)
 
-    def _put_caption(self, picture: Image, key: str, row: Row, verified: Verified) -> None:
+    def _put_caption(self, picture: Image, key: str, row: Row, stored: dict[str, Any], verified: Verified) -> None:
         _image, tag, annotator, position = row[:_REST]
-        _pk, round_id, text, warnings, version, submitted, batch, place, rating, rated, rating_ms, writing_ms, *of = (
-            row[_REST:]
+        round, about = self.round_of[stored["round_id"]], self.found.by_language[tag]
+        name = caption_id(
+            tag, picture.sha256, round.number, position, stored["item__batch_id"], stored["item__position"]
         )
-        model, english = of
-        round, about = self.round_of[round_id], self.found.by_language[tag]
-        name = caption_id(tag, picture.sha256, round.number, position, batch, place)
-        if annotator is None:
-            # Whoever wrote what came from a file was shown no guidelines here.
-            version = None
-        else:
-            self.found.guidelines.add(version)
-        day = day_of(submitted)
-        self.captions.add(
-            (
-                *(name, key, picture.sha256, tag, annotator, text, version, list_of(warnings), model, english),
-                *(rating or None, verified.level, round.source, rating_ms, writing_ms, day),
-            )
-        )
-        self.found.captions.add(name, tag, text)
-        if rating:
-            self.english_ratings.add((name, key, tag, annotator, model, english, rating, version, day_of(rated)))
+        caption = tables.CaptionRow(name, key, picture, tag, annotator, round, verified.level, stored)
+        self.captions.add(caption)
+        self.found.captions.add(name, tag, stored["text"])
+        if stored["item__rating"]:
+            self.english_ratings.add(caption)
         if annotator is None:
             about.from_files += 1
         else:
+            self.found.guidelines.add(stored["guidelines__version"])
             about.annotators.add(annotator)
-            self.found.met_on(day)
-        if writing_ms:
-            about.writing_ms += writing_ms
+            self.found.met_on(day_of(stored["submitted_at"]))
+        if stored["item__writing_ms"]:
+            about.writing_ms += stored["item__writing_ms"]
             about.timed += 1
-        self._put_verdicts(name, key, tag, verified)
+        self._put_verdicts(caption, verified)
 
-    def _put_verdicts(self, name: str, key: str, tag: str, verified: Verified) -> None:
-        about = self.found.by_language[tag]
+    def _put_verdicts(self, caption: tables.CaptionRow, verified: Verified) -> None:
+        about = self.found.by_language[caption.language]
         unit = len(self.found.captions)
         for rater, rating, version, rating_ms, day in verified.rows:
-            self.verdicts.add((name, key, tag, rater, rating, verified.level, version, rating_ms, day))
+            self.verdicts.add(tables.VerdictRow(caption, rater, rating, version, rating_ms, day))
             about.raters.add(rater)
             self.found.guidelines.add(version)
             self.found.met_on(day)

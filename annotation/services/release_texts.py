@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats import release_documents as documents
-from annotation.formats import release_tables as columns
 from annotation.formats.datasheet import LanguageSheet, Sheet, datasheet
 from annotation.formats.licences import LICENCES
+from annotation.formats.release_tables import QUALITY, TABLES
 from annotation.models import (
     CaptionTask,
     GuidelineExample,
@@ -40,12 +40,6 @@ ON_WITHDRAWAL = {
     "keep": "answers given before stay, under a pseudonym",
     "remove": "answers given before are in no later release",
     "choose": "whoever withdraws chooses between answers staying under a pseudonym and being in no later release",
-}
-TABLES = {
-    "captions": columns.CAPTIONS,
-    "verdicts": columns.VERDICTS,
-    "english_ratings": columns.ENGLISH_RATINGS,
-    "images": columns.IMAGES,
 }
 
 
@@ -79,13 +73,12 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
             languages=names,
             captions=len(contents.captions),
             images=contents.images,
-            tables=TABLES,
             # Of a table without rows `datasets` makes an error.
             filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
             there=[*(["changes.csv"] if changes else []), *{name.partition("/")[0] for name in told}],
         ),
         "CHANGES.md": changes_text(release, changes, names),
-        "quality.csv": "".join(map(csv_line, [columns.QUALITY, *_quality(contents)])),
+        "quality.csv": "".join(map(csv_line, [QUALITY, *_quality(contents)])),
         "statistics.csv": "".join(map(csv_line, [STATISTICS, *_statistics(contents)])),
         **told,
     }

@@ -354,7 +354,7 @@ class TestCommand:
             yield '{"half'
             raise ConnectionError("the database went away")
 
-        monkeypatch.setitem(exports.WRITERS, Layout.JSONL, breaking)
+        monkeypatch.setattr(exports, "table_lines", breaking)
         with pytest.raises(ConnectionError):
             export_to_file(project, Layout.JSONL, path, until=LATER)
         assert path.read_text() == "old"
