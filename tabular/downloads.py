@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
 PIECE_BYTES = 1 << 16
+R = TypeVar("R")
 JSON_LINES_TYPE = "application/jsonl; charset=utf-8"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -32,6 +33,11 @@ def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
 def json_line(value: Any) -> str:
     """`value` as one line of JSON, as `json.dumps` writes it."""
     return _ENCODER.encode(value) + "\n"
+
+
+def cells_of(columns: Mapping[str, Callable[[R], Any]], rows: Iterable[R]) -> Iterator[dict[str, Any]]:
+    """What stands in each column for each row."""
+    return ({name: value(row) for name, value in columns.items()} for row in rows)
 
 
 def table_lines(columns: Iterable[str], rows: Iterable[Mapping[str, Any]], *, as_csv: bool) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from gapgame.formats.tasks import GAP, objects_of
 from gapgame.rules.baselines import BackOff, Context, Method, random_words, words_before
 from gapgame.rules.play import normalised
 from gapgame.rules.task import TRAIN
+from tabular.downloads import json_line
 
 
 def predict(folder: Path, part: str, *, method: Method, longest: int, seed: int) -> Iterator[str]:
@@ -25,7 +25,7 @@ def predict(folder: Path, part: str, *, method: Method, longest: int, seed: int)
         model.learn(context, normalised(line["word"]))
     words = _words(method, model, contexts, model.training, seed)
     for question, word in zip(questions, words, strict=True):
-        yield json.dumps({"id": question["id"], "word": word}, ensure_ascii=False) + "\n"
+        yield json_line({"id": question["id"], "word": word})
 
 
 def _before(sentence: str, longest: int) -> Context:

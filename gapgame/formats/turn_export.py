@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from gapgame.models import Season
 from gapgame.selectors.turns import turn_records
-from tabular.downloads import JSON_LINES_TYPE, in_pieces, stamp, write_whole
+from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp, write_whole
 
 CONTENT_TYPE = JSON_LINES_TYPE
 
@@ -36,8 +35,7 @@ def export_turns(season: Season) -> Iterator[bytes]:
             )
             % {"season": season.name}
         )
-    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in turn_records(season))
-    return in_pieces(lines)
+    return in_pieces(map(json_line, turn_records(season)))
 
 
 def export_to_file(season: Season, path: Path) -> None:

@@ -6,8 +6,7 @@ images by their position in the collection, those that left it last, under the h
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -20,25 +19,25 @@ from people.models import Project
 from scoring.models import Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.selectors.scores import ScoreCell, metric_order, score_cells
-from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp
-from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
+from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, table_lines
+from tabular.spreadsheets import CSV_TYPE
 
-COLUMNS = (
-    "scoring",
-    "project",
-    "language",
-    "references",
-    "model",
-    "tokenizer",
-    "normalise",
-    "metric",
-    "value",
-    "why_undefined",
-    "signature",
-    "images",
-    "left_out",
-    "scored_at",
-)
+COLUMNS: Mapping[str, Callable[[Project, ScoreCell], Any]] = {
+    "scoring": lambda project, cell: cell.scoring_id,
+    "project": lambda project, cell: project.slug,
+    "language": lambda project, cell: cell.language,
+    "references": lambda project, cell: cell.reference_set,
+    "model": lambda project, cell: cell.model,
+    "tokenizer": lambda project, cell: cell.tokenizer,
+    "normalise": lambda project, cell: cell.normalise,
+    "metric": lambda project, cell: cell.metric,
+    "value": lambda project, cell: cell.value,
+    "why_undefined": lambda project, cell: cell.why,
+    "signature": lambda project, cell: cell.signature,
+    "images": lambda project, cell: cell.images,
+    "left_out": lambda project, cell: cell.left_out,
+    "scored_at": lambda project, cell: as_iso(cell.finished_at) if cell.finished_at else None,
+}
 IMAGE_COLUMNS = ("scoring", "project", "language", "references", "model", "image")
 """Then one column for each metric; what these were computed by and on is in the file of figures, by `scoring`."""
 
@@ -74,39 +73,9 @@ def export_scores(project: Project, layout: Layout) -> Iterator[bytes]:
         metrics = sorted({cell.metric for cell in cells}, key=metric_order)
         columns, rows = (*IMAGE_COLUMNS, *metrics), _image_rows(project, cells, metrics)
     else:
-        columns, rows = COLUMNS, (_row(project, cell) for cell in cells)
-    return in_pieces(_as_csv(columns, rows) if layout.suffix == "csv" else _as_jsonl(rows))
-
-
-def _as_jsonl(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for row in rows:
-        yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _as_csv(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    yield BYTE_ORDER_MARK + csv_line(columns)
-    for row in rows:
-        yield csv_line(str(cell).lower() if isinstance(cell, bool) else cell for cell in row.values())
-
-
-def _row(project: Project, cell: ScoreCell) -> dict[str, Any]:
-    cells = (
-        cell.scoring_id,
-        project.slug,
-        cell.language,
-        cell.reference_set,
-        cell.model,
-        cell.tokenizer,
-        cell.normalise,
-        cell.metric,
-        cell.value,
-        cell.why,
-        cell.signature,
-        cell.images,
-        cell.left_out,
-        as_iso(cell.finished_at) if cell.finished_at else None,
-    )
-    return dict(zip(COLUMNS, cells, strict=True))
+        columns = tuple(COLUMNS)
+        rows = ({name: value(project, cell) for name, value in COLUMNS.items()} for cell in cells)
+    return in_pieces(table_lines(columns, rows, as_csv=layout.suffix == "csv"))
 
 
 def _image_rows(project: Project, cells: Iterable[ScoreCell], metrics: list[str]) -> Iterator[dict[str, Any]]:

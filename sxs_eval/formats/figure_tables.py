@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
@@ -15,35 +16,9 @@ from crosslens_metrics.reports.comparison_figures import Gain, SignTest, Undefin
 from people.models import Project
 from sxs_eval.selectors.across import SEED, ComparisonResult, Overall, PooledResult
 from sxs_eval.selectors.results import RESAMPLES
-from tabular.downloads import stamp
-from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
+from tabular.downloads import cells_of, stamp, table_lines
+from tabular.spreadsheets import CSV_TYPE
 
-COLUMNS = (
-    "comparison",
-    "base_model",
-    "test_model",
-    "language",
-    "images",
-    "outcomes",
-    "incomplete",
-    "counted_similar",
-    "set_aside",
-    "wins",
-    "losses",
-    "wins_percent",
-    "losses_percent",
-    "gain",
-    "gain_low",
-    "gain_high",
-    "p",
-    "alpha",
-    "undefined",
-    "replication",
-    "scale",
-    "seed",
-    "resamples",
-    "method",
-)
 TEX_ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -108,6 +83,46 @@ class TableRow:
             f"{name}: {figure.reason}" for name, figure in figures.items() if isinstance(figure, Undefined)
         )
 
+    @property
+    def points(self) -> Gain | None:
+        return self.gain if isinstance(self.gain, Gain) else None
+
+    @property
+    def interval(self) -> Interval | None:
+        return self.points.interval if self.points and isinstance(self.points.interval, Interval) else None
+
+    def percent(self, count: int) -> float | None:
+        return 100 * count / self.outcomes if self.outcomes else None
+
+
+COLUMNS: Mapping[str, Callable[[TableRow], Any]] = {
+    "comparison": lambda row: row.comparison,
+    "base_model": lambda row: row.base_model,
+    "test_model": lambda row: row.test_model,
+    "language": lambda row: row.language,
+    "images": lambda row: row.images,
+    "outcomes": lambda row: row.outcomes,
+    "incomplete": lambda row: row.incomplete,
+    "counted_similar": lambda row: row.counted_similar,
+    "set_aside": lambda row: row.set_aside,
+    "wins": lambda row: row.wins,
+    "losses": lambda row: row.losses,
+    "wins_percent": lambda row: row.percent(row.wins),
+    "losses_percent": lambda row: row.percent(row.losses),
+    "gain": lambda row: row.points.points if row.points else None,
+    "gain_low": lambda row: row.interval.low if row.interval else None,
+    "gain_high": lambda row: row.interval.high if row.interval else None,
+    "p": lambda row: row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
+    "alpha": lambda row: row.alpha if isinstance(row.alpha, float) else None,
+    "undefined": lambda row: row.reasons,
+    "replication": lambda row: row.replication,
+    "scale": lambda row: row.scale,
+    "seed": lambda row: row.seed,
+    "resamples": lambda row: RESAMPLES,
+    "method": lambda row: METHOD_NAME,
+}
+"""Numbers as they were computed; `undefined` names the reasons of those that are not there."""
+
 
 def table_name(project: Project, layout: TableLayout, until: datetime) -> str:
     return f"{project.slug}-comparisons-{stamp(until)}.{layout}"
@@ -115,7 +130,9 @@ def table_name(project: Project, layout: TableLayout, until: datetime) -> str:
 
 def table(overall: Overall, layout: TableLayout) -> str:
     rows = [*map(_row, overall.results), *map(_pooled_row, overall.pooled)]
-    return "".join(_as_csv(rows) if layout is TableLayout.CSV else _as_tex(rows))
+    if layout is TableLayout.TEX:
+        return "".join(_as_tex(rows))
+    return "".join(table_lines(COLUMNS, cells_of(COLUMNS, rows), as_csv=True))
 
 
 def _row(result: ComparisonResult) -> TableRow:
@@ -164,42 +181,6 @@ def _pooled_row(result: PooledResult) -> TableRow:
     )
 
 
-def _as_csv(rows: Sequence[TableRow]) -> Iterator[str]:
-    """Numbers as they were computed; `undefined` names the reasons of those that are not there."""
-    yield BYTE_ORDER_MARK + csv_line(COLUMNS)
-    for row in rows:
-        gain = row.gain if isinstance(row.gain, Gain) else None
-        interval = gain.interval if gain and isinstance(gain.interval, Interval) else None
-        yield csv_line(
-            [
-                row.comparison,
-                row.base_model,
-                row.test_model,
-                row.language,
-                row.images,
-                row.outcomes,
-                row.incomplete,
-                row.counted_similar,
-                row.set_aside,
-                row.wins,
-                row.losses,
-                100 * row.wins / row.outcomes if row.outcomes else None,
-                100 * row.losses / row.outcomes if row.outcomes else None,
-                gain.points if gain else None,
-                interval.low if interval else None,
-                interval.high if interval else None,
-                row.sign_test.p if isinstance(row.sign_test, SignTest) else None,
-                row.alpha if isinstance(row.alpha, float) else None,
-                row.reasons,
-                row.replication,
-                row.scale,
-                row.seed,
-                RESAMPLES,
-                METHOD_NAME,
-            ]
-        )
-
-
 def _as_tex(rows: Sequence[TableRow]) -> Iterator[str]:
     seeds = ", ".join(dict.fromkeys(str(row.seed) for row in rows)) or "none"
     replications = ", ".join(dict.fromkeys(str(row.replication) for row in rows if row.replication)) or "none"
@@ -232,7 +213,7 @@ def _tex_cells(row: TableRow) -> Iterator[str]:
     yield str(row.images)
     yield str(row.incomplete)
     for count in (row.wins, row.losses):
-        yield f"{100 * count / row.outcomes:.1f}" if row.outcomes else "--"
+        yield f"{row.percent(count):.1f}" if row.outcomes else "--"
     yield _tex_gain(row.gain)
     yield _tex_p(row.sign_test)
     yield "" if row.alpha is None else "--" if isinstance(row.alpha, Undefined) else f"${row.alpha:.3f}$"

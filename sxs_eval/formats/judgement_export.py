@@ -8,8 +8,8 @@ people took back when they withdrew their consent.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from itertools import islice
@@ -27,39 +27,12 @@ from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterState
 from sxs_eval.selectors.results import REGION, stopped_raters
-from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, write_whole
-from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
+from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines, write_whole
+from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 200
-COLUMNS = (
-    "comparison",
-    "project",
-    "language",
-    "image",
-    "region",
-    "base_model",
-    "test_model",
-    "base_caption",
-    "test_caption",
-    "kind",
-    "left_is",
-    "choice",
-    "choice_level",
-    "score",
-    "level",
-    "rater",
-    "comment",
-    "batch_taken_at",
-    "judged_at",
-    "seconds",
-    "counts",
-    "why_not",
-    "instructions_version",
-    "scale",
-    "batch",
-    "position",
-)
 CHOICE_LEVELS = {
+    None: "",
     3: "left much better",
     2: "left better",
     1: "left slightly better",
@@ -68,11 +41,58 @@ CHOICE_LEVELS = {
     -2: "right better",
     -3: "right much better",
 }
-NUMBERS = ("choice", "seconds", "instructions_version", "position")
-"""Columns that hold null, not an empty text, where nothing is known."""
 EQUAL = "equal"
 """The kind of a row that nobody judged."""
 WHY_NOT = {"excluded": "excluded", "paused": "paused"}
+
+
+@dataclass(frozen=True)
+class JudgementRow:
+    """An answer, or a pair that nobody was shown: then `answer` lacks what nobody knows of it."""
+
+    comparison: Comparison
+    image: str
+    answer: Mapping[str, Any]
+    rater: str = ""
+    why_not: str = ""
+
+    def text(self, name: str) -> str:
+        return str(self.answer.get(name) or "")
+
+    def moment(self, name: str) -> str:
+        return as_iso(self.answer[name]) if name in self.answer else ""
+
+
+COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
+    "comparison": lambda row: row.comparison.pk,
+    "project": lambda row: row.comparison.project.slug,
+    "language": lambda row: row.comparison.language_id,
+    "image": lambda row: row.image,
+    "region": lambda row: row.text("region").strip(),
+    "base_model": lambda row: row.comparison.base.name,
+    "test_model": lambda row: row.comparison.test.name,
+    "base_caption": lambda row: row.answer["base"],
+    "test_caption": lambda row: row.answer["test"],
+    "kind": lambda row: row.answer["kind"],
+    "left_is": lambda row: {True: "test", False: "base", None: ""}[row.answer.get("test_is_left")],
+    "choice": lambda row: row.answer.get("choice"),
+    "choice_level": lambda row: CHOICE_LEVELS[row.answer.get("choice")],
+    "score": lambda row: row.answer["score"],
+    "level": lambda row: LEVELS[row.answer["score"]],
+    "rater": lambda row: row.rater,
+    "comment": lambda row: row.text("comment"),
+    "batch_taken_at": lambda row: row.moment("taken_at"),
+    "judged_at": lambda row: row.moment("judged_at"),
+    # As in the report: nobody answers in no time, so nothing was measured.
+    "seconds": lambda row: row.answer["active_ms"] / 1000 if row.answer.get("active_ms") else None,
+    "counts": lambda row: not row.why_not,
+    "why_not": lambda row: row.why_not,
+    "instructions_version": lambda row: row.answer.get("version"),
+    "scale": lambda row: row.comparison.scale,
+    "batch": lambda row: row.text("batch"),
+    "position": lambda row: row.answer.get("position"),
+}
+"""What stands in each column. Where nothing is known, numbers are null and texts are empty."""
 
 
 class Layout(TextChoices):
@@ -92,38 +112,27 @@ def file_name(project: Project, comparisons: Sequence[Comparison], layout: Layou
 def export_judgements(comparisons: Sequence[Comparison], layout: Layout, *, until: datetime) -> Iterator[bytes]:
     """The file, piece by piece: all that was judged up to and including `until`."""
     rows = _rows(sorted(comparisons, key=lambda comparison: comparison.pk), until)
-    return in_pieces(_as_csv(rows) if layout is Layout.CSV else _as_jsonl(rows))
+    return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is Layout.CSV))
 
 
 def export_to_file(comparisons: Sequence[Comparison], layout: Layout, path: Path, *, until: datetime) -> None:
     write_whole(path, export_judgements(comparisons, layout, until=until))
 
 
-def _as_jsonl(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    for row in rows:
-        yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _as_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    yield BYTE_ORDER_MARK + csv_line(COLUMNS)
-    for row in rows:
-        yield csv_line(str(cell).lower() if isinstance(cell, bool) else cell for cell in row.values())
-
-
 def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[str, Any]]:
     # Who is set aside is read before anything else, so that all of a file is of one moment.
     stopped = {comparison.pk: stopped_raters(comparison.pk) for comparison in comparisons}
     for comparison in comparisons:
-        row_of = partial(
-            _row, comparison, stopped=stopped[comparison.pk], name_of=cache(partial(pseudonym, comparison.project))
-        )
+        of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
         for keys in _keys(comparison):
-            rows = [
-                row_of(answer, keys[answer["shown"]])
-                for answer in _answers(comparison, keys, until)
-                if stopped[comparison.pk].get(answer["person"]) != RaterState.WITHDRAWN
+            found = [
+                JudgementRow(comparison, keys[one["shown"]], one, name_of(one["person"]), _why_not(one, of_this))
+                for one in _answers(comparison, keys, until)
+                if of_this.get(one["person"]) != RaterState.WITHDRAWN
             ]
-            rows += [_unseen_row(comparison, pair, keys[pair.image_id]) for pair in _unseen(comparison, keys)]
+            unseen = _unseen(comparison, keys)
+            found += [JudgementRow(comparison, keys[pair.image_id], _unseen_answer(pair)) for pair in unseen]
+            rows = cells_of(COLUMNS, found)
             place = {key: number for number, key in enumerate(keys.values())}
             # Of one rater nothing came at the same time twice but in one request after the other.
             yield from sorted(
@@ -179,66 +188,21 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
     ).iterator()
 
 
-def _row(
-    comparison: Comparison, answer: Mapping[str, Any], key: str, *, stopped: Mapping[int, str], name_of: Any
-) -> dict[str, Any]:
-    why_not = _why_not(answer, stopped)
-    cells = (
-        comparison.pk,
-        comparison.project.slug,
-        comparison.language_id,
-        key,
-        str(answer["region"] or "").strip(),
-        comparison.base.name,
-        comparison.test.name,
-        answer["base"],
-        answer["test"],
-        answer["kind"],
-        "test" if answer["test_is_left"] else "base",
-        answer["choice"],
-        CHOICE_LEVELS[answer["choice"]],
-        answer["score"],
-        LEVELS[answer["score"]],
-        name_of(answer["person"]),
-        answer["comment"],
-        as_iso(answer["taken_at"]),
-        as_iso(answer["judged_at"]),
-        # As in the report: nobody answers in no time, so nothing was measured.
-        answer["active_ms"] / 1000 if answer["active_ms"] else None,
-        not why_not,
-        why_not,
-        answer["version"],
-        comparison.scale,
-        str(answer["batch"]),
-        answer["position"],
-    )
-    return dict(zip(COLUMNS, cells, strict=True))
-
-
 def _unseen(comparison: Comparison, images: Iterable[int]) -> QuerySet[Pair]:
     """Pairs with equal captions that count as SIMILAR without being shown: with them a file has the page's figures."""
     found = Pair.objects.filter(comparison=comparison, image__in=list(images), task=None)
     return found.select_related("image", "base_caption", "test_caption")
 
 
-def _unseen_row(comparison: Comparison, pair: Pair, key: str) -> dict[str, Any]:
-    known = {
-        "comparison": comparison.pk,
-        "project": comparison.project.slug,
-        "language": comparison.language_id,
-        "image": key,
-        "region": str(pair.image.extra.get(REGION) or "").strip(),
-        "base_model": comparison.base.name,
-        "test_model": comparison.test.name,
-        "base_caption": pair.base_caption.text,
-        "test_caption": pair.test_caption.text,
+def _unseen_answer(pair: Pair) -> dict[str, Any]:
+    """As `_values` gives an answer, without what nobody knows of a pair that was not shown."""
+    return {
+        "region": pair.image.extra.get(REGION),
+        "base": pair.base_caption.text,
+        "test": pair.test_caption.text,
         "kind": EQUAL,
         "score": 0,
-        "level": LEVELS[0],
-        "counts": True,
-        "scale": comparison.scale,
     }
-    return {column: known.get(column, None if column in NUMBERS else "") for column in COLUMNS}
 
 
 def _why_not(answer: Mapping[str, Any], stopped: Mapping[int, str]) -> str:

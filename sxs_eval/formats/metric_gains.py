@@ -19,8 +19,8 @@ from crosslens_metrics.reports.metric_agreement import RESAMPLES
 from people.models import Project
 from sxs_eval.rules.planning import CORE
 from sxs_eval.selectors.metrics import Evaluations
-from tabular.downloads import stamp
-from tabular.spreadsheets import BYTE_ORDER_MARK, CSV_TYPE, csv_line
+from tabular.downloads import stamp, table_lines
+from tabular.spreadsheets import CSV_TYPE
 
 HUMAN, GROUP = "gain", "language"
 COLUMNS = ("comparison", "base_model", "test_model", GROUP, "images", HUMAN)
@@ -43,9 +43,7 @@ def file_name(project: Project, layout: MetricsLayout, now: datetime) -> str:
 
 
 def as_csv(evaluations: Evaluations) -> str:
-    lines = [csv_line((*COLUMNS, *evaluations.metrics))]
-    lines += [csv_line(row.values()) for row in rows(evaluations)]
-    return BYTE_ORDER_MARK + "".join(lines)
+    return "".join(table_lines((*COLUMNS, *evaluations.metrics), rows(evaluations), as_csv=True))
 
 
 def as_json(evaluations: Evaluations) -> str:
