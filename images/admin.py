@@ -1,4 +1,4 @@
-"""For whoever runs the installation: to look things up. What is stored by content is not edited here."""
+"""Admin pages for operators, to look things up. What is stored by content cannot be edited here."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class SeveralFilesInput(forms.ClearableFileInput):
 
 
 class SeveralFilesField(forms.FileField):
-    """Any number of files, as a list; empty ones too, so that the report can tell of them."""
+    """Any number of files, as a list; also empty ones, so that the report can mention them."""
 
     widget = SeveralFilesInput(attrs={"multiple": True})
 

@@ -14,7 +14,7 @@ from people.models import Owned, Project
 
 
 class JobState(models.TextChoices):
-    """Of a row that background work is done for: the row is the truth, the task a nudge."""
+    """The state of a row with background work: the row is the truth, the task only a nudge."""
 
     QUEUED = "queued", _("Waiting")
     RUNNING = "running", _("Running")
@@ -23,7 +23,7 @@ class JobState(models.TextChoices):
 
 
 class Image(models.Model):
-    """One picture, whatever number of times it was uploaded: `sha256` is of the original file's bytes."""
+    """One image, however often it was uploaded: `sha256` is of the original file's bytes."""
 
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sha256 = models.CharField(max_length=64, unique=True)
@@ -86,7 +86,7 @@ class Collection(Owned):
 
 
 class CollectionImage(models.Model):
-    """An image under the key that its collection knows it by (exports and caption files use the key)."""
+    """An image in a collection, under its key there. Exports and caption files use the key."""
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="entries")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="entries")
@@ -118,7 +118,7 @@ class ImportKind(models.TextChoices):
 
 
 class ImportJob(models.Model):
-    """One import, from the browser or the command line; `rows` is its report, `folder` where its files wait."""
+    """One import, from the browser or the command line. `rows` is its report; its files wait in `folder`."""
 
     kind = models.CharField(max_length=8, choices=ImportKind.choices)
     project = models.ForeignKey(
@@ -159,7 +159,7 @@ class Outcome(models.TextChoices):
 
 
 class ImportRow(models.Model):
-    """What became of one file or line: `reason` says why where it was not simply added."""
+    """The outcome of one file or line; `reason` says why it was not simply added."""
 
     job = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="rows")
     number = models.PositiveIntegerField(help_text="Line of the file, or position among the files, from 1.")

@@ -1,4 +1,4 @@
-"""Who may see, use and fill collections: from (user, slug) to the row, or 404, and what of them a form may offer."""
+"""Who may see, use and fill collections: from (user, slug) to the row, or 404, and the choices of forms."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def check_manager(user: User | AnonymousUser) -> None:
 
 
 def collections_for(user: User | AnonymousUser) -> QuerySet[Collection]:
-    """Those that managers look at: shared with all, or of a project that `user` manages."""
+    """Collections that `user` may see as a manager: shared ones, and those of their projects."""
     check_manager(user)
     return Collection.objects.filter(in_reach(user, roles=MANAGERS))
 
 
 def collections_to_use(user: User | AnonymousUser) -> QuerySet[Collection]:
-    """Those whose images models may describe for `user`, who does research in a project."""
+    """Collections whose images `user`, a researcher in some project, may have captioned by models."""
     return Collection.objects.filter(in_reach(user))
 
 
 def collections_in(project: Project | None, *, by: User | None = None) -> QuerySet[Collection]:
-    """Those that work in `project` may be set up with; without one, those that `by` may start a project with."""
+    """Collections that `project` may use; without a project, those that `by` may start one with."""
     return Collection.objects.filter(usable_in(project, by=by))
 
 
@@ -55,7 +55,7 @@ def collection_for(user: User | AnonymousUser, slug: str) -> Collection:
 
 
 def collection_to_change(user: User | AnonymousUser, slug: str) -> Collection:
-    """One of a project that `user` manages: who merely uses a shared one puts nothing into it.
+    """Find a collection of a project that `user` manages; a shared one can be used, but not changed.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def may_change(user: User | AnonymousUser, collection: Collection) -> bool:
 
 
 def imports_for(user: User | AnonymousUser) -> QuerySet[ImportJob]:
-    """Reports of what was imported for a project that `user` manages, and of what `user` sent, while one of it."""
+    """Imports for projects that `user` manages, and imports by `user` for projects they belong to."""
     imports = ImportJob.objects.select_related("collection", "created_by")
     if may_start_projects(user):
         return imports

@@ -1,4 +1,4 @@
-"""Pictures, collections and reports of imports, as pages show them."""
+"""Read images, collections and reports of imports for pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHOWN_SIZE = 800
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture for one viewer. Addresses tell neither its name nor its title; `width` and `height` are of `src`."""
+    """An image for one viewer. Addresses reveal neither name nor title; `width` and `height` are of `src`."""
 
     src: str
     srcset: str
@@ -43,7 +43,7 @@ class Picture:
 
 
 def picture_of(image: Image, viewer: User, *, now: datetime | None = None) -> Picture:
-    """`image` for `viewer`, whom alone its addresses work for. Asks the database nothing."""
+    """Make addresses of `image` that only work for `viewer`. Needs no query."""
     expiry = _day(now) + timedelta(days=ADDRESS_DAYS)
     sizes = sizes_of(image.width, image.height)
     addresses = {size: _address(image.public_id, size, viewer.pk, expiry) for size in sizes}
@@ -65,7 +65,7 @@ def picture_of(image: Image, viewer: User, *, now: datetime | None = None) -> Pi
 def is_address_of(
     *, public_id: UUID, size: int, signature: str, viewer: User | AnonymousUser, now: datetime | None = None
 ) -> bool:
-    """Whether the address was given out to `viewer`, and still holds."""
+    """Whether the address was made for `viewer` and is still valid."""
     day, _, _ = signature.partition(".")
     if viewer.pk is None or not day.isascii() or not day.isdigit() or len(day) > 7:
         return False
@@ -92,7 +92,7 @@ def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture of a collection, as its managers see it. `trouble` says why its sizes could not be made."""
+    """An image of a collection, as its managers see it. `trouble` says why its sizes could not be made."""
 
     key: str
     title: str
@@ -102,7 +102,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Report:
-    """How far an import is. `counts` is by outcome; `percent` is None where the end is not known beforehand."""
+    """The progress of an import. `counts` is by outcome; `percent` is None if the end is not known."""
 
     job: ImportJob
     counts: list[tuple[str, str, int]]
@@ -111,7 +111,7 @@ class Report:
 
 
 def with_sizes(collections: QuerySet[Collection]) -> QuerySet[Collection]:
-    """`collections` with `size`, the number of images."""
+    """Annotate `collections` with `size`, the number of images."""
     return collections.select_related("project").annotate(size=Count("entries")).order_by("name", "pk")
 
 
@@ -123,7 +123,7 @@ def shown(entries: Iterable[CollectionImage], viewer: User) -> list[Shown]:
 
 
 def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str]]:
-    """Image to key, in the order of a collection, some at a time; each time a short query that holds nothing open."""
+    """Yield image and key in the order of a collection, in blocks of one short query each."""
     entries = CollectionImage.objects.filter(collection=collection_id).order_by("position", "pk")
     entries = entries.only("pk", "position", "image_id", "key")
     chunk = list(entries[:at_once])
@@ -146,14 +146,14 @@ def report_of(job: ImportJob) -> Report:
 
 
 def report_table(job: ImportJob) -> Iterator[list[object]]:
-    """The report as a table with its header, safe to open in a spreadsheet."""
+    """Yield the report as a table with a header, safe to open in a spreadsheet."""
     yield ["number", "name", "outcome", "reason"]
     for row in job.rows.order_by("number").iterator(chunk_size=1000):
         yield csv_safe([row.number, row.name, row.outcome, row.reason])
 
 
 def data_export(person: User) -> Iterator[Part]:
-    """What a person brought in."""
+    """Export what a person imported."""
     collections = Collection.objects.filter(created_by=person).order_by("created_at", "pk")
     yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
     imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")

@@ -1,4 +1,4 @@
-"""Background work on images. The rows are the truth; a message that is lost is sent again by a sweep."""
+"""Celery tasks of images. The rows are the truth; a sweep sends lost messages again."""
 
 from celery import shared_task
 from django.db import transaction
@@ -31,7 +31,7 @@ def sweep_imports() -> None:
 
 
 def ask_for_sizes(image_id: int) -> None:
-    """Have the sizes made once the transaction is through. With the queue out of reach, the sweep does it later."""
+    """Send the task after the transaction commits; if the queue cannot be reached, the sweep sends it later."""
     transaction.on_commit(lambda: make_sizes.delay(image_id), robust=True)
 
 

@@ -21,7 +21,7 @@ TRANSLATED = "translated"
 
 
 class Translator(Owned):
-    """A machine translation model, by which English captions are brought into other languages."""
+    """A machine translation model, which translates English captions into other languages."""
 
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True)
@@ -50,7 +50,7 @@ class Translator(Owned):
 
 
 class CaptioningModel(Owned):
-    """Whoever captions are ascribed to: a registered model with the decoding that all its runs have.
+    """The author of captions: a registered model with the decoding that all its runs use.
 
     What is decoded otherwise is another model, `variant_of` the first. `decoding` is empty until the first run; see
     `inference.backends.captioners.Decoding` for what it holds then.
@@ -105,13 +105,13 @@ class CaptioningModel(Owned):
         return self.name
 
     def family(self) -> list[CaptioningModel]:
-        """The model that it is, or is a variant of, with all variants: they have one owner."""
+        """The model that this one is a variant of, or itself, with all variants: they have one owner."""
         base = self.variant_of or self
         return [base, *base.variants.all()]
 
 
 class Encoder(Owned):
-    """What makes vectors of pictures or captions. `signature` and what follows from it are known once it was loaded.
+    """Makes vectors of images or captions. `signature` and what follows from it are known after the first load.
 
     Vectors are compared only where `space` is the same.
     """
@@ -158,7 +158,7 @@ GOING = (RunState.QUEUED, RunState.RUNNING)
 
 
 class Run(Owned):
-    """A collection's images captioned by a model in some languages, or put into vectors by an encoder.
+    """One job over a collection's images: captions by a model, or vectors by an encoder.
 
     The chunks are the truth; the counters are kept in the transactions that store what they count, so that they are
     exact. `total` = `already` + `done` + `failed` in the end, in captions (images × languages) or vectors.
@@ -205,7 +205,7 @@ class Run(Owned):
 
 
 class Chunk(models.Model):
-    """Some images of a run, which one worker at a time works on. `image_ids`: 64-bit integers, little-endian."""
+    """Images of a run that one worker claims at a time. `image_ids`: 64-bit integers, little-endian."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="chunks")
     position = models.PositiveIntegerField()
@@ -234,7 +234,7 @@ class Chunk(models.Model):
 
 
 class RunFailure(models.Model):
-    """An image that could not be captioned in a language (or put into a vector, with no language), and why."""
+    """An image that failed, and why: in a language, or without one if it failed in an encoder."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="failures")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
@@ -256,7 +256,7 @@ class RunFailure(models.Model):
 
 
 class RunEvent(models.Model):
-    """A line of a run's log. Never a caption's words: a traceback of work on an image has no message."""
+    """A line of a run's log. It never contains a caption's words: tracebacks of single images have no message."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
@@ -273,7 +273,7 @@ class RunEvent(models.Model):
 
 
 class Worker(models.Model):
-    """A worker process, as it last said of itself; bytes, images per second over the last minute."""
+    """A worker process and its last report. Memory is in bytes, the rate in images per second over the last minute."""
 
     name = models.CharField(max_length=200, unique=True, help_text="Host and process.")
     queues = models.CharField(max_length=200, blank=True)
@@ -296,7 +296,7 @@ class Worker(models.Model):
 
 
 class ModelCaption(models.Model):
-    """What one model says of one image in one language. Never edited: ratings refer to its wording."""
+    """A model's caption of one image in one language. Never edited: ratings refer to its wording."""
 
     model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="captions")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="model_captions")
@@ -318,7 +318,7 @@ class ModelCaption(models.Model):
 
 
 class Stabiliser(models.Model):
-    """What a pivot-stabilised model holds fixed for all languages of an image, decoded once with no language given."""
+    """Text that a pivot-stabilised model decodes once for an image, without a language, and keeps for all languages."""
 
     model = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="+")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
@@ -336,7 +336,7 @@ class Stabiliser(models.Model):
 
 
 class Trial(models.Model):
-    """One image captioned at once to see what a model does; `results` by language tag. Never a stored caption."""
+    """A model tried on one image; `results` by language tag. They are not stored as model captions."""
 
     model = models.ForeignKey(CaptioningModel, on_delete=models.CASCADE, related_name="trials")
     image = models.ForeignKey(Image, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
@@ -371,7 +371,7 @@ class Precision(models.TextChoices):
 
 
 class EmbeddingSet(models.Model):
-    """The vectors of one encoder for a collection's images, or for the captions of them in one language by one source.
+    """The vectors of one encoder for a collection's images, or for one model's captions of them in one language.
 
     Each chunk's vectors lie in storage by themselves until all are there; then `file` holds them together, with the
     ids of the images beside them. `digest` is of that content. It is made by `run`, and read memory-mapped.

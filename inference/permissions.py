@@ -1,4 +1,4 @@
-"""Who may register models, run them and look at what they made: from (user, id) to the row, or 404."""
+"""Who may register models, run them and see what they made: from (user, id) to the row, or 404."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def check_researcher(user: User | AnonymousUser) -> None:
 
 
 def models_for(user: User | AnonymousUser) -> QuerySet[CaptioningModel]:
-    """Those that `user`, who does research in a project, looks at and runs."""
+    """Models that `user`, a researcher in some project, may see and run."""
     return CaptioningModel.objects.filter(in_reach(user))
 
 
 def models_in(project: Project | int | None, *, by: User | None = None) -> QuerySet[CaptioningModel]:
-    """Those whose captions work in `project` may stand on; without one, those that `by` may start a project with."""
+    """Models whose captions `project` may use; without a project, those that `by` may start one with."""
     return CaptioningModel.objects.filter(usable_in(project, by=by))
 
 
@@ -44,7 +44,7 @@ def encoders_for(user: User | AnonymousUser) -> QuerySet[Encoder]:
 
 
 def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
-    """Runs of which `user` may see all: themselves, the collection, and who describes it."""
+    """Runs that `user` may see, along with their collections and models."""
     of = (Q(model=None) | in_reach(user, "model__")) & (Q(encoder=None) | in_reach(user, "encoder__"))
     return Run.objects.filter(in_reach(user), in_reach(user, "collection__"), of)
 
@@ -67,7 +67,7 @@ def model_for(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
 
 
 def model_to_change(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
-    """A model of a project that `user` manages, and no variant: that belongs to whom its model does."""
+    """Find a model of a project that `user` manages, but no variant: it belongs to the owner of its model."""
     check_researcher(user)
     models = CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), variant_of=None)
     return get_object_or_404(models.select_related("project"), pk=model_id)
@@ -86,7 +86,7 @@ def run_for(user: User | AnonymousUser, run_id: int) -> Run:
 
 
 def run_to_steer(user: User | AnonymousUser, run_id: int) -> Run:
-    """A run of a project in which `user` does research; who merely sees a shared one does not pause it.
+    """Find a run of a project in which `user` is a researcher; a shared one can be seen, but not paused.
 
     Raises
     ------
@@ -102,14 +102,14 @@ def may_steer(user: User | AnonymousUser, run: Run) -> bool:
 
 
 def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:
-    """A run of a project that `user` manages."""
+    """Find a run of a project that `user` manages."""
     check_researcher(user)
     runs = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,))).select_related("project")
     return get_object_or_404(runs, pk=run_id)
 
 
 def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
-    """Whether `user` adds captions of files to it and, unless it is a variant, decides whose it is."""
+    """Whether `user` may import captions for the model and, unless it is a variant, change its owner."""
     return CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), pk=model.pk).exists()
 
 
@@ -130,7 +130,7 @@ def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
 
 
 def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:
-    """One that `user` began, of a model that they may still run.
+    """Find a trial that `user` began, of a model that they may still run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reference captions, what is to be scored against them, and the scores, which are kept when they are out of date."""
+"""Reference captions, scorings against them, and their scores, which stay when they are outdated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReferenceKind(models.TextChoices):
 
 
 class ReferenceSet(models.Model):
-    """What people say of a collection's images in one language: what the captions of models are held against.
+    """Captions by people of a collection's images in one language, against which models' captions are scored.
 
     `digest` is of all its captions by image; it changes with them, in the same transaction.
     """
@@ -87,7 +87,7 @@ class Tokenizer(models.TextChoices):
 
 
 class Scoring(models.Model):
-    """The wish to know how good one model's captions are by some metrics, now and whenever captions change.
+    """A request to score one model's captions by some metrics, now and whenever captions change.
 
     The metrics are names of `crosslens_metrics.scoring.METRICS`. `vectors` are for metrics that need word vectors;
     `encoder` brings the captions into a space of image features, for CLinRel, CMedRel and WCC.
@@ -142,7 +142,7 @@ class Scoring(models.Model):
 
 
 class Pass(models.Model):
-    """One round of computing all metrics of a scoring on the captions as they were then; the newest done one counts.
+    """One computation of all metrics of a scoring over the captions as they are then; the newest done one counts.
 
     `image_ids` are 64-bit integers, little-endian, in the order of the per-image values of its scores.
     """

@@ -16,7 +16,7 @@ READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def scoring_for(user: User | AnonymousUser, slug: str, scoring_id: int, *roles: Role) -> Scoring:
-    """A scoring of the project `slug`, for who manages it or does research in it (or has one of `roles`)."""
+    """Find a scoring of the project `slug`, for its managers and researchers (or people with one of `roles`)."""
     project = project_for(user, slug, *(roles or READERS))
     scorings = Scoring.objects.select_related(
         "project", "model", "vectors", "references__language", "references__collection"

@@ -1,4 +1,4 @@
-"""Background work of scoring. The rows are the truth; a message that is lost is sent again by a sweep."""
+"""Celery tasks of scoring. The rows are the truth; a sweep sends lost messages again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sweep_scorings() -> None:
 
 
 def ask_for_passes(scorings: Iterable[Scoring]) -> None:
-    """Have their open passes run once the transaction is through; where no message can be sent, the sweep does it."""
+    """Send tasks for the open passes after the transaction commits; if none can be sent, the sweep sends them later."""
     waiting = Pass.objects.filter(scoring__in=list(scorings), state__in=OPEN_STATES)
     for pass_id in waiting.order_by("pk").values_list("pk", flat=True):
         transaction.on_commit(partial(run_pass.delay, pass_id), robust=True)

@@ -1,4 +1,4 @@
-"""Addresses of scores: of models, of their images, and the reference captions they stand on."""
+"""URLs of scores and reference captions."""
 
 from django.urls import path
 

@@ -9,5 +9,5 @@ from people.permissions import usable_in
 
 
 def collection_named(name: str, *, project: Project | None = None) -> Collection:
-    """By its slug, else by its name; where `project` is given, one that it may use."""
+    """Find a collection by its slug, else by its name; if `project` is given, one that it may use."""
     return named(Collection.objects.filter(usable_in(project)), name, kind="collection", project=project)

@@ -1,4 +1,4 @@
-"""The report of an import on a terminal and in a file."""
+"""Write the report of an import to the terminal and to a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from images.selectors import report_of, report_table
 
 
 def check_report(path: Path | None) -> None:
-    """To be called before the import, which is not to be lost for want of a place for its report."""
+    """Check that the report can be written. Call it before the import."""
     if path is None:
         return
     try:

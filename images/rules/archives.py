@@ -1,4 +1,4 @@
-"""Looking into a zip without believing it."""
+"""Read a zip without trusting it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOOKKEEPING = {"thumbs.db", "desktop.ini"}
 
 @dataclass
 class Contents:
-    """What a zip holds: `files` by their path within it, `refused` as (name, reason), `hidden` left out unread."""
+    """The contents of a zip: `files` by path, `refused` as (name, reason), and `hidden` ones, which are not read."""
 
     files: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
     refused: list[tuple[str, str]] = field(default_factory=list)
@@ -87,7 +87,7 @@ def contents_of(archive: zipfile.ZipFile) -> Contents:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether an operating system keeps the file for itself."""
+    """Whether it is a hidden file of an operating system."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     return bool(parts) and (
         parts[-1].lower() in BOOKKEEPING
@@ -96,7 +96,7 @@ def is_hidden(name: str) -> bool:
 
 
 def why_not(entry: zipfile.ZipInfo) -> str:
-    """Why the entry is not unpacked, or nothing."""
+    """Say why the entry is not unpacked, or return ""."""
     if entry.flag_bits & LOCKED:
         return _("This is locked with a password. Make the zip file without one.")
     if stat.S_ISLNK(entry.external_attr >> 16):
@@ -111,7 +111,7 @@ def why_not(entry: zipfile.ZipInfo) -> str:
 
 
 def _check_contents_size(file: IO[bytes]) -> None:
-    """Refuse a table of contents too large for memory before `zipfile` reads it, which it does without asking."""
+    """Refuse a table of contents too large for memory before `zipfile` reads all of it."""
     file.seek(0, 2)
     start = max(0, file.tell() - MAX_COMMENT_BYTES - END.size - LOCATOR_BYTES)
     file.seek(start)

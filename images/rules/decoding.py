@@ -1,4 +1,4 @@
-"""How much memory and patience a picture takes to decode, told from its header before anything is decoded."""
+"""Estimate from an image's header how much memory and time it takes to decode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9), _FILL}
 
 
 def bytes_to_decode(picture: Pillow.Image, *, scans: int = 1) -> int:
-    """The most memory that decoding and sizing the picture take at once; a JPEG is decoded at a part of its size."""
+    """Estimate the peak memory of decoding and resizing the image; a JPEG is decoded at a reduced size."""
     pixels = picture.width * picture.height
     if picture.format == "WEBP":
         return WEBP_BYTES_PER_PIXEL * pixels
@@ -34,7 +34,7 @@ def bytes_to_decode(picture: Pillow.Image, *, scans: int = 1) -> int:
 
 
 def scans_of(file: IO[bytes]) -> int:
-    """How many times a JPEG goes over its pixels, counted until it is too many: some thousand times cost hours.
+    """Count the scans of a JPEG, up to the limit: thousands of scans take hours.
 
     A JPEG of one scan is decoded line by line; any other keeps all its coefficients to the last.
     """
@@ -61,7 +61,7 @@ def _coefficients(picture: Pillow.Image) -> int:
 
 
 def _strip(picture: Pillow.Image) -> int:
-    """What libtiff unpacks at once: a strip or a tile, which may be the whole picture."""
+    """Bytes that libtiff unpacks at once: a strip or a tile, which may be the whole image."""
     tags = getattr(picture, "tag_v2", {})
     if all(tile[0] == _UNCOMPRESSED for tile in getattr(picture, "tile", [])):
         return 0

@@ -1,4 +1,4 @@
-"""What a picture's EXIF block says of where it was taken, which way is up, and whose it is."""
+"""Read the position, orientation and author from an image's EXIF block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_sideways(exif: Pillow.Exif) -> bool:
 
 
 def position_of(exif: Pillow.Exif) -> tuple[float, float] | None:
-    """(degrees north, degrees east), or None where there is none or it cannot be true.
+    """Read (degrees north, degrees east), or None if there is no plausible position.
 
     Cameras without a fix write 0, 0 or 0/0; the first is a place in the sea off Ghana, and taken as no position.
     """
@@ -43,7 +43,7 @@ def position_of(exif: Pillow.Exif) -> tuple[float, float] | None:
 
 
 def author_of(exif: Pillow.Exif) -> str:
-    """The artist, else the copyright line, else nothing."""
+    """Read the artist, else the copyright line, else ""."""
     return _text(exif.get(Base.Artist)) or _text(exif.get(Base.Copyright))
 
 
@@ -60,7 +60,7 @@ def _degrees(parts: Any, reference: Any, *, positive: str, negative: str) -> flo
 
 
 def _text(value: Any) -> str:
-    """EXIF promises ASCII; programs write UTF-8 or Latin-1, padded with NUL, which also parts artist from editor."""
+    """Decode a text. EXIF demands ASCII; programs write UTF-8 or Latin-1, with NUL as padding and between names."""
     if isinstance(value, bytes):
         try:
             value = value.decode()

@@ -1,4 +1,4 @@
-"""How much an import takes: all the numbers that guard memory, disk and patience. docs/importing.md tells them."""
+"""Limits of imports that protect memory, disk and time. They are listed in docs/importing.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lines of a manifest say: which file, and whose picture it is."""
+"""Read the lines of a manifest: a file and its attribution."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALIASES = {"license": "licence", "license_url": "licence_url"}
 
 @dataclass(frozen=True)
 class Attribution:
-    """What is known of a picture besides its pixels; latitude and longitude in degrees north and east."""
+    """What is known about an image besides its pixels; latitude and longitude in degrees north and east."""
 
     key: str = ""
     title: str = ""
@@ -57,7 +57,7 @@ class Line:
 
 
 def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | LineError]:
-    """The lines of the manifest in `file`.
+    """Read the lines of the manifest in `file`.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _line(number: int, value: Any) -> Line:
 
 
 def inside(file: str) -> str:
-    """`file` as a path within its folder, parted by slashes.
+    """Normalise `file` as a path within its folder, with slashes.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def inside(file: str) -> str:
 
 
 def attribution_of(values: Mapping[str, Any]) -> Attribution:
-    """What the columns of a line besides its file say.
+    """Read the attribution from the other columns of a line.
 
     Raises
     ------

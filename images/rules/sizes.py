@@ -1,4 +1,4 @@
-"""Which sizes of a picture are served, and how large each comes out."""
+"""The sizes in which images are served, and their dimensions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ SIZES = (320, 800, 1600)
 
 
 def sizes_of(width: int, height: int) -> dict[int, tuple[int, int]]:
-    """The sizes made of a picture, as {size: (width, height)} in pixels, from small to large.
+    """Compute the sizes of an image, as {size: (width, height)} in pixels, from small to large.
 
     A picture is never enlarged, and no size is made that would equal the one below it.
     """

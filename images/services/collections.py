@@ -1,4 +1,4 @@
-"""Making collections, and putting pictures into them."""
+"""Create collections, and put images into them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILE_NAME_CHARACTERS = 255
 
 
 class KeyTakenError(Exception):
-    """The message tells which picture has the key, and what to do."""
+    """Another image has the key; the message says which, and what to do."""
 
 
 def create_collection(
@@ -37,7 +37,7 @@ def create_collection(
     is_shared: bool = False,
     by: User | None = None,
 ) -> Collection:
-    """A collection with an address made from its name, numbered where another shared one has that.
+    """Create a collection with an address made from its name, numbered if another shared one has it.
 
     The address of one that is not shared ends by chance: no number tells that another project has such a name.
     """
@@ -55,7 +55,7 @@ def create_collection(
 
 
 def collection_named(name: str, *, project: Project | None = None) -> Collection:
-    """The collection whose address or name this is, made where there is none: of `project`, or shared with all."""
+    """Find a collection by address or name, or create it: of `project`, or shared with all."""
     usable = Collection.objects.filter(usable_in(project))
     named = usable.filter(Q(project=project) if project else Q(is_shared=True), name=name)
     collection = usable.filter(slug=name).first() or named.first()
@@ -65,7 +65,7 @@ def collection_named(name: str, *, project: Project | None = None) -> Collection
 def give_collection(
     *, collection: Collection, project: Project | None, is_shared: bool, by: User | None, now: datetime
 ) -> None:
-    """Change whose it is; the reports of what was imported into it go along.
+    """Change the owner of a collection and of its imports.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def give_collection(
 
 
 def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is_new: bool) -> tuple[Outcome, str]:
-    """Put `image` into the collection under `key`; says what came of it and why. Call within a transaction.
+    """Put `image` into the collection under `key`; returns the outcome and the reason. Call within a transaction.
 
     That the same picture is stored already is told where a collection has it that this one's people may use.
 
@@ -119,7 +119,7 @@ def _is_known_elsewhere(collection: Collection, image: Image) -> bool:
 
 
 def key_of(file_name: str) -> str:
-    """The key of a picture that was given none: its file's name without the ending."""
+    """Make a key for an image without one: its file name without the extension."""
     return printable(PurePosixPath(file_name).stem)[:KEY_CHARACTERS]
 
 

@@ -37,7 +37,7 @@ def sha256_of(file: IO[bytes]) -> str:
 
 
 def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str, ImageFacts | None]:
-    """Check the picture in `file` and keep its bytes; returns its sha256 and, where it is new, its facts.
+    """Check the image in `file` and store it; returns its sha256 and, if it is new, its facts.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str,
 def image_of(
     *, sha256: str, facts: ImageFacts | None, attribution: Attribution, size_bytes: int, now: datetime
 ) -> tuple[Image, bool]:
-    """The one row of the picture, made where it is new; and whether it is. Call within a transaction.
+    """Get or create the row of an image; returns it and whether it is new. Call within a transaction.
 
     What is known of a picture already is kept; only what was blank is filled in from `attribution`.
     """
@@ -104,7 +104,7 @@ def _fill_in(image: Image, attribution: Attribution) -> None:
 
 
 def make_sizes(*, image_id: int, now: datetime) -> None:
-    """Make the served sizes of one picture, unless they are made, or being made, or were given up."""
+    """Make the served sizes of an image, unless they exist, are being made, or failed too often."""
     with transaction.atomic():
         image = Image.objects.select_for_update().filter(pk=image_id, sizes_state__in=_unfinished()).first()
         if image is None or (image.sizes_state == JobState.RUNNING and (image.sizes_lease_until or now) > now):
@@ -132,7 +132,7 @@ def make_sizes(*, image_id: int, now: datetime) -> None:
 
 
 def images_waiting(*, now: datetime) -> list[int]:
-    """Pictures whose sizes were asked for and not heard of since; each is told again only after a while."""
+    """List images whose sizes were requested and not made since; each is listed again only after a while."""
     waiting = Image.objects.filter(Q(sizes_lease_until__isnull=True) | Q(sizes_lease_until__lte=now)).filter(
         sizes_state__in=_unfinished()
     )

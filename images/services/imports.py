@@ -1,4 +1,4 @@
-"""Importing pictures into a collection, one at a time: each is in with its row of the report, or neither is."""
+"""Import images into a collection one by one, each with its row of the report in one transaction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile[Any]], by: User) -> ImportJob:
-    """Put the files that a browser sent where a worker finds them, and a job on the list."""
+    """Store uploaded files and queue a job to import them."""
     folder, names = keep_waiting(uploads)
     return ImportJob.objects.create(
         kind=ImportKind.IMAGES,
@@ -54,7 +54,7 @@ def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile[Any]]
 
 
 def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
-    """Store files as `folder`/1, `folder`/2 and so on until they are imported; returns folder and their own names."""
+    """Store files as `folder`/1, `folder`/2, … until they are imported; returns the folder and their original names."""
     folder = f"imports/{uuid.uuid4().hex}"
     names = []
     for position, upload in enumerate(uploads, start=1):
@@ -65,7 +65,7 @@ def keep_waiting(uploads: Iterable[UploadedFile[Any]]) -> tuple[str, list[str]]:
 
 
 def import_path(*, path: Path, collection: Collection, clock: Clock, announce: Announce) -> ImportJob:
-    """Import a folder, a manifest or a zip of this machine here and now."""
+    """Import a local folder, manifest or zip at once."""
     project = collection.project
     job = jobs.start_inline(path, kind=ImportKind.IMAGES, collection=collection, project=project, clock=clock)
     with ExitStack() as stack:
@@ -75,7 +75,7 @@ def import_path(*, path: Path, collection: Collection, clock: Clock, announce: A
 
 
 def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
-    """Run an upload's job, or take it up where a worker that is gone left it."""
+    """Run an upload's job, or continue it where a worker that died left it."""
     with ExitStack() as stack:
 
         def work(job: ImportJob) -> None:
@@ -105,7 +105,7 @@ def _run(job: ImportJob, make_plan: Callable[[], list[Entry | LineError]], *, cl
 
 
 def _steps(items: list[Entry | LineError]) -> Iterator[Entry | list[LineError]]:
-    """Each file by itself, so that it is in with its row of the report; what needs no look in one go."""
+    """Split entries into transactions: one per file, and blocks of those that need no check."""
     refused: list[LineError] = []
     for item in items:
         if isinstance(item, LineError):
@@ -136,7 +136,7 @@ def _take(job: ImportJob, entry: Entry, *, clock: Clock, announce: Announce) -> 
 
 
 def unexpected(error: Exception) -> str:
-    """What is told of an error that nobody foresaw: its kind, for its message might repeat the content."""
+    """Describe an unexpected error by its type only, because its message might repeat the content."""
     return _("It cannot be read (%(error)s).") % {"error": type(error).__name__}
 
 

@@ -1,4 +1,4 @@
-"""The life of an import job of any kind: who runs it, how far it is, and what became of each file or line."""
+"""Run import jobs of any kind: claim, progress, and the outcome of each file or line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class LeaseLostError(Exception):
-    """Another worker took the job over."""
+    """Another worker has taken over the job."""
 
 
 def row(
@@ -69,7 +69,7 @@ def start_inline(
     options: Mapping[str, Any] | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """A job that begins here and now, on a file or folder of this machine."""
+    """Create a job that starts at once, for a local file or folder."""
     return ImportJob.objects.create(
         kind=kind,
         collection=collection,
@@ -83,7 +83,7 @@ def start_inline(
 
 
 def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
-    """Take the job, or None where it is done or in other hands."""
+    """Claim the job, or return None if it is done or another worker has it."""
     with transaction.atomic():
         job = ImportJob.objects.select_for_update().filter(pk=job_id, kind=kind).first()
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
@@ -96,7 +96,7 @@ def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
 
 
 def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJob], None]) -> None:
-    """Do the `work` of an upload's job, or take it up where a worker that is gone left it.
+    """Do the `work` of an upload's job, or continue it where a worker that died left it.
 
     The report is in the language of who sent the upload.
     """
@@ -113,7 +113,7 @@ def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJo
 
 @contextmanager
 def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
-    """Close the job at the end, also where its file is refused or an error comes that nobody foresaw.
+    """Close the job at the end, also if its file is refused or an unexpected error occurs.
 
     Gives the number of the last line that was taken.
 
@@ -138,7 +138,7 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
 
 
 def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
-    """Close the job, or have the sweep start it once more; False where the error may pass, and the lease has to."""
+    """Close the job, or let the sweep restart it; False if the error may be temporary and the lease has to expire."""
     is_inline = bool(job.options.get(IS_INLINE))
     if _may_pass(error) and not is_inline:
         return False
@@ -158,7 +158,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:
-    """Write rows of the report, in the transaction of what they tell of; returns the lease to go on with.
+    """Write rows of the report, in the transaction of what they report; returns the renewed lease.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
 
 
 def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
-    """Close the job and let go of the files that waited for it."""
+    """Close the job and delete its waiting files."""
     held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
     state = JobState.FAILED if error else JobState.DONE
     if held.update(state=state, error=printable(error), lease_until=None, finished_at=now) and job.folder:
@@ -187,7 +187,7 @@ def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
 
 
 def jobs_waiting(*, kind: ImportKind, now: datetime) -> list[int]:
-    """Jobs that were never started, or whose worker fell silent. One that a command ran is closed instead."""
+    """List jobs that were never started or whose worker fell silent. Those of commands are closed instead."""
     silent = ImportJob.objects.filter(kind=kind, state__in=[JobState.QUEUED, JobState.RUNNING]).filter(
         Q(lease_until__isnull=True) | Q(lease_until__lte=now)
     )

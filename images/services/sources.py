@@ -1,4 +1,4 @@
-"""Where an import's files come from: a folder, a manifest, a zip, or what a browser sent. All become one list."""
+"""List the files of an import: from a folder, a manifest, a zip or an upload."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNPACKING_FAILED = (
 
 @dataclass(frozen=True)
 class Content:
-    """A file that can be opened (seekable, to be read only); `size_bytes` is what its source claims."""
+    """A file that can be opened, seekable and read-only; `size_bytes` is what its source claims."""
 
     size_bytes: int
     open: Callable[[], AbstractContextManager[IO[bytes]]]
@@ -39,7 +39,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Entry:
-    """One file to import. The same source gives the same numbers each time, so that an import can be taken up again."""
+    """One file to import. The same source gives the same numbers each time, so that an import can be resumed."""
 
     number: int
     name: str
@@ -49,14 +49,14 @@ class Entry:
 
 @dataclass
 class Shelf:
-    """Files by name, in order; and what was left out, as (name, reason)."""
+    """Files by name, in order, and those left out, as (name, reason)."""
 
     files: dict[str, Content]
     problems: list[tuple[str, str]]
 
 
 def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | LineError]:
-    """The entries of a folder, a manifest or a zip on this machine; `stack` closes what has to stay open.
+    """List the entries of a local folder, manifest or zip; `stack` closes what has to stay open.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | LineError]:
 
 
 def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entry | LineError]:
-    """The entries of files that a browser sent, which wait in storage as `folder`/1, `folder`/2 and so on.
+    """List the entries of an upload, whose files wait in storage as `folder`/1, `folder`/2, ….
 
     A zip with a manifest stands by itself; other zips are as if their files had been sent one by one.
     """
@@ -108,7 +108,7 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entr
 
 
 def spooled(content: Content) -> tempfile.SpooledTemporaryFile[bytes]:
-    """A copy of the content, cut off once it is larger than a picture may be, whatever its source claimed."""
+    """Copy the content, cut off at the size limit of images, whatever its source claims."""
     copy: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY_BYTES)  # noqa: SIM115
     try:
         with content.open() as file:
@@ -203,7 +203,7 @@ def _folder(path: Path) -> Shelf:
 
 
 def _within(home: Path, path: Path) -> Content | None:
-    """The file at `path`, or None where it is none, or leads out of `home`."""
+    """Resolve the file at `path`, or return None if it is none or leads out of `home`."""
     try:
         resolved = path.resolve()
         return _on_disk(resolved) if resolved.is_relative_to(home) and resolved.is_file() else None
@@ -234,7 +234,7 @@ def _tell_hidden(shelf: Shelf, count: int) -> None:
 
 
 def _manifests_in(shelf: Shelf) -> list[str]:
-    """The manifests at the top, or else in the one folder that holds all."""
+    """Find the manifests at the top, or else in the only folder."""
     names = [name for name in shelf.files if PurePosixPath(name).name.lower() in manifests.NAMES]
     top = [name for name in names if "/" not in name]
     first_parts = {PurePosixPath(name).parts[0] for name in shelf.files}

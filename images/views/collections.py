@@ -1,4 +1,4 @@
-"""Managers' pages: the collections and what is in them."""
+"""Managers' pages about collections and their images."""
 
 from __future__ import annotations
 

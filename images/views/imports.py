@@ -1,4 +1,4 @@
-"""Managers' pages: sending pictures, how far an import is, and its report."""
+"""Managers' pages about uploading images, the progress of an import, and its report."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ IMPORTS_PER_PAGE = 50
 
 
 class UploadTooLargeError(Exception):
-    """The message says how much is taken, and what to do."""
+    """The upload is too large; the message says how much is accepted, and what to do."""
 
 
 def receive(request: HttpRequest) -> None:
-    """Take in the files of a form by way of the disk, never memory. Call before anything reads the form.
+    """Receive the files of a form on the disk, never in memory. Call before anything reads the form.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def import_show(request: HttpRequest, job_id: int) -> HttpResponse:
 @require_safe
 @login_required
 def import_progress(request: HttpRequest, job_id: int) -> HttpResponse:
-    """The part of the page that asks for itself again; once all is done the whole page is loaded anew."""
+    """The part of the page that refreshes itself; when all is done, it reloads the whole page."""
     job = import_for(request.user, job_id)
     if not request.headers.get("HX-Request"):
         return redirect("images:import-show", job.pk)

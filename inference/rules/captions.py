@@ -1,4 +1,4 @@
-"""What a line of a file of captions says: which image, and the caption. No message repeats a caption's words."""
+"""Read a line of a file of captions: the image and its caption. No message repeats a caption's words."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def image_named_in(value: dict[str, Any]) -> str:
 
 
 def names_of(reference: str) -> list[str]:
-    """The keys that an image named like this may have, the likeliest first."""
+    """List the keys that an image with this name may have, the likeliest first."""
     base = reference.replace("\\", "/").rpartition("/")[2]
     stem = base.rpartition(".")[0] or base
     names = [reference, base, stem]

@@ -1,4 +1,4 @@
-"""What a pivot-stabilised model writes: an English stabiliser, a separator that names the language, the caption."""
+"""Split what a pivot-stabilised model writes: English stabiliser, separator that names the language, caption."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def separators_of(options: Mapping[str, Any], codes: Mapping[str, str]) -> dict[str, str]:
-    """The separator of each language, by our tag: as `options` have it, or ` <code> ` with the model's own code."""
+    """Return the separator of each language, by our tag: from `options`, or ` <code> ` with the model's own code."""
     separators = options.get("separators") or {}
     return {tag: str(separators.get(tag) or f" <{code}> ") for tag, code in codes.items()}
 
 
 def split(output: str, separator: str) -> tuple[str, str] | None:
-    """Stabiliser and caption, without blanks around them; None where one of them is not there.
+    """Split stabiliser and caption, without blanks around them; None if one is missing.
 
     The first separator parts them: a caption may hold what looks like another.
     """

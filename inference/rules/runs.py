@@ -1,4 +1,4 @@
-"""Decisions about runs from values alone: how they are cut into chunks, and what a variant is called."""
+"""Decide about runs from values alone: how to cut them into chunks, and how to name a variant."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unpack_ids(packed: bytes | memoryview) -> list[int]:
 
 
 def variant_name(base: str, decoding: Mapping[str, Any], of: Mapping[str, Any]) -> str:
-    """What a model is called that decodes otherwise: by the settings that differ, such as “BLIP · beams 5”."""
+    """Name a variant after the settings in which it differs, like “BLIP · beams 5”."""
     parts = [_said(name, value) for name, value in decoding.items() if value != of.get(name)]
     return f"{base} · {', '.join(parts)}"
 

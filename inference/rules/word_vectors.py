@@ -1,4 +1,4 @@
-"""Which word vectors can be had, in words for programs and people."""
+"""The word vectors that can be imported, in words for programs and people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Packaged:
-    """Vectors that an installed package brings; the first language is the one taken where none is named."""
+    """Vectors of an installed package; the first language is the default."""
 
     name: str
     languages: tuple[str, ...]

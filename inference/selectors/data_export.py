@@ -1,4 +1,4 @@
-"""What a person had models do; without their names, which whoever writes or judges must not learn."""
+"""Export what a person had models do, without the models' names, which writers and raters must not learn."""
 
 from __future__ import annotations
 

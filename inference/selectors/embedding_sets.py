@@ -1,4 +1,4 @@
-"""Embedding sets as researchers see them: what each is of, what lies near an image, and what stands for all."""
+"""Read embedding sets for researchers: their subjects, an image's neighbours, and the image in the centre."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BYTES = {Precision.FLOAT16: 2, Precision.FLOAT32: 4}
 
 @dataclass(frozen=True)
 class SetImage:
-    """An image of the set's collection. Without `picture` the viewer has it in hand, and is told no more.
+    """An image of the set's collection. It has no `picture` if it is assigned to the viewer.
 
     `caption` is what was put into a vector, empty where it was the picture itself; `similarity` is the cosine.
     """
@@ -43,7 +43,7 @@ class SetImage:
 
 
 def embedding_sets(viewer: User) -> QuerySet[EmbeddingSet]:
-    """The newest first."""
+    """List the sets, the newest first."""
     related = ("encoder", "run__collection", "run__project", "captions_of", "language")
     return embedding_sets_for(viewer).select_related(*related).order_by("-pk")
 
@@ -53,7 +53,7 @@ def encoders(viewer: User) -> QuerySet[Encoder]:
 
 
 def bytes_of(embedding_set: EmbeddingSet) -> int | None:
-    """Of the vectors alone; None where nothing is known yet."""
+    """Compute the size of the vectors alone; None if it is not known yet."""
     return (
         embedding_set.rows * embedding_set.dimensions * BYTES[Precision(embedding_set.precision)]
         if embedding_set.dimensions
@@ -62,7 +62,7 @@ def bytes_of(embedding_set: EmbeddingSet) -> int | None:
 
 
 def image_with_key(embedding_set: EmbeddingSet, key: str) -> CollectionImage | None:
-    """The image of that very key, or of that file name where one alone has it."""
+    """Find the image with this key, or else the only one with this file name."""
     entries = CollectionImage.objects.filter(collection=embedding_set.run.collection_id).select_related("image")
     # No database keeps a NUL, and PostgreSQL would not even look for one.
     if not key or "\0" in key:
@@ -79,7 +79,7 @@ def entry_of(embedding_set: EmbeddingSet, public_id: UUID) -> CollectionImage | 
 
 
 def neighbours(embedding_set: EmbeddingSet, image_id: int, viewer: User) -> list[SetImage]:
-    """The nearest first. Nothing where the viewer has the image in hand: of its caption the neighbours would tell.
+    """List the neighbours, the nearest first. None if the image is assigned to the viewer: they hint at its caption.
 
     Nor are images in hand among the neighbours of others, which would tell as much: they are passed over.
 
@@ -98,13 +98,13 @@ def neighbours(embedding_set: EmbeddingSet, image_id: int, viewer: User) -> list
 
 
 def assigned_of(viewer: User, embedding_set: EmbeddingSet) -> set[int]:
-    """The images of the set's collection that `viewer` has in hand."""
+    """List the images of the set's collection that are assigned to `viewer`."""
     held = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=embedding_set.run.collection_id)
     return set(held.values_list("image_id", flat=True))
 
 
 def centre(embedding_set: EmbeddingSet) -> int | None:
-    """The image that stands for all: with the least mean cosine distance to the others. None where a vector is zero.
+    """Find the image with the least mean cosine distance to all others; None if a vector is zero.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def centre(embedding_set: EmbeddingSet) -> int | None:
 
 
 def most_central_of_all(embeddings: Embeddings) -> int | None:
-    """As `inference.selectors.embeddings.representative` of all, without ever having all vectors in memory."""
+    """Like `inference.selectors.embeddings.representative` of all images, without having all vectors in memory."""
     count = len(embeddings.ids)
     total = sum(block.sum(axis=0) for block in _units(embeddings))
     if not count or not np.isfinite(total).all():
@@ -132,7 +132,7 @@ def most_central_of_all(embeddings: Embeddings) -> int | None:
 def set_images(
     embedding_set: EmbeddingSet, images: AnyOf[int], viewer: User, *, similarity: Mapping[int, float] | None = None
 ) -> list[SetImage]:
-    """Images of the set's collection in the order of `images`; those that were taken out since are left out."""
+    """List images of the set's collection in the order of `images`, without those removed since."""
     entries = CollectionImage.objects.filter(collection=embedding_set.run.collection_id, image__in=images)
     by_image = {entry.image_id: entry for entry in entries.select_related("image")}
     hidden, captions = hidden_from(viewer, by_image), _captions(embedding_set, by_image)
@@ -161,7 +161,7 @@ def _captions(embedding_set: EmbeddingSet, images: AnyOf[int]) -> dict[int, str]
 
 
 def _units(embeddings: Embeddings) -> Iterator[NDArray[np.float64]]:
-    """The vectors at length one, some at a time. One without a direction has no numbers."""
+    """Yield blocks of the vectors at length one. A zero vector becomes NaN."""
     step = max(1, BLOCK_NUMBERS // max(1, embeddings.vectors.shape[1]))
     for start in range(0, len(embeddings.ids), step):
         block = np.asarray(embeddings.vectors[start : start + step], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Vectors of an embedding set, open and memory-mapped; what lies nearest, and what stands for several."""
+"""Open the vectors of an embedding set, memory-mapped; find nearest images and representatives."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _opening = threading.Lock()
 
 
 class EmbeddingsUnavailableError(Exception):
-    """The vectors are not whole yet, or their files are gone or changed; says which."""
+    """The vectors are not complete yet, or their files are missing or changed; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Embeddings:
     vectors: NDArray[Any]
 
     def places(self, images: Sequence[int]) -> NDArray[np.intp]:
-        """Where the vector of each image is; -1 for one that has none."""
+        """Find the position of each image's vector; -1 if it has none."""
         wanted = np.asarray(images, dtype=np.int64)
         if not len(self.ids):
             return np.full(len(wanted), -1, dtype=np.intp)
@@ -61,7 +61,7 @@ class Embeddings:
         return np.where(self.ids[places] == wanted, places, -1)
 
     def rows(self, images: Sequence[int]) -> NDArray[np.float32]:
-        """The vectors of images that all have one, shape (n_images, dimensions).
+        """Return the vectors of images that all have one, shape (n_images, dimensions).
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Neighbour:
 
 
 def open_set(embeddings: EmbeddingSet) -> Embeddings:
-    """The vectors of a set that is whole. Where storage gives no files of this machine, they are copied here once.
+    """Open the vectors of a complete set. From object storage, they are copied to this machine once.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def open_set(embeddings: EmbeddingSet) -> Embeddings:
 
 
 def nearest(embeddings: Embeddings, image: int, *, count: int = NEAREST) -> list[Neighbour]:
-    """The images whose vectors have the greatest cosine with that of `image`, the nearest first; itself left out.
+    """Find the images whose vectors have the greatest cosine with that of `image`, the nearest first, without itself.
 
     Exact: all are looked at, some at a time, in memory that does not grow with them. Of equally near ones those with
     the lower primary keys come. A vector of zeros is near to nothing, and has no neighbours.
@@ -137,7 +137,7 @@ def nearest(embeddings: Embeddings, image: int, *, count: int = NEAREST) -> list
 
 
 def representative(embeddings: Embeddings, images: Sequence[int]) -> int:
-    """Of some images that all have a vector, the place of the one with the least mean cosine distance to the others.
+    """Find the image with the least mean cosine distance to the others; all must have a vector. Returns its position.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def whole_sets(
     language: str | None = None,
     project: Project | int | None = None,
 ) -> QuerySet[EmbeddingSet]:
-    """Sets that can be opened, the newest first: of images, or of a model's captions in a language.
+    """List complete sets, the newest first: of images, or of a model's captions in a language.
 
     Those that `project` may use, where it is given.
     """
@@ -171,7 +171,7 @@ def whole_sets(
 
 
 def newest_covering(images: Sequence[int], sets: Iterable[EmbeddingSet]) -> tuple[EmbeddingSet, Embeddings] | None:
-    """The first of `sets` in which every one of `images` has a vector; one whose files are gone is passed over."""
+    """Find the first of `sets` with vectors of all `images`; sets whose files are missing are skipped."""
     for one in sets:
         try:
             opened = open_set(one)
@@ -183,7 +183,7 @@ def newest_covering(images: Sequence[int], sets: Iterable[EmbeddingSet]) -> tupl
 
 
 def digest_of(ids: NDArray[np.int64], vectors: NDArray[Any]) -> str:
-    """SHA-256 over the numbers, whatever file they lie in."""
+    """Compute SHA-256 over the numbers, independent of the file format."""
     digest = hashlib.sha256(f"{vectors.dtype.str} {vectors.shape}\0".encode())
     digest.update(np.ascontiguousarray(ids, dtype="<i8").tobytes())
     step = max(1, BLOCK_NUMBERS // max(1, vectors.shape[1]))
@@ -193,7 +193,7 @@ def digest_of(ids: NDArray[np.int64], vectors: NDArray[Any]) -> str:
 
 
 def _best(cosines: NDArray[np.float32], ids: NDArray[np.int64], count: int) -> NDArray[np.intp]:
-    """Places of the `count` greatest, in order; sorting all of a block would take most of the time."""
+    """Return the positions of the `count` greatest, in order. Sorting whole blocks would take most of the time."""
     least = np.partition(cosines, len(cosines) - count)[len(cosines) - count]
     places = np.flatnonzero(cosines >= least)
     return places[np.lexsort((ids[places], -cosines[places]))][:count]

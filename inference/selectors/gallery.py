@@ -1,4 +1,4 @@
-"""Images of a collection with what several models say of them, some at a time, however many there are.
+"""Page through the images of a collection with several models' captions.
 
 Nothing is counted, and pages are found by where the last one ended: the hundred-thousandth image comes as fast as the
 first. Of images that the viewer has in hand, neither picture nor captions are read.
@@ -32,7 +32,7 @@ CURSOR = re.compile(r"(\d{1,10})\.(\d{1,18})", re.ASCII)
 
 
 class Show(TextChoices):
-    """Which images, by who has described them in at least one of the languages."""
+    """Which images to show, by the models that have captioned them in at least one of the languages."""
 
     EVERYTHING = "", _("all images")
     ANY = "any", _("described by at least one of the models")
@@ -49,7 +49,7 @@ class Asked:
 
     @property
     def query(self) -> str:
-        """The same, as an address says it."""
+        """Return the same as a query string."""
         pairs = [("collection", self.collection.slug), ("show", self.show.value), ("key", self.key)]
         pairs += [("model", str(model.pk)) for model in self.models]
         pairs += [("language", language.tag) for language in self.languages]
@@ -63,7 +63,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a model says in a language. `text` is empty where it says nothing."""
+    """A model's caption in a language. `text` is empty if there is none."""
 
     model: CaptioningModel
     language: Language
@@ -73,7 +73,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shown:
-    """An image, with a row of cells for each language. Without `picture` the viewer has it in hand."""
+    """An image, with a row of cells for each language. It has no `picture` if it is assigned to the viewer."""
 
     key: str
     title: str
@@ -93,7 +93,7 @@ class GalleryPage:
 
 
 def gallery_page(asked: Asked, viewer: User, *, after: str = "", before: str = "") -> GalleryPage:
-    """The images after, or before, one that an earlier page named; from the first one on where neither is a name."""
+    """Read the images after or before one that an earlier page named, or else the first ones."""
     is_backwards = CURSOR.fullmatch(before) is not None
     start = before if is_backwards else after if CURSOR.fullmatch(after) else ""
     looked = _looked_through(asked, start, is_backwards=is_backwards)
@@ -110,7 +110,7 @@ def gallery_page(asked: Asked, viewer: User, *, after: str = "", before: str = "
 
 
 def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
-    """Those of `images` that `viewer` has in hand."""
+    """Find those of `images` that are assigned to `viewer`."""
     held = Image.objects.filter(is_assigned(viewer, "pk"), pk__in=list(images))
     return set(held.values_list("pk", flat=True))
 
@@ -118,7 +118,7 @@ def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
 def usual_choice(
     collection: Collection, among: QuerySet[CaptioningModel]
 ) -> tuple[list[CaptioningModel], list[Language]]:
-    """Some of the models `among` those there are, and languages, that describe the first images of `collection`."""
+    """Choose models of `among`, and languages, with captions of the first images of `collection`."""
     first = CollectionImage.objects.filter(collection=collection).order_by("position", "pk")[:MOST_IMAGES]
     captions = ModelCaption.objects.filter(image__in=[entry.image_id for entry in first], model__in=among.values("pk"))
     pairs = set(captions.values_list("model_id", "language_id"))
@@ -129,7 +129,7 @@ def usual_choice(
 
 
 def usual_collection(among: QuerySet[Collection], models: QuerySet[CaptioningModel]) -> Collection | None:
-    """That of the newest caption by one of `models`, or the newest there is; of the collections `among`."""
+    """Choose the collection of the newest caption by one of `models`, or the newest collection of `among`."""
     captions = ModelCaption.objects.filter(model__in=models.values("pk"))
     newest = captions.order_by("-pk").select_related("run").first()
     if newest is not None and newest.run is not None and (of_run := among.filter(pk=newest.run.collection_id).first()):
@@ -141,7 +141,7 @@ def usual_collection(among: QuerySet[Collection], models: QuerySet[CaptioningMod
 
 @dataclass(frozen=True)
 class _Looked:
-    """`entries`: one more than a page holds, where there are. `stopped_at`: where it was left off, if it was."""
+    """`entries`: up to one more than a page holds. `stopped_at`: where the search was broken off, if it was."""
 
     entries: Sequence[CollectionImage]
     stopped_at: str

@@ -1,4 +1,4 @@
-"""Captioning models as researchers see them: what they are and how much they have made, never what it says."""
+"""Read captioning models for researchers: what they are and how many captions they made, never the texts."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class ModelDetails:
 
 
 def models_named(text: str, viewer: User) -> QuerySet[CaptioningModel]:
-    """All models that `viewer` may see, or those of them whose name or source has `text`."""
+    """List the models that `viewer` may see, or those of them whose name or source contains `text`."""
     models = models_for(viewer).select_related("variant_of", "english_model", "project")
     return models.filter(Q(name__icontains=text) | Q(source__icontains=text)) if text else models
 
 
 def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
-    """`models` with their counts, in few queries however many there are."""
+    """Add counts to `models`, in a fixed number of queries."""
     counts, languages = caption_counts([model.pk for model in models]), languages_by_tag()
     runs = runs_for(viewer).filter(model__in=models, state__in=GOING)
     going = dict(runs.values_list("model").annotate(Count("pk")).order_by())
@@ -67,7 +67,7 @@ def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
 
 
 def model_details(model: CaptioningModel, viewer: User) -> ModelDetails:
-    """Of its runs and relatives those that `viewer` may see."""
+    """Read a model with those of its runs and relatives that `viewer` may see."""
     counts = caption_counts([model.pk]).get(model.pk, {})
     runs = runs_for(viewer).filter(model=model).select_related("collection").prefetch_related("languages")
     return ModelDetails(
@@ -82,7 +82,7 @@ def model_details(model: CaptioningModel, viewer: User) -> ModelDetails:
 
 
 def caption_counts(model_ids: Sequence[int]) -> Mapping[int, Mapping[str, int]]:
-    """By model and language. Counted anew only once a caption of whatever model has come."""
+    """Count captions by model and language; they are counted again only after a new caption of any model."""
     newest = ModelCaption.objects.aggregate(Max("pk"))["pk__max"]
     keys = {model_id: f"caption-counts-{model_id}-{newest}" for model_id in model_ids}
     kept = cache.get_many(list(keys.values()))
@@ -97,7 +97,7 @@ def caption_counts(model_ids: Sequence[int]) -> Mapping[int, Mapping[str, int]]:
 
 
 def counts_in(model: CaptioningModel, collection: Collection) -> dict[str, int]:
-    """By language: how many images of `collection` have a caption by `model` already."""
+    """Count, by language, the images of `collection` that have a caption by `model` already."""
     captions = ModelCaption.objects.filter(model=model, image__entries__collection=collection)
     return dict(captions.values_list("language_id").annotate(Count("pk")).order_by())
 
@@ -107,7 +107,7 @@ def languages_by_tag() -> dict[str, Language]:
 
 
 def english_models(viewer: User) -> QuerySet[CaptioningModel]:
-    """Those whose English captions can be translated: not those that are translations themselves."""
+    """List the models whose English captions can be translated, without models that translate themselves."""
     return models_for(viewer).filter(english_model=None).order_by("name")
 
 
@@ -121,7 +121,7 @@ def _named(counts: Mapping[str, int], languages: Mapping[str, Language]) -> list
 
 
 def ascribed_to(model: CaptioningModel, decoding: Decoding) -> CaptioningModel | None:
-    """Whose captions they are that `model` makes with `decoding`; None where that variant is yet to be made."""
+    """Find the variant of `model` that decodes with `decoding`; None if it does not exist yet."""
     base = model.variant_of or model
     if not base.decoding:
         return base

@@ -1,4 +1,4 @@
-"""Runs as researchers see them: by their counters alone, which are exact; captions are never counted for a page."""
+"""Read runs for researchers, by their counters alone: these are exact, and pages never count captions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RunDetails(RunRow):
 
 @dataclass(frozen=True)
 class Log:
-    """The last lines of a run's log, the oldest first, and how many there are before them."""
+    """The last lines of a run's log, the oldest first, and the number of lines before them."""
 
     lines: Sequence[RunEvent]
     before: int
@@ -59,7 +59,7 @@ class Log:
 
 
 def runs(viewer: User, model: CaptioningModel | None = None) -> QuerySet[Run]:
-    """All runs that `viewer` may see, or those of `model`, the newest first."""
+    """List the runs that `viewer` may see, or those of `model`, the newest first."""
     rows = runs_for(viewer).select_related("model", "encoder", "collection", "project").prefetch_related("languages")
     return rows if model is None else rows.filter(model=model)
 
@@ -74,7 +74,7 @@ def run_rows(runs: Sequence[Run], *, now: datetime) -> list[RunRow]:
 
 
 def run_details(run: Run, *, now: datetime) -> RunDetails:
-    """`run` with its row fresh from the database. Asks once, for the workers."""
+    """Read the details of `run`, a fresh row, with one query for its workers."""
     workers = worker_rows(now=now)
     on_it = [row for row in workers if row.worker.run_id == run.pk and row.is_there]
     rate = _rate(run, on_it, now) if run.state != RunState.QUEUED else None
@@ -104,19 +104,19 @@ def percent_of(run: Run) -> int:
 
 
 def gone_through(run: Run) -> int:
-    """What is there or has failed; of a run that came to its end without making anything, what is there alone."""
+    """Count what exists or has failed; of a finished run that made nothing, only what exists."""
     has_made_nothing = run.state == RunState.FAILED and run.failed == run.total
     return run.already + run.done + (0 if has_made_nothing else run.failed)
 
 
 def failures_of(run: Run, viewer: User) -> QuerySet[RunFailure]:
-    """Without those of images that `viewer` has in hand."""
+    """List the failures, without those of images that are assigned to `viewer`."""
     failures = run.failures.exclude(assigned_work.is_assigned(viewer, "image"))
     return failures.select_related("image", "language").order_by("pk")
 
 
 def reasons_of(failures: QuerySet[RunFailure]) -> list[tuple[str, int]]:
-    """The commonest reasons and how many failed for each."""
+    """Count the most common reasons for failures."""
     counts = failures.select_related(None).values_list("reason").annotate(number=Count("pk"))
     return list(counts.order_by("-number", "reason")[:COMMONEST_REASONS])
 

@@ -1,4 +1,4 @@
-"""How many different stabilisers a pivot-stabilised model wrote for one image, over the languages of its captions."""
+"""Count how many different stabilisers a pivot-stabilised model wrote for an image, over its languages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TALLY = """
 
 @dataclass
 class Tally:
-    """Of the images of `collection` that have stabilisers: `images` by how many different ones each has."""
+    """Images of `collection` that have stabilisers: `images` counts them by their number of different ones."""
 
     collection: Collection
     images: Counter[int] = field(default_factory=Counter)
@@ -47,17 +47,17 @@ class Tally:
 
     @property
     def languages(self) -> float:
-        """In how many each image is described, in the mean."""
+        """The mean number of languages per image."""
         return self.captions / self.total
 
     @property
     def several(self) -> int:
-        """How many images have more than one."""
+        """The number of images with more than one."""
         return self.total - self.images[1]
 
 
 def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
-    """One for each collection of `viewer` with stabilisers of `model`; it is the database that counts.
+    """Tally each collection of `viewer` with stabilisers of `model`; the database counts.
 
     Anew once a caption of whatever model has come: of some million it takes seconds.
     """
@@ -91,7 +91,7 @@ def _figures(row: dict[str, Any], *, is_assigned: bool) -> list[object]:
 
 
 def _counted(model: CaptioningModel) -> list[tuple[int, int, int, int]]:
-    """Collection, number of stabilisers, images that have so many, and their captions."""
+    """Count by collection and number of stabilisers: the images that have so many, and their captions."""
     per_image, parameters = _per_image(model).query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(TALLY.format(per_image=per_image), parameters)

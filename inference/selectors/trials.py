@@ -1,4 +1,4 @@
-"""Trials as who began them sees them."""
+"""Read trials for the person who began them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEWEST_TRIALS = 8
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of one language: a caption, or `error`, why there is none."""
+    """The result in one language: a caption, or an `error`."""
 
     language: Language
     text: str
@@ -70,12 +70,12 @@ def newest_trials(model: CaptioningModel, viewer: User) -> QuerySet[Trial]:
 
 
 def is_listened_to(queue: str, *, now: datetime) -> bool:
-    """Whether a worker is there that takes from `queue`."""
+    """Whether a worker listens to `queue`."""
     return any(row.is_there and queue in row.queues for row in worker_rows(now=now))
 
 
 def upload_of(trial: Trial) -> bytes | None:
-    """The picture that was sent, as WebP and without what its file said besides; None where none was."""
+    """Convert the uploaded image to WebP without its metadata; None if there is none."""
     if not trial.upload:
         return None
     try:
@@ -88,7 +88,7 @@ def upload_of(trial: Trial) -> bytes | None:
 
 
 def _entry_of(image_id: int, viewer: User) -> CollectionImage | None:
-    """The newest entry among the collections of `viewer`: who sent a file need not be told who else has it."""
+    """Find the newest entry in the collections of `viewer`. They must not learn who else has the image."""
     entries = CollectionImage.objects.filter(image=image_id, collection__in=collections_to_use(viewer).values("pk"))
     return entries.order_by("-pk").first()
 

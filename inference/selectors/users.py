@@ -1,4 +1,4 @@
-"""What runs, vectors and models that follow from others use, so that none is taken from a project that needs it."""
+"""Register what runs, vectors and derived models use, so that none is taken from a project that needs it."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def _embeddings_of(model: CaptioningModel) -> QuerySet[EmbeddingSet]:
 
 
 def _of_some_project(rows: QuerySet[Any], path: str = "") -> QuerySet[Any]:
-    """Without what somebody made for a project that is yet to come."""
+    """Leave out what somebody made for a project that does not exist yet."""
     return rows.exclude(Q(**{f"{path}project": None, f"{path}is_shared": False}))

@@ -21,7 +21,7 @@ ABANDONED_AFTER_S = 24 * 3600
 
 
 def cached(name: str, make: Callable[[Path], None]) -> Path:
-    """The file of this name, which `make` writes where it is not there yet. It is never found half-written."""
+    """Return the file of this name; `make` writes it if it is missing. It is never read half-written."""
     path = folder() / name
     try:
         os.utime(path)
@@ -39,7 +39,7 @@ def cached(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def working_file() -> Path:
-    """An empty file for who removes it afterwards."""
+    """Create an empty temporary file; the caller removes it."""
     handle, path = tempfile.mkstemp(dir=folder(), prefix=UNFINISHED)
     os.close(handle)
     return Path(path)

@@ -1,4 +1,4 @@
-"""Word vectors by their signature, open once per process."""
+"""Open word vectors by their signature, once per process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _opening = threading.Lock()
 
 
 class WordVectorsUnavailableError(Exception):
-    """There are no vectors of this signature here, or their files are gone or changed."""
+    """There are no vectors with this signature here, or their files are missing or changed."""
 
 
 def folder_of(signature: str) -> Path:
@@ -25,7 +25,7 @@ def folder_of(signature: str) -> Path:
 
 
 def vectors_of(signature: str) -> Vectors:
-    """The vectors with this signature and no others.
+    """Open the vectors with exactly this signature.
 
     Raises
     ------

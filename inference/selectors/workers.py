@@ -1,4 +1,4 @@
-"""Worker processes as they last said of themselves."""
+"""Read the last reports of worker processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QueueRow:
 
 
 def worker_rows(*, now: datetime) -> list[WorkerRow]:
-    """Those that are there, and below them those that fell silent within a day."""
+    """List active workers, and below them those that fell silent within a day."""
     workers = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related("run__model", "run__encoder")
     rows = [
         WorkerRow(

@@ -1,4 +1,4 @@
-"""Where vectors lie while a run makes them, and how they are put together: parts of chunks first, one file in the end.
+"""Store vectors while a run makes them: first in parts of chunks, in the end in one file.
 
 A part holds what was stored of a chunk at once; the chunk's row says how many vectors it has, so that a part which was
 written by a worker that was killed before its transaction ended counts for nothing, and is written over.
@@ -33,7 +33,7 @@ PART = re.compile(r"(?P<position>\d+)-(?P<start>\d+)\.npy")
 
 
 def put_part(chunk: Chunk, of: EmbeddingSet, ids: Sequence[int], vectors: NDArray[Any]) -> None:
-    """Keep vectors of a chunk behind those that it has. To be called in the transaction that counts them."""
+    """Append vectors to a chunk. Call it in the transaction that counts them."""
     content = io.BytesIO()
     rows = np.zeros(len(ids), dtype=[("id", "<i8"), ("vector", vectors.dtype.newbyteorder("<"), vectors.shape[1:])])
     rows["id"], rows["vector"] = ids, vectors
@@ -45,7 +45,7 @@ def put_part(chunk: Chunk, of: EmbeddingSet, ids: Sequence[int], vectors: NDArra
 
 
 def ids_stored(chunk: Chunk, of: EmbeddingSet) -> set[int]:
-    """The images of the chunk whose vectors are counted."""
+    """Return the images of the chunk whose vectors are stored and counted."""
     if not chunk.vectors:
         return set()
     stored_ids = {int(one) for rows in _parts(of, [chunk]) for one in rows["id"]}
@@ -56,7 +56,7 @@ def ids_stored(chunk: Chunk, of: EmbeddingSet) -> set[int]:
 
 
 def put_together(of: EmbeddingSet) -> None:
-    """Make one file of all chunks' vectors, in the order of the images' keys, and then drop the parts.
+    """Join all chunks' vectors in one file, in the order of the images' keys, and then delete the parts.
 
     May be done twice, also at the same time: the same vectors are the same file.
 
@@ -99,7 +99,7 @@ def drop_parts(of: EmbeddingSet) -> None:
 
 
 def _gathered(of: EmbeddingSet, chunks: Sequence[Chunk], ids: NDArray[np.int64], path: Path) -> NDArray[Any] | None:
-    """All vectors in a file of this machine, in the order of `ids`, a chunk in memory at a time; None if some lack."""
+    """Write all vectors to a local file in the order of `ids`, chunk by chunk; None if some are missing."""
     vectors: NDArray[Any] | None = None
     is_there = np.zeros(len(ids), dtype=bool)
     for positions, rows in _pieces(of, chunks):
@@ -117,14 +117,14 @@ def _gathered(of: EmbeddingSet, chunks: Sequence[Chunk], ids: NDArray[np.int64],
 
 
 def _check_done_elsewhere(of: EmbeddingSet, ids: NDArray[np.int64]) -> None:
-    """Whether another worker put them together meanwhile, and dropped the parts."""
+    """Check that another worker has joined the vectors in the meantime and deleted the parts."""
     of.refresh_from_db()
     if not of.file or not np.array_equal(open_set(of).ids, ids):
         raise EncoderSettingsError(_("Vectors that were made are gone from storage. Start another run."))
 
 
 def _pieces(of: EmbeddingSet, chunks: Sequence[Chunk]) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Ids with vectors: of what was put together before, and of the parts since."""
+    """Yield ids with vectors: of the file joined before, and of the parts since."""
     if of.file:
         whole = open_set(of)
         for start in range(0, len(whole.ids), IDS_AT_ONCE):
@@ -135,7 +135,7 @@ def _pieces(of: EmbeddingSet, chunks: Sequence[Chunk]) -> Iterator[tuple[NDArray
 
 
 def _parts(of: EmbeddingSet, chunks: Sequence[Chunk]) -> Iterator[NDArray[Any]]:
-    """Those that count, as far as they are not dropped."""
+    """Yield the parts that count and still exist."""
     counted = {chunk.position: chunk.vectors for chunk in chunks}
     try:
         _folders, names = default_storage.listdir(_parts_folder(of))

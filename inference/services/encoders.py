@@ -1,4 +1,4 @@
-"""Registering encoders, and what becomes known of one when a worker loads it."""
+"""Register encoders, and store the facts that a worker learns by loading one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def register(
     is_shared: bool = False,
     by: User | None,
 ) -> Encoder:
-    """An encoder that runs and scores may name. Nothing is loaded.
+    """Register an encoder for runs and scores. Nothing is loaded.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def spec_of(encoder: Encoder) -> Spec:
 
 
 def queue_of(encoder: Encoder) -> str:
-    """Of the workers that can load it; that of all where its backend is not installed here."""
+    """Name the queue of workers that can load it; the default queue if its backend is not installed here."""
     try:
         return encoder_named(encoder.backend).queue
     except EncoderSettingsError:
@@ -78,7 +78,7 @@ def queue_of(encoder: Encoder) -> str:
 
 
 def subjects_of(encoder: Encoder) -> frozenset[Subject]:
-    """What it can put into vectors; nothing where its backend is not installed here."""
+    """List what it can encode; nothing if its backend is not installed here."""
     try:
         return encoder_named(encoder.backend).subjects(spec_of(encoder))
     except EncoderSettingsError:
@@ -86,7 +86,7 @@ def subjects_of(encoder: Encoder) -> frozenset[Subject]:
 
 
 def visual_encoders(project: Project | None = None) -> list[Encoder]:
-    """Those that bring captions into a space of image features; that `project` may use, where it is given."""
+    """List the encoders that map captions into a space of image features; those that `project` may use, if given."""
     backends = encoders()
     return [
         one
@@ -96,7 +96,7 @@ def visual_encoders(project: Project | None = None) -> list[Encoder]:
 
 
 def load(encoder: Encoder) -> Loaded:
-    """The encoder with its weights, kept for whoever asks next. It takes long, and no database.
+    """Load the encoder with its weights, or take it from the cache. It takes long and needs no database.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def load(encoder: Encoder) -> Loaded:
 
 
 class Facts(Protocol):
-    """What is known of an encoder once it was loaded."""
+    """What is known about an encoder after loading it."""
 
     @property
     def signature(self) -> str: ...
@@ -122,7 +122,7 @@ class Facts(Protocol):
 
 
 def keep_facts(encoder: Encoder, facts: Facts) -> None:
-    """Write down what is known now. What others wrote meanwhile is the same, or the encoder is refused.
+    """Store the facts of a loaded encoder. If different ones are stored already, the encoder is refused.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Finding the images that a file of captions names, many at a time."""
+"""Find the images that a file of captions names, many at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from inference.rules.captions import names_of
 def images_named(
     references: Iterable[str], collection: Collection | None, *, among: QuerySet[Collection] | None = None
 ) -> dict[str, list[Image]]:
-    """The images each reference may mean: by key, else by file name, else by SHA-256.
+    """Find the images that each reference may mean: by key, else by file name, else by SHA-256.
 
     Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said. One image
     is an answer; none is unknown; several are ambiguous.

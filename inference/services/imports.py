@@ -1,4 +1,4 @@
-"""Importing a model's captions, some hundred lines at a time: captions and rows of the report are in together."""
+"""Import a model's captions by hundreds of lines, each with its rows of the report in one transaction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def start_upload(
     upload: UploadedFile[Any],
     by: User,
 ) -> ImportJob:
-    """Put the file that a browser sent where a worker finds it, and a job on the list.
+    """Store an uploaded file and queue a job to import it.
 
     `project` and `is_shared` are of the model, where it is made.
     """
@@ -67,7 +67,7 @@ def import_path(
     project: Project | None = None,
     clock: Clock,
 ) -> ImportJob:
-    """Import a file of this machine here and now; a model that is made is of `project`, or shared with all."""
+    """Import a file of this machine at once; a new model belongs to `project`, or is shared with all."""
     options = _about(model, language, collection, project, is_shared=project is None)
     job = jobs.start_inline(path, **options, clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
@@ -76,7 +76,7 @@ def import_path(
 
 
 def run_import(*, job_id: int, clock: Clock) -> None:
-    """Run an upload's job, or take it up where a worker that is gone left it."""
+    """Run an upload's job, or continue it where a worker that died left it."""
 
     def work(job: ImportJob) -> None:
         _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
@@ -105,7 +105,7 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
 
 
 def _take(job: ImportJob, chunk: list[Record | LineError], *, clock: Clock) -> datetime:
-    """Take the lines together, or one by one where that fails, so that only those that cannot be taken are left out."""
+    """Import the lines together or, if that fails, one by one, so that only bad lines are left out."""
     try:
         return _take_whole(job, chunk, clock=clock)
     except NOT_OF_ONE_FILE:
@@ -167,7 +167,7 @@ def _rows(job: ImportJob, chunk: list[Record | LineError]) -> Iterator[ImportRow
 
 
 def model_to_fill(name: str, project: Project | None, *, by: User | None) -> CaptioningModel | None:
-    """The model of this name that an import for `project` adds to; without one, a shared one, or one that `by` made."""
+    """Find the model that an import for `project` adds to; without a project, a shared one or one of `by`."""
     of = Q(project=project) if project else Q(is_shared=True) | Q(project=None, created_by=by)
     return CaptioningModel.objects.filter(of, name=name).order_by("is_shared").first()
 

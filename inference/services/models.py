@@ -1,4 +1,4 @@
-"""Registering models and translators. Nothing is loaded: only what is written down is looked at."""
+"""Register models and translators. Nothing is loaded: only the settings are checked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def register_model(
     is_shared: bool = False,
     by: User | None,
 ) -> CaptioningModel:
-    """A model that runs may name.
+    """Register a model for runs.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def register_translated_model(
     is_shared: bool = False,
     by: User | None,
 ) -> CaptioningModel:
-    """A model whose captions are the English ones of another, translated by a machine.
+    """Register a model whose captions are machine translations of another's English ones.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def register_translator(
 def give_model(
     *, model: CaptioningModel, project: Project | None, is_shared: bool, by: User | None, now: datetime
 ) -> None:
-    """Change whose it and its variants are.
+    """Change the owner of a model and its variants.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Runs as researchers start and steer them: what is refused, who the captions are ascribed to, pause and resume."""
+"""Start and steer runs: check them, ascribe their captions, pause, resume, cancel and retry."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TOLD_OF_AT_ONCE = 200
 
 
 class RunRefusedError(Exception):
-    """The run cannot be started, or not steered so; the message says why and what to do."""
+    """The run cannot be started or changed in this way; the message says why and what to do."""
 
 
 def start(
@@ -58,7 +58,7 @@ def start(
     by: User | None,
     now: datetime,
 ) -> Run:
-    """Have `model` caption what it has not captioned yet. Tell workers of it with `inference.tasks.ask_for_run`.
+    """Start a run in which `model` captions what it has not captioned yet. Then call `inference.tasks.ask_for_run`.
 
     Where the model's captions were made with another decoding, the run is that of a variant, which is made where there
     is none, and named `name`, or by what differs.
@@ -113,7 +113,7 @@ def start_embeddings(
     by: User | None,
     now: datetime,
 ) -> Run:
-    """Have `encoder` put a collection's pictures, or a model's captions of them, into vectors: a set of their own.
+    """Start a run in which `encoder` makes a new set of vectors of a collection's images, or of a model's captions.
 
     Tell workers of it with `inference.tasks.ask_for_run`.
 
@@ -153,7 +153,7 @@ def _images_of(collection: Collection) -> list[int]:
 
 
 def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime, **fields: object) -> Run:
-    """A run of any kind with its chunks; done at once where nothing is to do. Call within a transaction."""
+    """Create a run with its chunks; it is done at once if there is nothing to do. Call within a transaction."""
     is_done = not to_do
     values = {
         "state": RunState.DONE if is_done else RunState.QUEUED,
@@ -167,7 +167,7 @@ def create_run(*, to_do: Sequence[int], total: int, already: int, now: datetime,
 
 
 def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: Decoding) -> str:
-    """The queue of the workers that can run it.
+    """Check that the model can run; returns the queue of the workers that can run it.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
 
 
 def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: User | None) -> CaptioningModel:
-    """Whose captions these are: the model, or its variant that decodes so."""
+    """Return the author of the captions: the model, or its variant with this decoding."""
     stored = decoding.stored()
     # Two who start with the same new decoding make one variant.
     base_id = model.variant_of_id or model.pk
@@ -244,7 +244,7 @@ def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: S
 
 
 def _there(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> Mapping[int, int]:
-    """How many of the languages each image has captions in."""
+    """Count the languages in which each image has captions."""
     captions = ModelCaption.objects.filter(model=model, language_id__in=tags, image__entries__collection=collection)
     return dict(captions.order_by().values_list("image_id").annotate(count=Count("pk")))
 
@@ -264,7 +264,7 @@ def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
 
 
 def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None, now: datetime) -> None:
-    """Change whose it is.
+    """Change the owner of a run.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None,
 
 
 def pause(*, run: Run, now: datetime) -> None:
-    """Workers stop after the batch at hand, and store it.
+    """Pause the run. Workers finish and store their current batch.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def pause(*, run: Run, now: datetime) -> None:
 
 
 def resume(*, run: Run, now: datetime) -> None:
-    """Have workers go on; tell them with `inference.tasks.ask_for_run`.
+    """Resume the run. Then call `inference.tasks.ask_for_run`.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def resume(*, run: Run, now: datetime) -> None:
 
 
 def cancel(*, run: Run, now: datetime) -> None:
-    """End it for good; what was made stays.
+    """Cancel the run for good; its results stay.
 
     Raises
     ------
@@ -308,7 +308,7 @@ def cancel(*, run: Run, now: datetime) -> None:
 
 
 def retry(*, run: Run, now: datetime) -> int:
-    """Put the failed images back, and what was never come to; returns how many failures were taken back.
+    """Queue the chunks with failed images again; returns the number of failures that were undone.
 
     Raises
     ------
@@ -351,7 +351,7 @@ def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: date
 
 
 def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
-    """Runs that nobody works on as much as could be: their numbers, queues, and how many workers to tell.
+    """List runs that could use more workers: id, queue, and the number of workers to notify.
 
     Each is told of again only after a while, and of many at once those that were told of longest ago.
     """
@@ -366,7 +366,7 @@ def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
 
 
 def workers_wanted(*, run: Run, now: datetime) -> int:
-    """For how many more workers it has something to do: for each chunk that nobody has, as far as any can do it."""
+    """Count how many more workers the run could use: one per free chunk, up to those that listen."""
     free = chunks.claimable(now=now).filter(run=run).count()
     if not free:
         # All chunks are done, but nobody closed the run.

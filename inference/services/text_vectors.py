@@ -1,4 +1,4 @@
-"""Vectors of texts that are no captions of a model, such as references: computed at once, and kept on this machine."""
+"""Compute vectors of texts other than model captions, for example references, and cache them on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from inference.services.encoders import load
 
 @dataclass(frozen=True)
 class TextVectors:
-    """A row for each text, shape (n_texts, dimensions), and what made them."""
+    """A row for each text, shape (n_texts, dimensions), and the encoder's facts."""
 
     signature: str
     space: str
@@ -30,7 +30,7 @@ class TextVectors:
 
 
 def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> TextVectors:
-    """Vectors of texts in `language`; the same ones again are read and not computed. It asks no database.
+    """Compute vectors of texts in `language`, or read them from the cache. It needs no database.
 
     What is known of the encoder then is to be kept by `services.encoders.keep_facts`.
 
@@ -63,7 +63,7 @@ def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> Te
 
 
 def _computed(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Each text once, in batches that fit; those of like length together, so that little is filled up."""
+    """Encode each text once, in batches that fit in memory and have texts of similar length, to save padding."""
     different = sorted(set(texts), key=lambda text: (len(text), text))
     rows = np.empty((len(different), encoder.dimensions), dtype=np.float32)
     start, size = 0, encoder.batch_size

@@ -1,4 +1,4 @@
-"""Trials: one image captioned at once, to see what a model does. Nothing of it is stored as a caption."""
+"""Try a model on one image at once. Its captions are not stored as model captions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def start(
     by: User,
     now: datetime,
 ) -> Trial:
-    """Tell a worker of it with `inference.tasks.ask_for_trial`.
+    """Start a trial. Then call `inference.tasks.ask_for_trial`.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def start(
 
 
 def _check_not_too_many(by: User, *, sends: bool) -> None:
-    """Pictures that are sent fill the disk, and trials go before runs."""
+    """Limit trials: uploaded images fill the disk, and trials go before runs."""
     trials = Trial.objects.filter(created_by=by)
     if trials.filter(state__in=OPEN).count() >= MOST_OPEN:
         raise RunRefusedError(_("So many trials of yours wait for a worker. Try again once they are done."))
@@ -119,7 +119,7 @@ def _keep_upload(upload: IO[bytes], name: str, by: User) -> str:
 
 
 def queue_of(trial_id: int) -> str:
-    """Of the workers that can run it."""
+    """Name the queue of the workers that can run it."""
     model = Trial.objects.select_related("model__translator").get(pk=trial_id).model
     try:
         return model_cache.backend_of(model).queue
@@ -181,7 +181,7 @@ def _results(trial: Trial, clock: Clock) -> dict[str, Any]:
 
 
 def _english(trial: Trial) -> str:
-    """The stored English caption that is translated, where there is one."""
+    """Read the stored English caption to translate, if there is one."""
     if trial.model.english_model is None or trial.image is None:
         return ""
     captions = ModelCaption.objects.filter(model=trial.model.english_model, image=trial.image, language=ENGLISH)
@@ -189,7 +189,7 @@ def _english(trial: Trial) -> str:
 
 
 class _Try:
-    """What is done beside the thread that has the database."""
+    """The part of a trial that runs in another thread than the one with the database."""
 
     def __init__(self, trial: Trial, name: str, key: str, pixels: int, english: str) -> None:
         self.model, self.decoding = trial.model, Decoding.from_stored(trial.decoding)
@@ -265,7 +265,7 @@ def _held(trial: Trial) -> Any:
 
 
 def trials_waiting(*, now: datetime) -> list[tuple[int, str]]:
-    """Trials that were never started, or whose worker fell silent, with their queues; each is told of now and then."""
+    """List trials that were never started or whose worker fell silent, with their queues, each at most once a while."""
     silent = Trial.objects.filter(state__in=OPEN).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
     silent.filter(created_at__lte=now - GIVEN_UP_AFTER).update(
         state=JobState.FAILED, finished_at=now, lease_until=None, error=_("No worker brought it to an end.")
@@ -276,7 +276,7 @@ def trials_waiting(*, now: datetime) -> list[tuple[int, str]]:
 
 
 def forget_old(*, now: datetime) -> int:
-    """Trials of yesterday, with the pictures that were sent for them."""
+    """Delete trials older than a day, with their uploaded images."""
     old = Trial.objects.filter(created_at__lt=now - FORGOTTEN_AFTER)
     for upload in old.exclude(upload="").values_list("upload", flat=True):
         default_storage.delete(upload)

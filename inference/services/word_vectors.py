@@ -1,4 +1,4 @@
-"""Importing word vectors: files are written apart and put in place whole, then the row that names them."""
+"""Import word vectors: files are written elsewhere and moved into place, then the row is created."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNFINISHED = ".import-"
 
 @dataclass(frozen=True)
 class ImportedVectors:
-    """What came of an import. Of words that came twice the first was taken; vectors of zeros were left out."""
+    """The result of an import. Of repeated words the first is kept; zero vectors are left out."""
 
     vectors: WordVectorSet
     is_new: bool
@@ -37,7 +37,7 @@ class ImportedVectors:
 
 
 def import_table(*, path: Path, name: str, language: Language, format: FileFormat, now: datetime) -> ImportedVectors:
-    """Import a word2vec or GloVe file of this machine, also a packed one (.gz).
+    """Import a local word2vec or GloVe file, plain or gzipped.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def import_table(*, path: Path, name: str, language: Language, format: FileForma
 
 
 def import_packaged(*, name: str, now: datetime, language: Language | None = None) -> ImportedVectors:
-    """Import vectors that an installed package brings: one of `PACKAGED`.
+    """Import the vectors of an installed package: one of `PACKAGED`.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def import_packaged(*, name: str, now: datetime, language: Language | None = Non
 
 
 def check_vectors(*, signature: str) -> WordVectorSet:
-    """Read the files through, every byte, and compare them with the signature.
+    """Read all bytes of the files, and compare them with the signature.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _unfinished_folder() -> Iterator[Path]:
 
 
 def _put_in_place(folder: Path, manifest: Manifest) -> None:
-    """Rename the folder to its signature, unless the same is there; what is there but broken makes way."""
+    """Rename the folder to its signature, unless it exists already; a broken one is replaced."""
     place = folder_of(manifest.signature)
     try:
         check_table(place)

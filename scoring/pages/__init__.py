@@ -1,1 +1,1 @@
-"""Scores as pages show them: lines of tables, and plots as numbers."""
+"""Prepare scores for pages: lines of tables, and numbers for plots."""

@@ -1,4 +1,4 @@
-"""Two models side by side: by how much they differ in each metric, whether that may be chance, and where."""
+"""Compare two models: their difference in each metric, its significance, and the images that differ most."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DifferenceLine:
 
 @dataclass(frozen=True)
 class Apart:
-    """An image with what either model says of it, and by how much the first is ahead."""
+    """An image with both models' captions, and the gain of the first."""
 
     gain: str
     test: ShownImage
@@ -62,7 +62,7 @@ class ComparePage:
 
 
 def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
-    """Scorings with figures, as lists offer them."""
+    """Label the scorings that have figures, for lists of choices."""
     text = _("%(language)s, %(references)s: %(model)s (%(text)s)")
     return {
         row.scoring.pk: text
@@ -78,7 +78,7 @@ def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
 
 
 def compare_page(test: Scoring, base: Scoring, viewer: User | None, *, method: str, metric: str) -> ComparePage:
-    """`viewer` is None where pictures are not to be shown."""
+    """Prepare the comparison; `viewer` is None if no images may be shown."""
     names = common_metrics(test, base)
     results = [result for name in names if (result := _result(test, base, name, method)) is not None]
     chosen = metric if metric in names else next(iter(names), "")
@@ -98,7 +98,7 @@ def compare_page(test: Scoring, base: Scoring, viewer: User | None, *, method: s
 
 
 def _result(test: Scoring, base: Scoring, metric: str, method: str) -> PairedResult | None:
-    """Computed once for two passes, which do not change any more."""
+    """Compute the result once for two passes, which no longer change."""
     passes = "-".join(str(done.pk) for one in (test, base) if (done := current_pass(one)) is not None)
     key = f"scoring-paired-{passes}-{metric}-{method}-{RESAMPLES}-{SEED}"
     result: PairedResult | None = cache.get(key)

@@ -1,4 +1,4 @@
-"""Behind a figure: images with the best and the worst captions, and those that a metric and people see differently."""
+"""Show the images behind a figure: best and worst captions, and disagreements of a metric with people."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Show(TextChoices):
 
 @dataclass(frozen=True)
 class Said:
-    """What people say of an image against another model's caption, and what the metric says."""
+    """People's judgement of an image against another model's caption, and the metric's."""
 
     other: str
     caption: str
@@ -88,7 +88,7 @@ class ShownReferences:
 def images_page(
     scoring: Scoring, viewer: User, *, metric: str, show: str, against: str, number: str
 ) -> ImagesPage | None:
-    """None where nothing is computed yet. What is asked for and not there is taken for the first there is."""
+    """Prepare the page; None if nothing is computed yet. Unknown choices fall back to the first one."""
     scoring_pass = current_pass(scoring)
     titles = _metrics_of(scoring_pass) if scoring_pass is not None else []
     if scoring_pass is None or not titles:
@@ -122,7 +122,7 @@ def images_page(
 def references_page(
     reference_set: ReferenceSet, viewer: User, *, number: str
 ) -> tuple[Page[CollectionImage], list[ShownReferences]]:
-    """Images in the order of their collection, with what the set says of each."""
+    """List images in the order of their collection, with their references."""
     of_set = Reference.objects.filter(reference_set=reference_set)
     entries = CollectionImage.objects.filter(collection=reference_set.collection_id, image__in=of_set.values("image"))
     page = Paginator(entries.select_related("image").order_by("position", "pk"), SETS_PER_PAGE).get_page(number)
@@ -134,7 +134,7 @@ def references_page(
 
 
 def picture_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) -> dict[int, ShownImage]:
-    """Images as they are shown, without figures."""
+    """Prepare an image with its texts, without figures."""
     return {
         image: ShownImage(picture_of(texts.image, viewer), texts.key, texts.caption, texts.references, [], None)
         for image, texts in texts_of(scoring, images).items()
@@ -231,7 +231,7 @@ def _said(row: Disagreement, metric: str, other: str, caption: str) -> Said:
 
 
 def _figures_of(scoring_pass: Pass, images: Sequence[int], metric: str) -> dict[int, list[tuple[str, str, bool]]]:
-    """All metrics of some images, in the order of tables."""
+    """Format all metrics of some images, in the order of tables."""
     place = {image: index for index, image in enumerate(unpack_integers(scoring_pass.image_ids).tolist())}
     scores = Score.objects.filter(scoring_pass=scoring_pass, value__isnull=False).only("metric", "values")
     lines: dict[int, list[tuple[str, str, bool]]] = {image: [] for image in images}
@@ -244,7 +244,7 @@ def _figures_of(scoring_pass: Pass, images: Sequence[int], metric: str) -> dict[
 
 
 def _distribution(values: NDArray[np.float64], title: str) -> BarPlot:
-    """How many images there are between ten steps from the lowest to the highest value."""
+    """Count the images in ten steps from the lowest to the highest value."""
     low, high = float(values.min()), float(values.max())
     if high - low < 1e-9:
         return bar_plot(title, [(value_text(low), len(values), "images")])

@@ -1,4 +1,4 @@
-"""How far the computing of scores is, over all scorings of a project."""
+"""The progress of all scorings of a project."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Progress:
-    """`open` are the first few of those with an open pass."""
+    """`open` lists the first few scorings with an open pass."""
 
     open: Sequence[ScoringRow]
     more: int

@@ -1,4 +1,4 @@
-"""The scores of a project: models, languages and metrics in tables and plots."""
+"""Prepare the scores of a project: models, languages and metrics in tables and plots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BY_MODEL = "model"
 
 @dataclass(frozen=True)
 class Asked:
-    """What a reader chose; what is empty is all there is. `sort` is a figure or “model”, with - in front from below."""
+    """A reader's choices; an empty one means all. `sort` is a figure or “model”, with - in front if ascending."""
 
     language: str = ""
     metric: str = ""
@@ -37,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Shown:
-    """One figure. `text` is empty where there is none, and `why` may say why."""
+    """One figure. If there is none, `text` is empty and `why` may say why."""
 
     text: str = ""
     is_best: bool = False
@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """Scorings that may be compared: one set of references, one way to make tokens."""
+    """Scorings that may be compared: with the same references and tokenisation."""
 
     row: ScoringRow
     text: str
@@ -74,7 +74,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Matrix:
-    """One metric: a line for each group, a cell for each model."""
+    """A table of one metric: a line for each group, a cell for each model."""
 
     title: str
     models: Sequence[str]
@@ -130,12 +130,12 @@ def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: A
 
 
 def value_text(cell_value: float | None) -> str:
-    """`cell_value` as papers print it already."""
+    """Format a value that `cell_value` has scaled as papers print it."""
     return "" if cell_value is None else texts.plain(cell_value, DIGITS)
 
 
 def text_version(row: ScoringRow) -> str:
-    """How tokens are made, in a few words."""
+    """Describe the tokenisation in a few words."""
     name = str(Tokenizer(row.scoring.tokenizer).label)
     return _("%(tokenizer)s, normalised") % {"tokenizer": name} if row.scoring.normalise else name
 
@@ -185,7 +185,7 @@ def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str],
 
 
 def _warning(metric: str, cells: Sequence[ScoreCell]) -> str:
-    """In what the first signature and the first that is another one differ; empty where all are alike."""
+    """Say in what the first two different signatures differ; empty if all are alike."""
     signed = [cell for cell in cells if cell.signature]
     other = next((cell for cell in signed if cell.signature != signed[0].signature), None)
     if other is None:

@@ -1,4 +1,4 @@
-"""One scoring: its figures with what they were computed by, and what became of earlier passes."""
+"""Prepare one scoring: its figures with their signatures, and its earlier passes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FigureLine:
 
 @dataclass(frozen=True)
 class Earlier:
-    """A pass of the history. `changed` says why it is not like the one before it; empty for the first."""
+    """A pass of the history. `changed` says in what it differs from the one before; empty for the first."""
 
     scoring_pass: Pass
     changed: str
@@ -67,7 +67,7 @@ def _figure(cell: ScoreCell) -> FigureLine:
 
 
 def _history(rows: Sequence[PassRow]) -> list[Earlier]:
-    """`rows` with the newest first. What an open pass will be of, is not known yet."""
+    """List past passes, the newest first. An open pass does not know its captions yet."""
     history: list[Earlier] = []
     before: Pass | None = None
     for row in reversed(rows):

@@ -1,4 +1,4 @@
-"""What tells whether captions changed: sums over images, in any order, so that a change costs no reading of the rest.
+"""Detect changed captions by sums over images, in any order, so that a change needs no reading of the others.
 
 Images count by the hash of their picture, so the same captions have the same digest in every database.
 """
@@ -12,7 +12,7 @@ MODULUS = 1 << 256
 
 
 def image_digest(picture: str, texts: Iterable[str]) -> int:
-    """Of the captions of one image, in their order; `picture` is its SHA-256. 0 where there is no caption."""
+    """Digest the captions of one image, in order; `picture` is its SHA-256. 0 if there is no caption."""
     texts = list(texts)
     if not texts:
         return 0
@@ -26,11 +26,11 @@ def image_digest(picture: str, texts: Iterable[str]) -> int:
 
 
 def as_digest(total: int) -> str:
-    """The sum of digests of images as it is kept; empty where there is no caption."""
+    """Encode the sum of image digests for storage; empty if there is no caption."""
     total %= MODULUS
     return f"{total:064x}" if total else ""
 
 
 def as_total(digest: str) -> int:
-    """What `as_digest` was given."""
+    """Decode what `as_digest` encoded."""
     return int(digest, 16) if digest else 0

@@ -1,4 +1,4 @@
-"""Which metrics a scoring may ask for."""
+"""The metrics that a scoring may request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEED_FEATURES = frozenset({"cmedrel", "wcc"})
 
 
 class MetricChoiceError(ValueError):
-    """The message says why, and what to do."""
+    """The metrics cannot be chosen; the message says why, and what to do."""
 
 
 def needs_vectors(metric: str) -> bool:
@@ -69,5 +69,5 @@ def check_metrics(
 
 
 def figures_of(metric: str) -> list[str]:
-    """The names of the figures that a metric gives, such as bleu-1 to bleu-4."""
+    """List the names of a metric's figures, for example bleu-1 to bleu-4."""
     return [figure.name for figure in METRICS[metric].figures]

@@ -1,4 +1,4 @@
-"""Columns of numbers as bytes of a row: 64 bits each, little-endian on every machine."""
+"""Pack columns of numbers as bytes of a row: 64 bits each, little-endian on every machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pack_integers(values: ArrayLike) -> bytes:
 
 
 def unpack_floats(content: Any) -> NDArray[np.float64]:
-    """`content` as a database gives it: bytes on one, a memoryview on another."""
+    """Unpack `content`, which is bytes from one database and a memoryview from another."""
     return np.frombuffer(bytes(content), dtype=FLOATS).astype(np.float64)
 
 

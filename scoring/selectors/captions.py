@@ -1,4 +1,4 @@
-"""What a pass works on: a model's captions and the references of the same images; and whether either has changed."""
+"""Read the inputs of a pass: a model's captions and the references of the same images, and their digests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Material:
 
 
 def material_of(scoring: Scoring) -> Material:
-    """Read in few queries; the digests are of what was read, whatever changes meanwhile."""
+    """Read the inputs in few queries; the digests are of what was read, even if it changes meanwhile."""
     language = scoring.references.language_id
     # Before the captions: of one that comes in between, the mark knows nothing, and it is noticed later.
     mark = marks_of([(scoring.model_id, language)])[scoring.model_id, language]
@@ -60,7 +60,7 @@ def material_of(scoring: Scoring) -> Material:
 
 
 def marks_of(asked: Iterable[tuple[int, str]]) -> Mapping[tuple[int, str], str]:
-    """By (model, language): what changes with every caption that comes, as none is ever edited or taken back."""
+    """Return, by (model, language), a mark that changes with every new caption. Captions are never edited."""
     asked = set(asked)
     captions = ModelCaption.objects.filter(
         model__in={model for model, _ in asked}, language__in={language for _, language in asked}

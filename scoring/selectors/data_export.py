@@ -1,4 +1,4 @@
-"""What a person set up to be scored."""
+"""Export the scorings and references that a person set up."""
 
 from __future__ import annotations
 

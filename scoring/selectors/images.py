@@ -1,4 +1,4 @@
-"""The figures of each image: the best and the worst, those where a metric and people disagree most, and their texts."""
+"""Read figures of single images: best, worst, largest disagreements with people, and their texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scoring.rules.packing import unpack_floats, unpack_integers
 
 @dataclass(frozen=True)
 class PerImage:
-    """Both of shape (n_images,): primary keys of images, and a figure of each."""
+    """Primary keys of images and a figure of each, both of shape (n_images,)."""
 
     images: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -26,7 +26,7 @@ class PerImage:
         return len(self.images)
 
     def best(self, count: int, *, start: int = 0) -> list[tuple[int, float]]:
-        """(image, value) of the highest, the first one first; where values are equal, in the order of the images."""
+        """List (image, value), the highest first; equal values in the order of the images."""
         return self._slice(np.argsort(-self.values, kind="stable"), start, count)
 
     def worst(self, count: int, *, start: int = 0) -> list[tuple[int, float]]:
@@ -39,7 +39,7 @@ class PerImage:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """`gap` is the place that the metric gives the image less the one that people give it, both in [0, 1].
+    """`gap` is the metric's relative rank of the image minus people's, both in [0, 1].
 
     Above 0 the metric thinks more of the caption than people do.
     """
@@ -52,7 +52,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class ImageTexts:
-    """What is said of an image: by the model, and by people. `caption` is empty where the model says nothing."""
+    """The model's caption of an image (empty if there is none) and the references by people."""
 
     image: Image
     key: str
@@ -61,7 +61,7 @@ class ImageTexts:
 
 
 def per_image(scoring_pass: Pass, metric: str) -> PerImage | None:
-    """The figures of one metric in a pass, or None where it has none."""
+    """Read the figures of one metric in a pass, or None if it has none."""
     content = Score.objects.filter(scoring_pass=scoring_pass, metric=metric, value__isnull=False).values_list(
         "values", "scoring_pass__image_ids"
     )
@@ -70,27 +70,27 @@ def per_image(scoring_pass: Pass, metric: str) -> PerImage | None:
 
 
 def shared(one: PerImage, other: PerImage) -> tuple[PerImage, PerImage]:
-    """The images that are in both, in the order of the first."""
+    """List the images that are in both, in the order of the first."""
     of_one, of_other = shared_places(one.images, other.images)
     images = one.images[of_one]
     return PerImage(images, one.values[of_one]), PerImage(images, other.values[of_other])
 
 
 def shared_places(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where the images that are in both stand in either, in the order of the first."""
+    """Find the positions in either of the images that are in both, in the order of the first."""
     _images, of_one, of_other = np.intersect1d(one, other, assume_unique=True, return_indices=True)
     order = np.argsort(of_one)
     return of_one[order], of_other[order]
 
 
 def gains(test: PerImage, base: PerImage) -> PerImage:
-    """By how much `test` is above `base`, over the images of both."""
+    """Subtract `base` from `test`, for the images of both."""
     of_test, of_base = shared(test, base)
     return PerImage(of_test.images, of_test.values - of_base.values)
 
 
 def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disagreement]:
-    """Images with a verdict of people, the largest disagreement first.
+    """List images that people judged, the largest disagreement first.
 
     Metrics and people have scales of their own, so it is places that are compared: the share of these images that are
     below, equal ones counted half. `verdicts` are by image, higher where people think more of the same caption; where
@@ -105,7 +105,7 @@ def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disa
 
 
 def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
-    """By image, in few queries. `scoring` with its references at hand. An image that left its collection has no key.
+    """Read texts by image, in few queries; `scoring.references` must be loaded. An image removed since has no key.
 
     Images without a reference are left out: by references it is found out whether somebody has them in hand.
     """
@@ -129,7 +129,7 @@ def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
 
 
 def _places(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The share of all that is below each, equal ones counted half."""
+    """Compute the share of all values below each one, equal ones counted half."""
     ordered = np.sort(values)
     below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
     return np.asarray((below + up_to) / (2 * max(1, len(values))), dtype=np.float64)

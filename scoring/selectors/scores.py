@@ -1,4 +1,4 @@
-"""Scores as pages show them: the table of a project, one scoring with its history, and what may be compared."""
+"""Read scores: the table of a project, a scoring with its history, and what may be compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIGURE_ORDER = {name: place for place, name in enumerate(FIGURES)}
 
 @dataclass(frozen=True)
 class ScoreCell:
-    """One figure of the newest done pass of a scoring; `value` is None where it is undefined, and `why` says why.
+    """One figure of the newest done pass of a scoring; if it is undefined, `value` is None and `why` says why.
 
     `value` is on the metric's own scale; `shown` is as papers print it, BLEU and the like as percentages.
     """
@@ -52,7 +52,7 @@ class ScoreCell:
 
 @dataclass(frozen=True)
 class ScoringRow:
-    """A scoring and where its work stands: the pass that is open, the newest that ended, the newest that is done."""
+    """A scoring with its open pass, the newest that ended, and the newest that is done."""
 
     scoring: Scoring
     open: Pass | None
@@ -61,17 +61,17 @@ class ScoringRow:
 
     @property
     def error(self) -> str:
-        """Why the newest pass has no scores; empty where it has."""
+        """The error of the newest pass; empty if it has scores."""
         return self.ended.error if self.ended is not None and self.open is None else ""
 
     @property
     def has_new_references(self) -> bool:
-        """Whether the figures are of other references than those there are now."""
+        """Whether the references have changed since the figures were computed."""
         return self.done is not None and self.done.references_digest != self.scoring.references.digest
 
     @property
     def percent(self) -> int:
-        """Of the open pass, by metrics; 100 where none is open."""
+        """The share of the open pass's metrics that are done; 100 if none is open."""
         if self.open is None:
             return 100
         return min(100, 100 * self.open.done // self.open.total) if self.open.total else 0
@@ -94,7 +94,7 @@ class ScoringDetails:
 
 
 def title_of(metric: str) -> str:
-    """What a figure is called in tables; its name where this installation no longer knows it."""
+    """Return a figure's title in tables, or its name if this installation no longer knows it."""
     return FIGURES[metric].title if metric in FIGURES else metric
 
 
@@ -103,7 +103,7 @@ def shown_times(metric: str) -> float:
 
 
 def score_cells(project: Project, *, scorings: Sequence[int] | None = None) -> list[ScoreCell]:
-    """All current figures of a project in one query, without those of each image; or of some scorings only.
+    """Read all current figures of a project, or of some scorings, in one query, without those of single images.
 
     By language, references, model, scoring, metric.
     """
@@ -140,7 +140,7 @@ def metric_order(metric: str) -> tuple[int, str]:
 
 
 def scoring_rows(project: Project) -> list[ScoringRow]:
-    """All scorings of a project, by language, references and model; three queries however many there are."""
+    """List all scorings of a project, by language, references and model, in three queries."""
     scorings = Scoring.objects.filter(project=project).select_related(
         "model", "references__language", "references__collection", "vectors"
     )
@@ -161,12 +161,12 @@ def scoring_details(scoring: Scoring) -> ScoringDetails:
 
 
 def current_pass(scoring: Scoring) -> Pass | None:
-    """The newest pass that is done, which alone counts."""
+    """Find the newest done pass, the only one that counts."""
     return Pass.objects.filter(scoring=scoring, state=JobState.DONE).order_by("-pk").first()
 
 
 def differences_between(one: str, other: str) -> list[str]:
-    """What two signatures say differently; only where this is empty may their scores be compared."""
+    """List the differences of two signatures; only if there are none may their scores be compared."""
     return differences(Signature.parse(one), Signature.parse(other))
 
 

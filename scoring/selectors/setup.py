@@ -1,4 +1,4 @@
-"""What a scoring can be set up of: sets of references, and models with captions of their images."""
+"""List what a scoring can be set up with: sets of references, and models with captions of their images."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from scoring.selectors.scores import ScoringRow
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many images with references a model describes."""
+    """The number of images with references that a model has captioned."""
 
     model: CaptioningModel
     images: int
 
 
 def reference_sets(project: Project) -> QuerySet[ReferenceSet]:
-    """With `used`, the number of scorings that stand on each."""
+    """List the reference sets with `used`, the number of scorings of each."""
     sets = ReferenceSet.objects.filter(project=project).select_related("language", "collection", "created_by")
     return sets.annotate(used=Count("scorings")).order_by("language__english_name", "name")
 
 
 def coverage_of(references: ReferenceSet) -> list[Coverage]:
-    """Models of the project with a caption in the language of the references, those that describe most images first."""
+    """List models with captions in the language of the references, those with most images first."""
     of_set = Reference.objects.filter(reference_set=references).values("image")
     captions = ModelCaption.objects.filter(language=references.language_id, image__in=of_set).order_by()
     counts = dict(captions.values_list("model").annotate(Count("pk")))
@@ -41,25 +41,25 @@ def coverage_of(references: ReferenceSet) -> list[Coverage]:
 
 
 def vectors_for(references: ReferenceSet) -> QuerySet[WordVectorSet]:
-    """Word vectors that a metric may use with these references: none with those that nobody translated from English."""
+    """List word vectors that a metric may use with these references; none unless they are translations."""
     if references.kind != ReferenceKind.TRANSLATED:
         return WordVectorSet.objects.none()
     return WordVectorSet.objects.filter(language=references.language_id)
 
 
 def features_for(references: ReferenceSet) -> QuerySet[EmbeddingSet]:
-    """Vectors of images of the collection that the references are of."""
+    """List vectors of images of the references' collection."""
     return whole_sets(collections=[references.collection], project=references.project_id)
 
 
 def english_for(references: ReferenceSet) -> QuerySet[ReferenceSet]:
-    """References in English of the same collection; none where they are in English themselves."""
+    """List English references of the same collection; none if these are English themselves."""
     sets = ReferenceSet.objects.filter(project=references.project_id, collection=references.collection_id)
     return sets.filter(language=ENGLISH).exclude(language=references.language_id)
 
 
 def is_outdated(row: ScoringRow) -> bool:
-    """Whether captions or references are no longer those that were scored.
+    """Whether captions or references have changed since they were scored.
 
     It counts captions: for one scoring at a time. In lists, an open pass says so as soon as the sweep has found out.
     """

@@ -1,4 +1,4 @@
-"""Whether one model is better than another by a metric, or may only seem so with these images."""
+"""Test whether one model is significantly better than another by a metric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedResult:
-    """`test` against `base` over the images of both passes.
+    """The result of `test` against `base` over the images of both passes.
 
     `difference` is of the corpus figures over these images, which are all of either where `left_out` is 0.
     `warnings` say what the signatures differ in; where there is any, the two should not be compared.
@@ -54,7 +54,7 @@ class _Side:
 def paired_result(
     *, test: Scoring, base: Scoring, metric: str, method: str, resamples: int = RESAMPLES, seed: int = SEED
 ) -> PairedResult | None:
-    """None where one of the two has no figure by `metric` yet."""
+    """Compute the result; None if one of the two has no figure by `metric` yet."""
     one, other = _side(test, metric), _side(base, metric)
     if one is None or other is None:
         return None
@@ -72,7 +72,7 @@ def paired_result(
 
 
 def common_metrics(test: Scoring, base: Scoring) -> list[str]:
-    """The figures that both have now, in the order of the first's."""
+    """List the figures that both have, in the order of the first."""
     names = [
         list(
             Score.objects.filter(scoring_pass=scoring_pass, value__isnull=False)

@@ -1,4 +1,4 @@
-"""Importing reference captions, some hundred images at a time: captions and rows of the report are in together.
+"""Import reference captions by hundreds of images, each with its rows of the report in one transaction.
 
 The lines of an image may lie anywhere in a file, so all are read before any is taken. An image gets the captions of the
 file in place of those it had; images that the file does not name keep theirs.
@@ -42,7 +42,7 @@ LINES_PER_LOOK_UP = 500
 
 @dataclass
 class _Unit:
-    """An image and all that the file says of it."""
+    """An image and all lines of the file about it."""
 
     image: Image
     lines: list[ReferenceLine] = field(default_factory=list)
@@ -67,7 +67,7 @@ def start_upload(
     upload: UploadedFile[Any],
     by: User,
 ) -> ImportJob:
-    """Put the file that a browser sent where a worker finds it, and a job on the list.
+    """Store an uploaded file and queue a job to import it.
 
     Without a `language` all that the lines name are taken; each goes into a set of its own, all of the same name.
     `back` is the address of the page that the report leads back to.
@@ -89,7 +89,7 @@ def import_path(
     source: str = "",
     clock: Clock,
 ) -> ImportJob:
-    """Import a file of this machine here and now; see `start_upload`."""
+    """Import a local file at once; see `start_upload`."""
     job = jobs.start_inline(path, **_about(project, collection, language, name, kind, source), clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
@@ -97,7 +97,7 @@ def import_path(
 
 
 def run_import(*, job_id: int, clock: Clock) -> None:
-    """Run an upload's job, or take it up where a worker that is gone left it."""
+    """Run an upload's job, or continue it where a worker that died left it."""
 
     def work(job: ImportJob) -> None:
         _run(job, partial(default_storage.open, f"{job.folder}/1"), clock=clock)
@@ -143,7 +143,7 @@ class _Import:
             self._take(units_at_once)
 
     def _units(self, lines: Iterator[ReferenceLine | LineError]) -> tuple[list[_Unit], list[LineError]]:
-        """The images that are still to be taken, and the lines that are not and were not told of."""
+        """Find the images still to be imported, and the refused lines that were not reported yet."""
         units: dict[int, _Unit] = {}
         refused: list[LineError] = []
         for some in _parted(lines, LINES_PER_LOOK_UP):
@@ -192,7 +192,7 @@ class _Import:
             raise FileRefusedError(str(refused)) from refused
 
     def _take(self, units: list[_Unit]) -> None:
-        """Take the images together, or one by one where that fails, so that only what cannot be taken is left out."""
+        """Import the images together or, if that fails, one by one, so that only bad ones are left out."""
         try:
             with transaction.atomic():
                 self.job.lease_until = jobs.report(self.job, self._put(units), now=self.clock())

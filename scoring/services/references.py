@@ -1,4 +1,4 @@
-"""Reference captions of a set: taken in some images at a time, with the digest of all in the same transaction."""
+"""Store reference captions of a set, and update its digest in the same transaction."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from scoring.rules.digests import as_digest, as_total, image_digest
 
 
 class ReferenceFileError(Exception):
-    """The message says why, and what to do."""
+    """The file or set is refused; the message says why, and what to do."""
 
 
 class Change(StrEnum):
-    """What became of an image's captions."""
+    """The change to an image's captions."""
 
     ADDED = "added"
     REPLACED = "replaced"
@@ -43,7 +43,7 @@ def set_of(
     by: User | None,
     now: datetime,
 ) -> ReferenceSet:
-    """The set of this name, made where there is none. What is known of one that is there stays.
+    """Get or create the set of this name. An existing one is not changed.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def set_of(
 def put_references(
     *, reference_set: ReferenceSet, captions: Mapping[int, Sequence[str]], now: datetime
 ) -> dict[int, Change]:
-    """Give images, by primary key, these captions and no others; none at all takes the image out of the set.
+    """Replace the captions of images, by primary key; an image without captions leaves the set.
 
     Other images of the set keep theirs. Digest and counts of the set are in the same transaction.
     """
@@ -110,7 +110,7 @@ def put_references(
 
 
 def drop_references(*, reference_set: ReferenceSet) -> None:
-    """Remove a set that nothing was scored against.
+    """Delete a set that nothing was scored against.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Finding passes that nobody works on, and scorings whose captions or references have changed since."""
+"""Find passes that no worker has, and scorings whose captions or references have changed since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUDGE_AFTER = timedelta(minutes=1)
 
 
 def passes_waiting(*, now: datetime) -> list[int]:
-    """Passes that were never started, or whose worker fell silent."""
+    """List passes that were never started or whose worker fell silent."""
     silent = Pass.objects.filter(state__in=OPEN_STATES).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
     waiting = list(silent.order_by("pk").values_list("pk", flat=True))
     Pass.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
@@ -25,7 +25,7 @@ def passes_waiting(*, now: datetime) -> list[int]:
 
 
 def ask_where_changed(*, now: datetime) -> list[int]:
-    """Ask for a new pass wherever one is due; returns the passes. What was scored before stays as history.
+    """Create new passes for all scorings that need one; returns them. Earlier passes stay as history.
 
     While captions are being imported it waits for the end: not every part of a file is worth a pass.
     """
@@ -52,7 +52,7 @@ def _changed() -> Iterator[Scoring]:
 
 
 def _has_new_captions(done: Pass) -> bool:
-    """Whether those that came are of images with references; if not, their mark is noted, so as not to look again."""
+    """Whether new captions are of images with references; if not, their mark is stored, to avoid another check."""
     material = material_of(done.scoring)
     if material.captions_digest != done.captions_digest:
         return True

@@ -1,4 +1,4 @@
-"""Asking for scores: of several models at once, again, and no longer."""
+"""Create scorings of several models at once, score them again, and delete them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def create_scorings(
     by: User | None,
     now: datetime,
 ) -> list[Scoring]:
-    """Have each model's captions scored against `references`; each scoring has an open pass then.
+    """Create a scoring against `references` for each model, with an open pass.
 
     Where a model is scored against them with the same text version already, the metrics it lacks are added.
 
@@ -84,7 +84,7 @@ def create_scorings(
 
 
 def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
-    """Have all metrics of `scoring` computed anew; where that is being done already, it is not asked for twice.
+    """Create a new pass of `scoring`, unless one is open already.
 
     None where the scoring was removed meanwhile.
     """
@@ -95,7 +95,7 @@ def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
 
 
 def drop(*, scoring: Scoring) -> None:
-    """Remove a scoring with its history; a pass that is being computed ends without a word."""
+    """Delete a scoring with its history; a pass that is being computed ends silently."""
     with transaction.atomic():
         # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind. Only the passes
         # are locked in full before that: whoever writes one of them refers to the scoring afterwards.
@@ -106,7 +106,7 @@ def drop(*, scoring: Scoring) -> None:
 
 
 def _locked(values: Mapping[str, Any], *, defaults: Mapping[str, Any]) -> Scoring:
-    """The scoring that this is `about`, made where there is none, also where it is removed at this moment."""
+    """Get or create the scoring with these values and lock it, even if it is deleted at this moment."""
     while True:
         scoring, _is_new = Scoring.objects.get_or_create(**values, defaults=defaults)
         held = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
@@ -121,7 +121,7 @@ def _ask(scoring: Scoring, *, now: datetime) -> Pass:
 
 
 def _check_same(scoring: Scoring, needed: Mapping[str, Any]) -> None:
-    """What metrics need is the same for all of a scoring. Features of more images take the place of those before."""
+    """Check that the resources are those of the scoring. Features of more images may replace earlier ones."""
     for name, value in needed.items():
         before = getattr(scoring, name)
         if value is None or before in (None, value):

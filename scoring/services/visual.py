@@ -1,4 +1,4 @@
-"""Captions, English references and images as vectors of one space: what CLinRel, CMedRel and WCC compare."""
+"""Project captions, English references and images into one space, where CLinRel, CMedRel and WCC compare them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LENGTHS_AT_ONCE = 4096
 
 
 class Visual:
-    """Made beside the database; what it gives then takes long, and asks the database for nothing."""
+    """Reads the database when it is made; its projections take long and need no database."""
 
     def __init__(self, scoring: Scoring, encoder: Encoder, material: Material) -> None:
         self.scoring, self.encoder, self.material = scoring, encoder, material
@@ -43,7 +43,7 @@ class Visual:
         self.facts: dict[Encoder, TextVectors] = {}
 
     def projections(self, metric: str) -> Projections:
-        """What `metric` compares.
+        """Compute the projections that `metric` compares.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Visual:
         )
 
     def keep_facts(self) -> None:
-        """Write down what is known of the encoders now; for the thread that has the database.
+        """Store the facts of the encoders. Call it in the thread with the database.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Visual:
         return _with_direction(rows)
 
     def _english_vectors(self) -> NDArray[np.float32]:
-        """Of several references of an image, the mean of their directions."""
+        """Compute the mean direction of each image's references."""
         english = self.english or []
         missing = sum(not texts for texts in english)
         if missing:
@@ -135,12 +135,12 @@ class Visual:
 
 
 def visual_of(scoring: Scoring, material: Material) -> Visual | None:
-    """None where the scoring names no encoder."""
+    """Prepare the projections; None if the scoring names no encoder."""
     return Visual(scoring, scoring.encoder, material) if scoring.encoder is not None else None
 
 
 def _english_of(scoring: Scoring, material: Material) -> Sequence[Sequence[str]] | None:
-    """The English references of each image; those of the scoring itself where they are in English."""
+    """Read the English references of each image; the scoring's own if they are English."""
     if scoring.english is None:
         return material.references if scoring.references.language_id == ENGLISH else None
     rows = Reference.objects.filter(reference_set=scoring.english).order_by("image", "position")
@@ -151,7 +151,7 @@ def _english_of(scoring: Scoring, material: Material) -> Sequence[Sequence[str]]
 
 
 def _signature_of(features: EmbeddingSet) -> str:
-    """With the bits that are left of each number, as they change the figures' last digits."""
+    """Add the precision to the signature, because it changes the figures' last digits."""
     signature = features.encoder.signature
     return signature if features.precision == Precision.FLOAT32 else f"{signature}.{features.precision}"
 

@@ -1,4 +1,4 @@
-"""Behind the figures: single images, and two models side by side."""
+"""Pages behind the figures: single images, and comparisons of two models."""
 
 from __future__ import annotations
 

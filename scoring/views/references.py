@@ -1,4 +1,4 @@
-"""Pages of reference captions: which there are, sending more, and looking at them."""
+"""Pages of reference captions: list, import and show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of scores, setting scorings up, and one scoring with its history."""
+"""Pages of scores: the table, the form for new scorings, and a scoring with its history."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part that asks for itself again; once all is computed the whole page is loaded anew."""
+    """The part of the page that refreshes itself; when all is computed, it reloads the whole page."""
     project = project_for(request.user, slug, *READERS)
     if not request.headers.get("HX-Request"):
         return redirect("scoring:score-list", slug)
@@ -58,7 +58,7 @@ def scores_progress(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
-    """Two steps in one address, as the second depends on the references."""
+    """Create scorings in two steps at one URL, because the second depends on the references."""
     project = project_for(request.user, slug, *READERS)
     sets = list(setup.reference_sets(project))
     chosen = ReferenceSetForm(request.GET if "references" in request.GET else None, sets=sets)
@@ -106,7 +106,7 @@ def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespon
 @require_safe
 @login_required
 def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
-    """The part of the page that keeps itself up to date."""
+    """The part of the page that refreshes itself."""
     scoring = scoring_for(request.user, slug, scoring_id)
     if not request.headers.get("HX-Request"):
         return redirect("scoring:scoring-show", slug, scoring_id)
@@ -139,7 +139,7 @@ def scoring_drop(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespon
 
 
 def head(request: HttpRequest, project: Project) -> dict[str, Any]:
-    """What the head of every page here needs."""
+    """Prepare the context of every page's header."""
     return {"project": project, "decides": has_role(request.user, project, Role.MANAGER)}
 
 
