@@ -195,7 +195,7 @@ def test_an_identical_line_counts_once_and_is_told(read):
 @pytest.mark.parametrize("other", ["a,ann,2,test", "a,ann,1,base"])
 def test_lines_that_contradict_each_other_are_refused(refusal, other):
     said = refusal(f"{HEADER},left_is\na,ann,1,test\nb,ann,1,test\n{other}\n")
-    assert "line 4: ann judged image a on line 2 too, with other values." in said
+    assert "line 4: ann also judged image a on line 2, with other values." in said
     assert len(said.splitlines()) == 1
 
 
@@ -228,7 +228,7 @@ def test_names_and_numbers_of_levels_are_not_mixed(refusal, rows):
 
 def test_lines_without_a_comparison_among_lines_with_one_are_refused(refusal):
     said = refusal(f"comparison,{HEADER}\nhi,a,ann,1\n,b,ann,1\n")
-    assert "line 3: comparison is empty here" in said
+    assert "line 3: comparison is empty on this line but not on others" in said
 
 
 def test_an_image_has_one_region(refusal):
