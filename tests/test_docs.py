@@ -12,6 +12,7 @@ from PIL import Image
 
 from annotation.formats.captions import COLUMNS, Layout
 from config.variables import OPTIONAL, REQUIRED
+from crosslens_metrics.commands.main import COMMANDS as LIBRARY_COMMANDS
 from demo.content import PASSWORD, PEOPLE
 from demo.photographs import PHOTOGRAPHS
 from images.rules.manifests import ALIASES, TEXT_COLUMNS
@@ -52,6 +53,15 @@ def test_every_link_in_a_document_leads_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_explained(command: str) -> None:
     assert any(f"manage.py {command}" in text_of(guide) for guide in GUIDES)
+
+
+def test_the_librarys_commands_are_named_and_no_others() -> None:
+    guide = (
+        text_of(ROOT / "docs" / "researchers.md").partition("## Commands without the platform")[2].partition("\n##")[0]
+    )
+    assert set(re.findall(r"`(\w+_\w+|correlate)`", guide)) == set(LIBRARY_COMMANDS)
+    named = {name for document in DOCUMENTS for name in re.findall(r"crosslens-metrics (\w+)", text_of(document))}
+    assert named <= set(LIBRARY_COMMANDS)
 
 
 def test_no_document_names_a_command_that_is_not_there() -> None:
