@@ -161,7 +161,7 @@ def test_an_image_of_another_collection_whose_title_holds_the_word_is_copied_and
 def test_an_image_without_a_licence_is_taken_and_reported(item_set, folder):
     (folder / "manifest.csv").unlink()
     given = [{"file": "a.jpg", "license": "CC0"}, "b.jpg"]
-    assert told(run(item_set, write(folder, LINE | {"images": given}))) == [("added", "Licence missing: image 2.")]
+    assert told(run(item_set, write(folder, LINE | {"images": given}))) == [("added", "Image 2 has no known licence.")]
 
 
 def test_a_path_that_leaves_the_folder_is_not_followed(item_set, folder):

@@ -220,7 +220,7 @@ def test_a_manager_makes_a_set_by_sending_a_file_and_is_led_to_its_report(item_s
     assert made.items.get().word == "walrus"
     report = manager.get(response["Location"]).content.decode()
     assert address("item-set-show", made.pk) in report
-    assert "Licence missing: image 1." in report
+    assert "Image 1 has no known licence." in report
     assert "walrus" not in report
     assert "1 sentence" in manager.get(address("item-set-list")).content.decode()
 

@@ -40,8 +40,8 @@ class Command(BaseCommand):
         except ItemSetClosedError as error:
             raise CommandError("A season has started with these items, so they cannot be changed.") from error
         self.stdout.write(
-            f"{chosen.changed:,} items have a different first image, {chosen.same:,} the same, and {chosen.named:,} the "
-            f"one named in their file. {chosen.lacking:,} are unchanged, because their images lack vectors."
+            f"{chosen.changed:,} items have a different first image, {chosen.same:,} the same, and {chosen.named:,} "
+            f"the one named in their file. {chosen.lacking:,} are unchanged, because their images lack vectors."
         )
 
 
