@@ -366,8 +366,8 @@ class Trial(models.Model):
 
 
 class Precision(models.TextChoices):
-    FLOAT16 = "float16", _("16 bits a number")
-    FLOAT32 = "float32", _("32 bits a number")
+    FLOAT16 = "float16", _("16 bits per number")
+    FLOAT32 = "float32", _("32 bits per number")
 
 
 class EmbeddingSet(models.Model):

@@ -65,7 +65,7 @@ def failure_show(request: HttpRequest) -> HttpResponse:
     if is_full(sys.exc_info()[1]):
         return _full(request)
     if is_api(request.path):
-        return problem_outside(500, _("The server met an error. Its log has more under X-Request-ID."))
+        return problem_outside(500, _("The server had an error. Its log has details under X-Request-ID."))
     return defaults.server_error(request)
 
 

@@ -45,8 +45,8 @@ class ReferenceSetForm(forms.Form):
         label=_("References"),
         queryset=ReferenceSet.objects.none(),
         empty_label=_("Choose…"),
-        help_text=_("What people say of the images: the captions of the models are held against it."),
-        error_messages={"invalid_choice": _("There are no such references any more. Choose others.")},
+        help_text=_("Captions that people wrote. The models' captions are compared with them."),
+        error_messages={"invalid_choice": _("These references no longer exist. Choose others.")},
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, sets: Sequence[ReferenceSet]) -> None:
@@ -69,21 +69,21 @@ class ScoringForm(forms.Form):
     models = forms.MultipleChoiceField(
         label=_("Models"),
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Those that describe images with references in this language."),
+        help_text=_("Models with captions in this language of images that have references."),
     )
     metrics = forms.MultipleChoiceField(label=_("Metrics"), widget=forms.CheckboxSelectMultiple)
     tokenizer = forms.ChoiceField(
         label=_("Tokens"),
         choices=Tokenizer.choices,
         help_text=_(
-            "Languages that write without spaces need ICU or characters. Penn Treebank is for English, as the public "
-            "COCO tool has it."
+            "Languages written without spaces need ICU or characters. Penn Treebank is for English, as in "
+            "the public COCO tool."
         ),
     )
     normalise = forms.BooleanField(
         label=_("Lower-case, and remove punctuation"),
         required=False,
-        help_text=_("Of captions and references alike. What was done stands in the signature of each score."),
+        help_text=_("Applies to captions and references. The signature of each score records it."),
     )
 
     def __init__(
@@ -168,7 +168,7 @@ def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict
             required=False,
             empty_label=_("none"),
             help_text=_(
-                "For CLinRel, CMedRel and WCC: a CLIP-like model that knows the language, or a projection of it."
+                "For CLinRel, CMedRel and WCC: a CLIP-like model that knows the language, or a projection for it."
             ),
         ),
     }
@@ -179,14 +179,14 @@ def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict
             label=_("English references"),
             required=False,
             empty_label=_("none"),
-            help_text=_("For CLinRel and WCC, which hold the captions against them."),
+            help_text=_("For CLinRel and WCC, which compare the captions with them."),
         )
         fields["english_encoder"] = forms.ModelChoiceField(
             by_key,
             label=_("Encoder of the English references"),
             required=False,
-            empty_label=_("the same as of the captions"),
-            help_text=_("Where that of the captions is a projection: the one of English in the same space."),
+            empty_label=_("same as for the captions"),
+            help_text=_("If the encoder of the captions is a projection: the English one for the same space."),
         )
     if features.exists():
         fields["features"] = _FeaturesField(
@@ -220,23 +220,21 @@ class ReferencesForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=LONGEST_NAME,
-        help_text=_(
-            "Where there are references of this name in the language, those of images in the file are replaced."
-        ),
+        help_text=_("If references of this name exist in the language, the file replaces those of its images."),
     )
     collection = forms.ModelChoiceField(
         Collection.objects.none(),
         to_field_name="slug",
         label=_("Collection"),
         empty_label=_("Choose…"),
-        help_text=_("Where the images are looked for."),
+        help_text=_("Where to look for the images."),
     )
     language = forms.ModelChoiceField(
         Language.objects.all(),
         label=_("Language"),
         required=False,
         empty_label=_("as the file says"),
-        help_text=_("Of a file that names languages, such as that of Crossmodal-3600, only this one is taken."),
+        help_text=_("If the file names languages, as that of Crossmodal-3600 does, only this one is imported."),
     )
     kind = forms.ChoiceField(
         label=_("Kind"),
@@ -257,7 +255,7 @@ class ReferencesForm(forms.Form):
 
 class Method:
     BOOTSTRAP, PERMUTATION = "bootstrap", "permutation"
-    CHOICES = ((BOOTSTRAP, _("Bootstrap over images")), (PERMUTATION, _("Permutation of the two captions of images")))
+    CHOICES = ((BOOTSTRAP, _("Bootstrap over images")), (PERMUTATION, _("Permutation of each image's two captions")))
 
 
 class CompareForm(forms.Form):
@@ -268,7 +266,7 @@ class CompareForm(forms.Form):
         Scoring.objects.none(),
         label=_("Second"),
         empty_label=_("Choose…"),
-        help_text=_("A difference above zero means that the first one is better."),
+        help_text=_("A difference above zero means that the first model is better."),
     )
     method = forms.ChoiceField(label=_("Method"), choices=Method.CHOICES, initial=Method.BOOTSTRAP, required=False)
 

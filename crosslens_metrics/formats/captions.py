@@ -176,7 +176,7 @@ class _Reading(LineReader):
 
     def _is_wanted(self, tag: Any) -> bool:
         if not isinstance(tag, str):
-            raise LineError("“language” is not a text.")
+            raise LineError("“language” must be text.")
         if tag not in self._tags:
             try:
                 self._tags[tag] = canonical_tag(tag)

@@ -69,21 +69,21 @@ class ChatBackend:
         check_texts(spec.options, languages)
         template = spec.options.get("template")
         if template is not None and "{prompt}" not in template:
-            raise BackendSettingsError(_("The option “template” has {prompt} where the prompt is to stand."))
+            raise BackendSettingsError(_("Give {prompt} in the option “template”, where the prompt belongs."))
         prompt, prompts = spec.options.get("prompt"), spec.options.get("prompts") or {}
         if prompt and "{code}" not in prompt and "{language}" not in prompt and len(languages) > len(prompts) + 1:
             raise BackendSettingsError(
-                _("The option “prompt” has {code} or {language}: the model is to know what to write in.")
+                _("Give {code} or {language} in the option “prompt”, so that the model knows which language to write.")
             )
         family, folder = family_here(spec), folder_here(spec.source)
         if family in ENCODER_DECODERS:
             raise BackendSettingsError(
-                _("“%(source)s” is a model of the kind %(family)s: it is not asked anything. Use the backend %(name)s.")
+                _("“%(source)s” is a model of the kind %(family)s, which takes no prompt. Use the backend %(name)s.")
                 % {"source": spec.source, "family": family, "name": "encoder-decoder"}
             )
         if folder is not None and family != PALIGEMMA and template is None and not has_chat_template(folder):
             raise BackendSettingsError(
-                _("“%(source)s” has no chat template. Give one: option %(option)s.")
+                _("“%(source)s” has no chat template. Give one with the option %(option)s.")
                 % {"source": spec.source, "option": '{"template": "USER: <image>\\n{prompt} ASSISTANT:"}'}
             )
 
@@ -126,7 +126,7 @@ class Chat:
 
     def prepare(self, image: Image.Image | None) -> Any:
         if image is None:
-            raise BackendSettingsError(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes images, and was given none."))
         # Of the others, how much text they see depends on the picture: it is made when they are asked.
         return self._seen(image) if self._is_fixed else image
 
@@ -146,7 +146,7 @@ class Chat:
     ) -> list[GeneratedCaption | Failed]:
         if language not in self._codes:
             raise BackendSettingsError(
-                _("“%(source)s” is not known to write %(tag)s: see the option “languages”.")
+                _("“%(source)s” is not known to write %(tag)s. Add it with the option “languages”.")
                 % {"source": self._spec.source, "tag": language}
             )
         held = self._writing.held(stabilisers, language, len(prepared))

@@ -54,7 +54,7 @@ class EncoderDecoderBackend:
         family = family_here(spec)
         if family and family not in KINDS:
             raise BackendSettingsError(
-                _("“%(source)s” is a model of the kind %(family)s. This backend takes: %(known)s.")
+                _("“%(source)s” is a model of the kind %(family)s. This backend runs: %(known)s.")
                 % {"source": spec.source, "family": family, "known": ", ".join(KINDS)}
             )
 
@@ -95,7 +95,7 @@ class EncoderDecoder:
 
     def prepare(self, image: Image.Image | None) -> Any:
         if image is None:
-            raise BackendSettingsError(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes images, and was given none."))
         return self._eye(images=image, return_tensors="pt")["pixel_values"][0]
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:

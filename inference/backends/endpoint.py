@@ -65,8 +65,9 @@ class _EndpointBackend:
         if spec.is_pivot:
             raise BackendSettingsError(
                 _(
-                    "Pivot-stabilised models do not run behind an endpoint: its answer begins where the prompt ends, "
-                    "so that no stabiliser could be held fixed. Run the model from a folder or the hub."
+                    "Pivot-stabilised models cannot run behind an endpoint, because its answer begins where "
+                    "the prompt ends and a stabiliser cannot be held fixed. Run the model from a folder or "
+                    "the hub."
                 )
             )
         options_of(spec, has_pictures=self.has_pictures)
@@ -202,7 +203,7 @@ class _Asking:
                 # Whoever takes the run up again, perhaps after a look at the options, begins anew.
                 self._failed_in_a_row = 0
                 message = _(
-                    "The endpoint “%(name)s” made no caption of %(count)s in a row; the last one for this reason:"
+                    "The endpoint “%(name)s” failed to make a caption %(count)s times in a row. The last reason:"
                 )
                 raise BackendDownError(f"{message % {'name': self.endpoint, 'count': IN_A_ROW}} {answer.reason}")
 
@@ -219,7 +220,7 @@ class EndpointCaptioner:
     def prepare(self, image: Image.Image | None) -> str:
         """The picture as the address of data that a message holds it by."""
         if image is None:
-            raise BackendSettingsError(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes images, and was given none."))
         side = self._asking.options.side
         small = image.convert("RGB")
         if max(small.size) > side:
@@ -230,7 +231,7 @@ class EndpointCaptioner:
         return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
-        raise BackendSettingsError(_("Pivot-stabilised models do not run behind an endpoint."))
+        raise BackendSettingsError(_("Pivot-stabilised models cannot run behind an endpoint."))
 
     def caption(
         self,

@@ -27,7 +27,7 @@ def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
     NoAnswerError
     """
     if not isinstance(answer, dict):
-        raise NoAnswerError(_("The answer is no chat completion."))
+        raise NoAnswerError(_("The answer is not a chat completion."))
     choices = answer.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -42,16 +42,16 @@ def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
     if finish == "length" and not keep_cut:
         raise NoAnswerError(
             _(
-                "The caption was not at its end after %(count)s tokens. Allow more, or set the option “keep_cut” to "
-                "keep what there is."
+                "The caption was cut off after %(count)s tokens. Allow more, or set the option “keep_cut” to "
+                "keep captions that are cut off."
             )
             % {"count": max_tokens}
         )
     if text.lstrip().startswith("<think>"):
         raise NoAnswerError(
             _(
-                "The answer begins with the model's reasoning. Switch that off, in the server or by what the option "
-                "“extra” sends it."
+                "The answer begins with the model's reasoning. Switch reasoning off in the server, or with "
+                "the option “extra”."
             )
         )
     return text

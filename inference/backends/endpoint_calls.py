@@ -171,28 +171,30 @@ class Client:
         except (broken.NewConnectionError, broken.ConnectTimeoutError) as error:
             raise _Trouble(self._about(_unreachable(error)), again=True, is_endpoints=True) from None
         except broken.SSLError:
-            message = _("The endpoint “%(name)s” speaks no TLS, or shows a certificate that is not trusted here.")
+            message = _("The endpoint “%(name)s” does not use TLS, or its certificate is not trusted.")
             raise _Trouble(self._about(message), is_endpoints=True) from None
         except broken.TimeoutError:
             raise self._too_slow() from None
         except broken.HTTPError:
-            message = _("The endpoint “%(name)s” broke the connection before it had answered.")
+            message = _("The endpoint “%(name)s” closed the connection before it answered.")
             raise _Trouble(self._about(message), again=True, is_silence=True) from None
         if response.status != 200:
             raise self._not_answered(response, content, private)
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            message = _("The endpoint “%(name)s” answered with something that is no JSON.")
+            message = _("The endpoint “%(name)s” answered with something that is not JSON.")
             if content.lstrip()[:1] == b"<":
-                message = _("The endpoint “%(name)s” answered with HTML, as proxies do, and not with a caption.")
+                message = _(
+                    "The endpoint “%(name)s” answered with HTML instead of a caption. The answer may come from a proxy."
+                )
             raise NoAnswerError(self._about(message)) from None
 
     def _about(self, sentence: str, **more: Any) -> str:
         return sentence % {"name": self._name, **more}
 
     def _halt(self) -> BackendDownError:
-        return BackendDownError(self._about(_("The endpoint “%(name)s” is not asked any more.")))
+        return BackendDownError(self._about(_("The endpoint “%(name)s” is not being called any more.")))
 
     def _content(self, response: urllib3.BaseHTTPResponse, began: float) -> bytes:
         """What is answered, as long as it neither is too large nor trickles in for ever."""
@@ -201,7 +203,7 @@ class Client:
             content += some
             if len(content) > LARGEST_ANSWER_BYTES:
                 response.close()
-                message = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, which is no caption.")
+                message = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, too many for a caption.")
                 raise NoAnswerError(self._about(message, limit=LARGEST_ANSWER_BYTES))
             if self._clock() - began > self._manners.connect_s + self._manners.read_s:
                 response.close()
@@ -217,18 +219,18 @@ class Client:
         status = response.status
         if 300 <= status < 400:
             message = _(
-                "The endpoint “%(name)s” answers with a redirect (%(status)s), which is not followed: %(variable)s "
-                "needs the address that it leads to."
+                "The endpoint “%(name)s” answers with a redirect (%(status)s), which is not followed. Set "
+                "%(variable)s to the address that it leads to."
             )
             return _Trouble(self._about(message, status=status, variable="CAPTION_ENDPOINTS"), is_endpoints=True)
-        otherwise = _("The endpoint “%(name)s” refuses (%(said)s).")
+        otherwise = _("The endpoint “%(name)s” rejected the request (%(said)s).")
         if status >= 500:
-            otherwise = _("The endpoint “%(name)s” fails (%(said)s).")
+            otherwise = _("The endpoint “%(name)s” failed (%(said)s).")
         sentence = {
             401: _("The endpoint “%(name)s” does not accept the key in %(variable)s (%(said)s)."),
-            402: _("The endpoint “%(name)s” wants to be paid first (%(said)s)."),
-            404: _("The endpoint “%(name)s” knows no such model or address (%(said)s)."),
-            429: _("The endpoint “%(name)s” has had too many requests (%(said)s)."),
+            402: _("The endpoint “%(name)s” requires payment (%(said)s)."),
+            404: _("The endpoint “%(name)s” does not know this model or address (%(said)s)."),
+            429: _("The endpoint “%(name)s” has received too many requests (%(said)s)."),
         }.get(status, otherwise)
         return _Trouble(
             self._about(sentence, said=self._said(status, content, private), variable=key_variable(self._name)),
@@ -251,7 +253,7 @@ class Client:
         if not message:
             return str(status)
         if _repeats(message, private) or "base64" in message:
-            return _("%(status)s; what it says repeats what it was sent") % {"status": status}
+            return _("%(status)s; its message repeats the request") % {"status": status}
         if self._key is not None:
             message = message.replace(self._key, "…")
         line = "".join(character if character.isprintable() else " " for character in message)
@@ -261,7 +263,7 @@ class Client:
         """As long as the server asks for, and then for all threads; else twice as long each time, by chance less."""
         if trouble.retry_after_s is not None:
             if trouble.retry_after_s > self._manners.longest_wait_s:
-                message = _("It asks to wait %(asked)s s, longer than the %(limit)s s that are waited here.") % {
+                message = _("It asks for a wait of %(asked)s s, more than the limit of %(limit)s s.") % {
                     "asked": round(trouble.retry_after_s),
                     "limit": round(self._manners.longest_wait_s),
                 }
@@ -295,11 +297,11 @@ class _Trouble(Exception):
 
 def _unreachable(error: Exception) -> str:
     if isinstance(error, broken.NameResolutionError):
-        return _("The endpoint “%(name)s” has a host whose name leads nowhere.")
+        return _("The host name of the endpoint “%(name)s” cannot be resolved.")
     # What cannot connect is a kind of what takes too long to, for urllib3.
     if not isinstance(error, broken.NewConnectionError):
-        return _("The endpoint “%(name)s” does not take connections: nobody answers in time.")
-    return _("The endpoint “%(name)s” does not take connections.")
+        return _("The endpoint “%(name)s” does not accept connections: it did not answer in time.")
+    return _("The endpoint “%(name)s” does not accept connections.")
 
 
 def _seconds_of(retry_after: str | None) -> float | None:

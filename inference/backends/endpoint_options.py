@@ -89,17 +89,17 @@ def endpoint_of(spec: Spec) -> tuple[str, str | None]:
     endpoints: Mapping[str, str] = settings.CAPTION_ENDPOINTS
     name = spec.source
     if name not in endpoints:
-        known = _("There are: %(names)s.") % {"names": ", ".join(endpoints)} if endpoints else _("There is none yet.")
+        known = _("Available: %(names)s.") % {"names": ", ".join(endpoints)} if endpoints else _("There is none yet.")
         raise BackendSettingsError(
-            _("There is no endpoint “%(name)s” here. %(there)s The operator names them in %(variable)s (%(document)s).")
+            _("There is no endpoint “%(name)s”. %(there)s The operator lists endpoints in %(variable)s (%(document)s).")
             % {"name": name[:80], "there": known, "variable": "CAPTION_ENDPOINTS", "document": DOCUMENT}
         )
     key = settings.CAPTION_ENDPOINT_KEYS.get(name)
     if key is None:
         raise BackendSettingsError(
             _(
-                "The endpoint “%(name)s” has no key here. The operator sets %(variable)s for web processes and "
-                "workers, to “%(none)s” where the endpoint asks for no key (%(document)s)."
+                "The endpoint “%(name)s” has no key. The operator sets %(variable)s for web processes and "
+                "workers, to “%(none)s” if the endpoint needs no key (%(document)s)."
             )
             % {"name": name, "variable": key_variable(name), "none": NO_KEY, "document": DOCUMENT}
         )
@@ -117,30 +117,33 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
     unknown = sorted(set(options) - known)
     if unknown:
         raise BackendSettingsError(
-            _("Unknown options: %(unknown)s. There are: %(known)s.")
+            _("Unknown options: %(unknown)s. Use: %(known)s.")
             % {"unknown": ", ".join(unknown), "known": ", ".join(sorted(known))}
         )
     model = options.get("model")
     if not isinstance(model, str) or not model.strip():
-        raise BackendSettingsError(_("The option “model” is missing: the model's name, as the endpoint knows it."))
+        raise BackendSettingsError(_("The option “model” is missing. Give the model's name at the endpoint."))
     prompt = _text(options, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
     languages = languages_of(spec, has_pictures=has_pictures)
     prompts = _texts(options, "prompts")
     strangers = sorted(set(prompts) - set(languages))
     if strangers:
         raise BackendSettingsError(
-            _("The option “prompts” has languages that are not the model's: %(tags)s.") % {"tags": ", ".join(strangers)}
+            _("The option “prompts” has languages that the model does not have: %(tags)s.")
+            % {"tags": ", ".join(strangers)}
         )
     says_which = "{language}" in prompt or "{tag}" in prompt
     if not says_which and len(languages) > 1 and set(languages) - set(prompts):
         raise BackendSettingsError(
-            _("The option “prompt” names no language: write {language} or {tag} where it is to stand.")
+            _("The option “prompt” names no language. Write {language} or {tag} where the language belongs.")
         )
     if not has_pictures and not all("{text}" in one for one in (prompt, *prompts.values())):
-        raise BackendSettingsError(_("A prompt of a translator needs {text} where the English caption is to stand."))
+        raise BackendSettingsError(_("The prompt of a translator needs {text} where the English caption belongs."))
     detail = options.get("detail")
     if detail is not None and detail not in DETAILS:
-        raise BackendSettingsError(_("The option “detail” is one of %(values)s.") % {"values": ", ".join(DETAILS)})
+        raise BackendSettingsError(
+            _("The option “detail” must be one of: %(values)s.") % {"values": ", ".join(DETAILS)}
+        )
     return Options(
         model=model.strip(),
         prompt=prompt,
@@ -164,17 +167,17 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
     """
     refused = []
     if decoding.beams > 1:
-        refused.append(_("Endpoints search no beams: write 1."))
+        refused.append(_("Endpoints do not support beam search. Enter 1."))
     if decoding.min_tokens > 0:
-        refused.append(_("Endpoints know no least number of tokens: write 0."))
+        refused.append(_("Endpoints do not support a minimum number of tokens. Enter 0."))
     if decoding.length_penalty != 1:
-        refused.append(_("Endpoints know no length penalty: write 1."))
+        refused.append(_("Endpoints do not support a length penalty. Enter 1."))
     if decoding.precision != "auto":
-        refused.append(_("An endpoint computes as precisely as it likes: choose “auto”."))
+        refused.append(_("You cannot set the precision of an endpoint. Choose “auto”."))
     if decoding.is_consistent:
-        refused.append(_("Endpoints hold no stabilisers fixed."))
+        refused.append(_("Endpoints cannot hold stabilisers fixed."))
     if decoding.temperature > 0 and options.parameters.get("temperature", "") is None:
-        refused.append(_("The option “parameters” leaves out the temperature: write 0."))
+        refused.append(_("The option “parameters” leaves out the temperature. Enter 0."))
     if refused:
         raise BackendSettingsError(" ".join(refused))
 
@@ -210,8 +213,8 @@ def _parameters(options: Mapping[str, Any]) -> dict[str, str | None]:
         if name not in PARAMETERS or not (value is None or (isinstance(value, str) and value)):
             raise BackendSettingsError(
                 _(
-                    "The option “parameters” says what the endpoint calls each of %(names)s: a name, or null where it "
-                    "must not be sent."
+                    "The option “parameters” gives the endpoint's name for each of %(names)s: a name, or "
+                    "null if it must not be sent."
                 )
                 % {"names": ", ".join(PARAMETERS)}
             )
@@ -223,7 +226,7 @@ def _extra(options: Mapping[str, Any]) -> dict[str, Any]:
     taken = sorted(set(extra) & set(OURS))
     if taken:
         raise BackendSettingsError(
-            _("The option “extra” cannot set %(names)s: that follows from model and decoding.")
+            _("The option “extra” cannot set %(names)s. The model and the decoding decide that.")
             % {"names": ", ".join(taken)}
         )
     return extra
@@ -232,7 +235,7 @@ def _extra(options: Mapping[str, Any]) -> dict[str, Any]:
 def _text(options: Mapping[str, Any], name: str, otherwise: str) -> str:
     value = options.get(name, otherwise)
     if not isinstance(value, str) or not value.strip():
-        raise BackendSettingsError(_("The option “%(name)s” is no text.") % {"name": name})
+        raise BackendSettingsError(_("The option “%(name)s” must be text.") % {"name": name})
     return value
 
 
@@ -240,7 +243,7 @@ def _texts(options: Mapping[str, Any], name: str) -> dict[str, str]:
     texts = _mapping(options, name)
     if not all(isinstance(value, str) and value.strip() for value in texts.values()):
         raise BackendSettingsError(
-            _("The option “%(name)s” has a text for each language's tag, such as %(example)s.")
+            _("The option “%(name)s” must have a text for each language tag, for example %(example)s.")
             % {"name": name, "example": '{"cy": "…"}'}
         )
     return texts
@@ -249,14 +252,14 @@ def _texts(options: Mapping[str, Any], name: str) -> dict[str, str]:
 def _mapping(options: Mapping[str, Any], name: str) -> dict[str, Any]:
     value = options.get(name, {})
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BackendSettingsError(_("The option “%(name)s” is no object of names and values.") % {"name": name})
+        raise BackendSettingsError(_("The option “%(name)s” must be an object of names and values.") % {"name": name})
     return dict(value)
 
 
 def _switch(options: Mapping[str, Any], name: str) -> bool:
     value = options.get(name, False)
     if not isinstance(value, bool):
-        raise BackendSettingsError(_("The option “%(name)s” is neither true nor false.") % {"name": name})
+        raise BackendSettingsError(_("The option “%(name)s” must be true or false.") % {"name": name})
     return value
 
 
@@ -270,7 +273,7 @@ def _number(
         values = {"name": name, "least": f"{least:g}", "most": f"{most:.7g}"}
         if is_whole:
             raise BackendSettingsError(
-                _("The option “%(name)s” is no whole number from %(least)s to %(most)s.") % values
+                _("The option “%(name)s” must be a whole number from %(least)s to %(most)s.") % values
             )
-        raise BackendSettingsError(_("The option “%(name)s” is no number from %(least)s to %(most)s.") % values)
+        raise BackendSettingsError(_("The option “%(name)s” must be a number from %(least)s to %(most)s.") % values)
     return float(value)

@@ -141,8 +141,8 @@ class LoadedModel:
         if missing and not options.get("allow_missing_weights"):
             raise BackendSettingsError(
                 _(
-                    "“%(source)s” lacks %(number)d weights of its architecture, which would be random; the first is "
-                    "%(name)s. If that is right, set the option %(option)s."
+                    "“%(source)s” lacks %(number)d weights of its architecture, which would be random. The "
+                    "first is %(name)s. If you want this, set the option %(option)s."
                 )
                 % {
                     "source": self._spec.source,
@@ -202,16 +202,19 @@ def check_decoding(decoding: Decoding) -> None:
     """
     if decoding.beams > 1 and decoding.temperature > 0:
         raise BackendSettingsError(
-            _("Either beams or a temperature: of drawn words there is one row, not the best of many.")
+            _("Use either beam search or a temperature, not both. Set beams to 1 or the temperature to 0.")
         )
     if not 0 < decoding.top_p <= 1:
-        raise BackendSettingsError(_("top_p is to be above 0 and at most 1."))
+        raise BackendSettingsError(_("top_p must be above 0 and at most 1."))
     if decoding.beams < 1 or decoding.temperature < 0 or decoding.max_tokens < max(1, decoding.min_tokens):
         raise BackendSettingsError(
-            _("At least one beam and one token, no negative temperature, and no fewer tokens at most than at least.")
+            _(
+                "Use at least one beam and one token, a temperature of 0 or more, and a maximum of tokens that "
+                "is not below the minimum."
+            )
         )
     if decoding.precision not in PRECISIONS:
-        raise BackendSettingsError(_("The precision is one of: %(names)s.") % {"names": ", ".join(PRECISIONS)})
+        raise BackendSettingsError(_("The precision must be one of: %(names)s.") % {"names": ", ".join(PRECISIONS)})
 
 
 def generation(

@@ -120,7 +120,7 @@ def codes(options: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, str
     if isinstance(chosen, dict) and chosen and all(isinstance(code, str) for code in chosen.values()):
         return dict(chosen)
     raise BackendSettingsError(
-        _("The option “%(option)s” is to be like %(example)s.")
+        _("Write the option “%(option)s” like this: %(example)s.")
         % {"option": "languages", "example": '{"de": "deu_Latn", "fr": "fra_Latn"}'}
     )
 

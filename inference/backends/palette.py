@@ -52,13 +52,13 @@ class PaletteBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source:
-            raise BackendSettingsError(_("Palette needs no source: leave it empty."))
+            raise BackendSettingsError(_("Palette needs no source. Leave it empty."))
         if spec.options:
             raise BackendSettingsError(
-                _("Palette has no options, and was given %(names)s.") % {"names": ", ".join(sorted(spec.options))}
+                _("Palette has no options. Remove %(names)s.") % {"names": ", ".join(sorted(spec.options))}
             )
         if spec.is_pivot:
-            raise BackendSettingsError(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
+            raise BackendSettingsError(_("Palette is not pivot-stabilised: it writes no stabiliser."))
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
         return {tag: tag for tag in LANGUAGES}
@@ -77,11 +77,11 @@ class Palette:
 
     def prepare(self, image: Image.Image | None) -> Look:
         if image is None:
-            raise BackendSettingsError(_("The model describes pictures, and was given none."))
+            raise BackendSettingsError(_("The model describes images, and was given none."))
         return look(image)
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
-        raise BackendSettingsError(_("Palette writes no stabiliser: it is no pivot-stabilised model."))
+        raise BackendSettingsError(_("Palette is not pivot-stabilised: it writes no stabiliser."))
 
     def caption(
         self,

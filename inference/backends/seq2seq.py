@@ -61,8 +61,8 @@ class Seq2SeqBackend:
         if family in BY_PREFIX and "languages" not in spec.options:
             raise BackendSettingsError(
                 _(
-                    "Nothing in “%(source)s” says which languages it translates into: give the option %(option)s, with "
-                    "the word that is to stand before the English text, if any."
+                    "“%(source)s” does not say which languages it translates into. Give the option "
+                    "%(option)s, with the word to put before the English text, if any."
                 )
                 % {"source": spec.source, "option": '{"languages": {"de": ">>deu<<"}}'}
             )
@@ -94,12 +94,12 @@ def family_of(spec: Spec) -> str:
             family = NLLB
     if family is None:
         raise BackendSettingsError(
-            _("“%(source)s” is not on this machine. Say what it is: option %(option)s.")
+            _("“%(source)s” is not on this machine. Say what it is with the option %(option)s.")
             % {"source": spec.source, "option": '{"family": "nllb"}'}
         )
     if family not in (*TABLES, *BY_PREFIX):
         raise BackendSettingsError(
-            _("“%(source)s” is a model of the kind %(family)s. This backend takes: %(known)s.")
+            _("“%(source)s” is a model of the kind %(family)s. This backend runs: %(known)s.")
             % {"source": spec.source, "family": family, "known": ", ".join((*TABLES, *BY_PREFIX))}
         )
     return str(family)
@@ -168,7 +168,7 @@ class Seq2Seq:
         token_id = self._tokenizer.convert_tokens_to_ids(written)
         if token_id is None or token_id == self._tokenizer.unk_token_id:
             raise BackendSettingsError(
-                _("“%(source)s” has no language of the code %(code)s: see the option “languages”.")
+                _("“%(source)s” has no language with the code %(code)s. See the option “languages”.")
                 % {"source": spec.source, "code": code}
             )
         return int(token_id)

@@ -45,14 +45,13 @@ def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if name not in known:
             raise BackendSettingsError(
-                _("There is no option “%(option)s”. There are: %(known)s.")
-                % {"option": name, "known": ", ".join(known)}
+                _("There is no option “%(option)s”. Use: %(known)s.") % {"option": name, "known": ", ".join(known)}
             )
         is_flag, is_number = isinstance(value, bool), isinstance(value, int)
         fits = isinstance(value, known[name]) and is_flag == (known[name] is bool)
         if not fits or (is_number and not is_flag and not 1 <= value <= LARGEST_NUMBER):
             raise BackendSettingsError(
-                _("The option “%(option)s” is %(value)s, which is not what it takes (docs/models.md).")
+                _("The option “%(option)s” cannot be %(value)s. See docs/models.md for its values.")
                 % {"option": name, "value": json.dumps(value, ensure_ascii=False)}
             )
 
@@ -79,8 +78,9 @@ def folder_here(source: str) -> Path | None:
     if "/" in source or "@" in source or NAME.fullmatch(source) is None:
         raise BackendSettingsError(
             _(
-                "“%(source)s” is neither the name of a folder in the folder of models nor a model of the hub with its "
-                "commit, such as owner/name@ and 40 digits. Without the commit, nobody could say what made captions."
+                "“%(source)s” is neither a folder in the folder of models nor a model of the hub with its "
+                "commit: owner/name@ and 40 digits. The commit is needed so that it is clear which model "
+                "made the captions."
             )
             % {"source": source}
         )
@@ -89,7 +89,7 @@ def folder_here(source: str) -> Path | None:
         return folder
     if Path(settings.MODELS_FOLDER).is_dir() and folders_here():
         raise BackendSettingsError(
-            _("There is no folder “%(name)s” in %(root)s. There are: %(names)s.")
+            _("There is no folder “%(name)s” in %(root)s. Available: %(names)s.")
             % {"name": source, "root": settings.MODELS_FOLDER, "names": ", ".join(folders_here())}
         )
     # Only the machine with the GPU may have them.
@@ -107,7 +107,7 @@ def folder_of(spec: Spec) -> Path:
     folder = _fetched(pinned["name"], pinned["revision"], spec) if pinned else folder_here(spec.source)
     if folder is None:
         raise BackendSettingsError(
-            _("There is no folder “%(name)s” in %(root)s on this machine, nor any other model.")
+            _("There is no folder “%(name)s” in %(root)s on this machine. The folder holds no models.")
             % {"name": spec.source, "root": settings.MODELS_FOLDER}
         )
     check_files(folder, spec)
@@ -129,12 +129,14 @@ def check_files(folder: Path, spec: Spec) -> None:
             return
         raise BackendSettingsError(
             _(
-                "The weights of “%(source)s” are Python's pickles. Save them as safetensors, or, where you trust them, "
-                "set the option %(option)s."
+                "The weights of “%(source)s” are Python pickles. Save them as safetensors or, if you trust "
+                "them, set the option %(option)s."
             )
             % {"source": spec.source, "option": '{"allow_pickled_weights": true}'}
         )
-    raise BackendSettingsError(_("“%(source)s” holds no weights: no file *.safetensors.") % {"source": spec.source})
+    raise BackendSettingsError(
+        _("“%(source)s” holds no weights: there is no *.safetensors file.") % {"source": spec.source}
+    )
 
 
 def config_here(spec: Spec) -> dict[str, Any] | None:
@@ -178,7 +180,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
         ) from error
     if not isinstance(content, dict):
         raise BackendSettingsError(
-            _("%(name)s in “%(folder)s” is not an object in JSON.") % {"folder": folder.name, "name": name}
+            _("%(name)s in “%(folder)s” is not a JSON object.") % {"folder": folder.name, "name": name}
         )
     return content
 
@@ -207,7 +209,7 @@ def _cached(name: str, revision: str) -> Path | None:
         path = try_to_load_from_cache(name, "config.json", revision=revision)
     except ValueError as error:
         raise BackendSettingsError(
-            _("“%(name)s” can be no name on the hub: %(error)s") % {"name": name, "error": first_line(error)}
+            _("“%(name)s” cannot be a name on the hub: %(error)s") % {"name": name, "error": first_line(error)}
         ) from error
     return Path(path).parent if isinstance(path, str) else None
 
@@ -221,7 +223,7 @@ def _fetched(name: str, revision: str, spec: Spec) -> Path:
         folder = snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])
     except Exception as error:  # of the hub's own, of the network, of the disk
         raise BackendSettingsError(
-            _("%(source)s cannot be fetched from the hub, nor was it before: %(error)s")
+            _("%(source)s cannot be fetched from the hub, and there is no earlier copy: %(error)s")
             % {"source": spec.source, "error": first_line(error)}
         ) from error
     return Path(folder)

@@ -66,7 +66,7 @@ class Writing:
     def _parted(self, output: str, tag: str) -> GeneratedCaption | Failed:
         parts = split(output, self._separators[tag])
         if parts is None:
-            return Failed(_("The model did not write a stabiliser, the separator of the language and a caption."))
+            return Failed(_("The model did not write a stabiliser, the language's separator and a caption."))
         stabiliser, caption = parts
         return caption_or_failure(caption, stabiliser)
 
@@ -89,10 +89,12 @@ def check_texts(options: Mapping[str, Any], languages: Mapping[str, str]) -> Non
     for name in ("prompts", "separators"):
         texts = options.get(name) or {}
         if not all(isinstance(text, str) and text.strip() for text in texts.values()):
-            raise BackendSettingsError(_("The option “%(option)s” has a text for each language.") % {"option": name})
+            raise BackendSettingsError(
+                _("The option “%(option)s” must have a text for each language.") % {"option": name}
+            )
         unknown = sorted(set(texts) - set(languages))
         if unknown:
             raise BackendSettingsError(
-                _("The option “%(option)s” has %(tags)s, which the model does not have: see the option “languages”.")
+                _("The option “%(option)s” has %(tags)s, which the model does not have. See the option “languages”.")
                 % {"option": name, "tags": ", ".join(unknown)}
             )

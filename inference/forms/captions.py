@@ -32,7 +32,7 @@ class CaptionsForm(OwnerForm):
     model = forms.CharField(
         label=_("Model"),
         max_length=MODEL_NAME_CHARACTERS,
-        help_text=_("The name it goes by here. A new one is made where there is none."),
+        help_text=_("The model's name here. A new model is created if there is none of this name."),
     )
     language = forms.ModelChoiceField(Language.objects.all(), label=_("Language of the captions"), initial=ENGLISH)
     collection = forms.ModelChoiceField(
@@ -41,7 +41,7 @@ class CaptionsForm(OwnerForm):
         label=_("Collection"),
         required=False,
         empty_label=_("any"),
-        help_text=_("Where the images are looked for. Needed where two collections use the same key for two images."),
+        help_text=_("Where to look for the images. Needed if two collections use the same key for different images."),
     )
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:

@@ -14,7 +14,7 @@ from inference.backends.captioners import Decoding
 
 NAMES = tuple(field.name for field in fields(Decoding))
 PRECISIONS = (
-    ("auto", _("as the device is fastest: half on a GPU")),
+    ("auto", _("fastest for the device (half precision on a GPU)")),
     ("float32", "float32"),
     ("float16", "float16"),
     ("bfloat16", "bfloat16"),
@@ -30,45 +30,48 @@ class DecodingForm(forms.Form):
         min_value=1,
         max_value=64,
         help_text=_(
-            "1 takes the likeliest word each time; papers mostly have 3 to 5, which takes as many times longer."
+            "1 is greedy decoding. Papers mostly use beam search with 3 to 5 beams, which takes that many times longer."
         ),
     )
     max_tokens = forms.IntegerField(
-        label=_("Longest caption, in tokens"),
+        label=_("Maximum tokens"),
         min_value=1,
         max_value=1024,
-        help_text=_("As the model counts them. Languages that it knows little of need more tokens for the same words."),
+        help_text=_("As the model counts them. Languages that it knows less well need more tokens for the same words."),
     )
-    min_tokens = forms.IntegerField(label=_("Shortest caption, in tokens"), min_value=0, max_value=1024)
+    min_tokens = forms.IntegerField(label=_("Minimum tokens"), min_value=0, max_value=1024)
     length_penalty = forms.FloatField(
         label=_("Length penalty"),
         min_value=-10,
         max_value=10,
-        help_text=_("With beams: above 1 longer captions win more often, below 1 shorter ones."),
+        help_text=_("For beam search. Above 1 favours longer captions, below 1 shorter ones."),
     )
     temperature = forms.FloatField(
         label=_("Temperature"),
         min_value=0,
         max_value=10,
-        help_text=_("0 takes the likeliest words. Above 0 words are drawn, the more freely the higher it is."),
+        help_text=_(
+            "0 always takes the most likely words. Above 0 words are sampled; the higher it is, the more varied "
+            "they are."
+        ),
     )
     top_p = forms.FloatField(
-        label=_("Kept probability"),
+        label=_("Top-p"),
         min_value=0.01,
         max_value=1,
-        help_text=_("With a temperature: words are drawn among the likeliest that have this share together."),
+        help_text=_("For sampling: only the most likely words that together have this probability are sampled."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
         max_value=LARGEST_SEED,
-        help_text=_("Of what is drawn: the same seed gives the same captions."),
+        help_text=_("For sampling: the same seed gives the same captions."),
     )
     precision = forms.ChoiceField(label=_("Precision"), choices=PRECISIONS)
     is_consistent = forms.BooleanField(
         label=_("The same stabiliser for all languages of an image"),
         required=False,
-        help_text=_("It is decoded first, with no language given, and held fixed."),
+        help_text=_("The stabiliser is decoded first, with no language given, and held fixed."),
     )
 
     def __init__(

@@ -28,7 +28,7 @@ POOL_LABELS = {
     "auto": _("as the model was trained"),
     "pooler": _("what the model pools itself"),
     "first": _("the first token"),
-    "mean": _("the mean of all places"),
+    "mean": _("the mean of all tokens"),
 }
 
 
@@ -40,16 +40,16 @@ class EncoderForm(OwnerForm):
         required=False,
         max_length=LONGEST_SOURCE,
         help_text=_(
-            "A folder's name among those that the operator put there, or a model of the hub with its commit: "
-            "name/model@ and 40 digits. Empty for what comes from a package."
+            "The name of a folder that the operator put there, or a model of the hub with its commit: "
+            "name/model@ and 40 digits. Leave it empty for an encoder from a package."
         ),
     )
     pool = forms.ChoiceField(
-        label=_("What is taken of the last layer"),
+        label=_("Pooling of the last layer"),
         choices=[(pool, POOL_LABELS[pool]) for pool in POOLS],
         initial=AUTO,
         required=False,
-        help_text=_("Only of a vision model."),
+        help_text=_("Only for a vision model."),
     )
     description = forms.CharField(
         label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 2}), max_length=2000
@@ -78,19 +78,19 @@ class EmbeddingForm(OwnerForm):
         CaptioningModel.objects.none(),
         label=_("Captions of"),
         required=False,
-        empty_label=_("none: the pictures themselves"),
+        empty_label=_("none: the images themselves"),
     )
     language = forms.ModelChoiceField(
         Language.objects.all(),
         label=_("Language of the captions"),
         required=False,
-        empty_label=_("none: the pictures themselves"),
+        empty_label=_("none: the images themselves"),
     )
     precision = forms.ChoiceField(
         label=_("Precision"),
         choices=Precision.choices,
         initial=Precision.FLOAT16,
-        help_text=_("16 bits take half the space, and cosines differ in the fourth digit at most."),
+        help_text=_("16 bits take half the space; cosines then differ in the fourth digit at most."),
     )
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:

@@ -42,16 +42,16 @@ class Kind:
 OF_FILES = ("languages", "batch_size", "allow_pickled_weights")
 OF_ENDPOINTS = ("model", "prompt", "prompts", "languages", "concurrency", "per_minute")
 LANGUAGES_BESIDES_ENGLISH = _(
-    "English, unless others stand here: a tag on each line, and after a colon the model's own code where it has "
-    "one, such as “de: ger”."
+    "English by default. For others, enter a tag on each line, and the model's own code after a colon if it "
+    "has one, for example “de: ger”."
 )
 ENDPOINT_PROMPT = _(
-    "What it is asked; {language} stands for the language's name and {tag} for its tag. Left empty, it is a request "
-    "for one sentence for somebody who cannot see the picture."
+    "The prompt: {language} stands for the language's name and {tag} for its tag. If empty, it asks for one "
+    "sentence for somebody who cannot see the image."
 )
 ENDPOINT_LANGUAGES = _(
-    "Those of the platform, unless others stand here: a tag on each line, and after a colon the name to ask in, such "
-    "as “cy: Welsh”."
+    "The platform's languages by default. For others, enter a tag on each line, and after a colon the name "
+    "for the prompt, for example “cy: Welsh”."
 )
 KINDS: Mapping[str, Kind] = {
     "encoder-decoder": Kind(
@@ -59,7 +59,7 @@ KINDS: Mapping[str, Kind] = {
         ("prompts", "separators", *OF_FILES),
         may_be_pivot=True,
         helps={
-            "prompts": _("What its captions begin with: a language on each line, such as “en: a picture of”."),
+            "prompts": _("How its captions begin: a language on each line, for example “en: a picture of”."),
             "languages": LANGUAGES_BESIDES_ENGLISH,
         },
     ),
@@ -69,8 +69,9 @@ KINDS: Mapping[str, Kind] = {
         may_be_pivot=True,
         helps={
             "prompt": _(
-                "What it is asked; {language} stands for the language's English name, {code} for the model's own code. "
-                "Left empty, it is that of the family, or “Describe this picture in one sentence in {language}.”"
+                "The prompt: {language} stands for the language's English name, {code} for the model's own "
+                "code. If empty, it is the usual one for this kind of model, or “Describe this picture in "
+                "one sentence in {language}.”"
             )
         },
     ),
@@ -84,8 +85,8 @@ TRANSLATOR_KINDS: Mapping[str, Kind] = {
         OF_ENDPOINTS,
         helps={
             "prompt": _(
-                "What it is asked; {text} stands for the English caption, {language} for the language's name and {tag} "
-                "for its tag. Left empty, it is a request for a translation alone."
+                "The prompt: {text} stands for the English caption, {language} for the language's name and "
+                "{tag} for its tag. If empty, it asks for a translation and nothing else."
             ),
             "languages": ENDPOINT_LANGUAGES,
         },
@@ -99,7 +100,7 @@ def _option_fields() -> dict[str, forms.Field]:
     """A field for each option that has one."""
     return {
         "model": forms.CharField(
-            label=_("Model at the endpoint"), max_length=200, help_text=_("The name by which the endpoint knows it.")
+            label=_("Model at the endpoint"), max_length=200, help_text=_("The model's name at the endpoint.")
         ),
         "prompt": forms.CharField(
             label=_("Prompt"),
@@ -107,44 +108,49 @@ def _option_fields() -> dict[str, forms.Field]:
             widget=forms.Textarea({"rows": 3}),
         ),
         "prompts": TagLinesField(
-            label=_("Prompts of single languages"),
-            help_text=_("Asked instead in these: a language on each line, such as “de: Beschreibe das Bild.”"),
+            label=_("Prompts for single languages"),
+            help_text=_(
+                "Used instead of the prompt above: a language on each line, for example “de: Beschreibe das Bild.”"
+            ),
         ),
         "separators": TagLinesField(
             label=_("Separators"),
             help_text=_(
-                "Of pivot-stabilised models: what stands between stabiliser and caption, a language on each line, such "
-                "as “de: <de>”. Left empty, it is the model's own code in angle brackets."
+                "For pivot-stabilised models: the text between stabiliser and caption, a language on each "
+                "line, for example “de: <de>”. If empty, it is the model's own code in angle brackets."
             ),
         ),
         "languages": TagLinesField(
             has_bare_tags=True,
             label=_("Languages"),
             help_text=_(
-                "Only where it is to be others than those that such a model is known to write: a tag on each line, and "
-                "after a colon the model's own code where it has one, such as “de: deu_Latn”."
+                "Only needed if they differ from those this kind of model is known to write: a tag on each "
+                "line, and the model's own code after a colon if it has one, for example “de: deu_Latn”."
             ),
         ),
         "batch_size": forms.IntegerField(
-            label=_("Images at once"),
+            label=_("Batch size"),
             required=False,
             min_value=1,
             max_value=1024,
-            help_text=_("To begin with; where memory runs out, it is halved. Left empty, it is the usual number."),
+            help_text=_(
+                "The number of images at a time, to begin with. If memory runs out, it is halved. If empty, a "
+                "default is used."
+            ),
         ),
         "allow_pickled_weights": forms.BooleanField(
-            label=_("Load weights that are Python's pickles"),
+            label=_("Load weights that are Python pickles"),
             required=False,
-            help_text=_("Such files can run any program. Only for models of people whom you trust."),
+            help_text=_("Such files can run any program. Use this only for models from people you trust."),
         ),
         "concurrency": forms.IntegerField(
-            label=_("Questions at once"), required=False, min_value=1, max_value=64, help_text=_("4 where it is empty.")
+            label=_("Concurrent requests"), required=False, min_value=1, max_value=64, help_text=_("If empty, 4.")
         ),
         "per_minute": forms.FloatField(
-            label=_("Questions a minute"),
+            label=_("Requests per minute"),
             required=False,
             min_value=0.1,
-            help_text=_("No more than these. Left empty, there is no limit of ours."),
+            help_text=_("The most requests sent per minute. If empty, there is no limit."),
         ),
     }
 
@@ -155,13 +161,13 @@ class RegisterForm(OwnerForm):
     name = forms.CharField(
         label=_("Name"),
         max_length=MODEL_NAME_CHARACTERS,
-        help_text=_("The name it goes by here, wherever its captions are compared and scored."),
+        help_text=_("Its name here, used wherever its captions are compared and scored."),
     )
     description = forms.CharField(
         label=_("Description"),
         required=False,
         widget=forms.Textarea({"rows": 2}),
-        help_text=_("What it was trained on, for instance, and where it comes from."),
+        help_text=_("For example, what it was trained on and where it comes from."),
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, kind: Kind, by: User) -> None:
@@ -183,7 +189,8 @@ class RegisterForm(OwnerForm):
             self.fields["more"] = JsonObjectField(
                 label=_("Other options"),
                 help_text=_(
-                    "An object in JSON. Which there are stands in docs/models.md, or with the backend's package."
+                    "A JSON object. The options are described in docs/models.md or in the documentation of "
+                    "the backend's package."
                 ),
             )
 
@@ -193,7 +200,7 @@ class RegisterForm(OwnerForm):
         if self.kind.source == ENDPOINT:
             return {"source": self._endpoint_field()}
         if self.kind.source == ANYTHING:
-            help_text = _("Whatever the backend takes: see its documentation.")
+            help_text = _("Depends on the backend: see its documentation.")
             return {"source": forms.CharField(label=_("Source"), required=False, max_length=500, help_text=help_text)}
         return {}
 
@@ -213,8 +220,8 @@ class RegisterForm(OwnerForm):
                 max_length=300,
                 widget=forms.TextInput({"dir": "ltr", "spellcheck": "false"}),
                 help_text=_(
-                    "Its name and the commit, 40 digits, as owner/name@commit: so that it stays the same model. Or a "
-                    "folder that only the workers' machine has."
+                    "Its name and commit, 40 digits, as owner/name@commit, so that it stays the same model. "
+                    "Or a folder that only the workers' machine has."
                 ),
             ),
         }
@@ -222,7 +229,7 @@ class RegisterForm(OwnerForm):
     @staticmethod
     def _endpoint_field() -> forms.Field:
         names = list(settings.CAPTION_ENDPOINTS)
-        help_text = _("The operator names them, with address and key, in the environment (docs/settings.md).")
+        help_text = _("The operator sets up endpoints, with address and key, in the environment (docs/settings.md).")
         choices = [("", _now("Choose…")), *((name, name) for name in names)]
         return forms.ChoiceField(label=_("Endpoint"), choices=choices, help_text=help_text)
 
@@ -282,14 +289,14 @@ class TranslatedModelForm(OwnerForm):
     name = forms.CharField(
         label=_("Name"),
         max_length=MODEL_NAME_CHARACTERS,
-        help_text=_("The name it goes by here, such as “BLIP, translated by NLLB”."),
+        help_text=_("Its name here, for example “BLIP, translated by NLLB”."),
     )
     description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea({"rows": 2}))
     english_model = forms.ModelChoiceField(
         CaptioningModel.objects.none(),
         label=_("English captions by"),
         empty_label=_("Choose…"),
-        help_text=_("Those that are there when it is run: of a picture without one there is nothing to translate."),
+        help_text=_("Uses the English captions that exist when it runs. Images without one fail."),
     )
     translator = forms.ModelChoiceField(Translator.objects.none(), label=_("Translated by"), empty_label=_("Choose…"))
 

@@ -45,7 +45,7 @@ class TagLinesField(forms.CharField):
                     _("Line %(number)d is not like “de: …”: %(line)s"), params={"number": number, "line": line}
                 )
             if tag in texts:
-                raise ValidationError(_("%(tag)s stands there twice."), params={"tag": tag})
+                raise ValidationError(_("%(tag)s is listed twice. Remove one."), params={"tag": tag})
             texts[tag] = value
         return texts
 
@@ -64,12 +64,15 @@ class JsonObjectField(forms.CharField):
         try:
             parsed = json.loads(text, parse_constant=_refused)
         except (ValueError, RecursionError) as error:
-            raise ValidationError(_("This is no JSON: %(error)s"), params={"error": error}) from error
+            raise ValidationError(_("This is not valid JSON: %(error)s"), params={"error": error}) from error
         if not isinstance(parsed, dict):
-            raise ValidationError(_("It is to be an object, such as %(example)s."), params={"example": '{"seed": 1}'})
+            raise ValidationError(_("Enter an object, for example %(example)s."), params={"example": '{"seed": 1}'})
         if not _can_be_kept(parsed, deep=DEEPEST):
             raise ValidationError(
-                _("It holds something that cannot be kept: broken characters, a number too large, or too much nested.")
+                _(
+                    "It cannot be stored: it has invalid characters, a number that is too large, or too many "
+                    "nested levels."
+                )
             )
         return parsed
 

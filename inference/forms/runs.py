@@ -30,14 +30,14 @@ class RunChoiceForm(forms.Form):
         CaptioningModel.objects.none(),
         label=_("Model"),
         empty_label=_("Choose…"),
-        error_messages={"invalid_choice": _("There is no such model that can be run. Choose another one.")},
+        error_messages={"invalid_choice": _("There is no such model, or it cannot be run. Choose another one.")},
     )
     collection = forms.ModelChoiceField(
         Collection.objects.none(),
         to_field_name="slug",
         label=_("Collection"),
         empty_label=_("Choose…"),
-        help_text=_("All its pictures are described."),
+        help_text=_("All its images are described."),
         error_messages={"invalid_choice": _("There is no such collection. Choose another one.")},
     )
 
@@ -100,15 +100,15 @@ class RunForm(DecodingForm, OwnerForm):
             ],
             widget=LanguageChoices(frozenset(one.tag for one in unable)),
             initial=initial or ([able[0].tag] if len(able) == 1 else []),
-            help_text=_("In brackets the model's own code, then how many pictures have a caption of it already."),
+            help_text=_("In brackets: the model's own code, then how many images already have a caption by it."),
         )
         name = forms.CharField(
-            label=_("Name where it is decoded otherwise"),
+            label=_("Name of the variant"),
             required=False,
             max_length=MODEL_NAME_CHARACTERS,
             help_text=_(
-                "Captions that are decoded otherwise than the model's earlier ones are kept apart, as those of a "
-                "variant. Left empty, it is named by what differs."
+                "If the decoding differs from the model's earlier runs, the captions are kept apart, as "
+                "those of a variant. If empty, the variant is named after what differs."
             ),
         )
         self.fields = {"languages": field, **self.fields, "name": name}

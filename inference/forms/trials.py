@@ -41,9 +41,9 @@ class TryForm(DecodingForm):
         label=_("Key or file name of an image"), required=False, max_length=LONGEST_KEY, empty_value=""
     )
     picture = forms.FileField(
-        label=_("Or a picture of your own"),
+        label=_("Or an image of your own"),
         required=False,
-        help_text=_("JPEG, PNG, WebP, TIFF or GIF. It is seen by nobody else, and deleted with the trial after a day."),
+        help_text=_("JPEG, PNG, WebP, TIFF or GIF. Nobody else sees it. It is deleted with the trial after a day."),
         widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/tiff,image/gif"}),
     )
     languages = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))
@@ -88,7 +88,7 @@ class TryForm(DecodingForm):
         if image is not None and hidden_from(self.viewer, [image.pk]):
             self.add_error(
                 "key" if key else "picture",
-                _now("You have this picture in a batch of your own. Hand that in first, or take another picture."),
+                _now("This image is in a batch assigned to you. Submit that batch first, or choose another image."),
             )
         # What is an image of a collection is tried as that: so it is kept from view while it is in hand, later too.
         cleaned["image"], cleaned["picture"] = image, None if image is not None else picture

@@ -93,8 +93,8 @@ def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer:
     near, trouble = [], not_whole(embedding_set)
     if image.picture is None:
         trouble = _(
-            "You have this picture in a batch of your own. What it is like is kept from you until you have handed that "
-            "batch in."
+            "This image is in a batch assigned to you. Its neighbours are hidden from you until you have "
+            "submitted that batch."
         )
     if not trouble:
         try:
@@ -102,7 +102,7 @@ def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer:
         except EmbeddingsUnavailableError as error:
             trouble = str(error)
         except KeyError:
-            trouble = _("This image has no vector: it has none of the captions, could not be read, or came later.")
+            trouble = _("This image has no vector: it has no such caption, could not be read, or was added later.")
     return NeighboursPage(image, [Near(one, _similarity(one)) for one in near], trouble)
 
 
@@ -112,14 +112,14 @@ def not_whole(embedding_set: EmbeddingSet) -> str:
         return ""
     state = embedding_set.run.state
     if state in GOING:
-        return _("The vectors are still being computed. Once all are there, it shows here what lies near what.")
+        return _("The vectors are still being computed. When they are finished, you can look for similar images here.")
     if state == RunState.PAUSED:
-        return _("The run that computes the vectors is paused. Resume it to have them whole.")
+        return _("The run that computes the vectors is paused. Resume it to finish them.")
     if state == RunState.CANCELLED:
-        return _("The run that was to compute the vectors was cancelled. Ask for the vectors again.")
+        return _("The run that should have computed the vectors was cancelled. Start another run.")
     if state == RunState.FAILED:
-        return _("The run that was to compute the vectors failed: its page says why.")
-    return _("The vectors are being put together. Look again in a moment.")
+        return _("The run that should have computed the vectors failed. Its page says why.")
+    return _("The vectors are being assembled. Reload the page in a moment.")
 
 
 def _similarity(image: SetImage) -> str:

@@ -13,21 +13,20 @@ from inference.backends import registry
 
 ABOUT = {
     "encoder-decoder": gettext_lazy(
-        "A model of transformers that sees a picture and writes a caption, from a folder or the hub. "
-        "Also pivot-stabilised ones."
+        "A transformers model that takes an image and writes a caption, from a folder or the hub. Includes "
+        "pivot-stabilised models."
     ),
     "chat": gettext_lazy(
-        "A model of transformers that is asked in words, with a prompt for each language: PaliGemma and "
-        "image-text chat models."
+        "A transformers model that takes a prompt for each language: PaliGemma and image-text chat models."
     ),
-    "endpoint": gettext_lazy("A model on a server that speaks the protocol of OpenAI, on your network or elsewhere."),
+    "endpoint": gettext_lazy("A model on a server with an OpenAI-compatible API, on your network or elsewhere."),
     "palette": gettext_lazy(
-        "Needs no model and no GPU: says which colours a picture has. To see how everything works."
+        "Needs no model and no GPU: it names the colours in an image. Use it to see how everything works."
     ),
 }
 TRANSLATORS_ABOUT = {
-    "seq2seq": gettext_lazy("A translation model of transformers, such as M2M-100 or NLLB, from a folder or the hub."),
-    "endpoint": gettext_lazy("A language model on a server that speaks the protocol of OpenAI, asked to translate."),
+    "seq2seq": gettext_lazy("A transformers translation model, for example M2M-100 or NLLB, from a folder or the hub."),
+    "endpoint": gettext_lazy("A language model that translates, on a server with an OpenAI-compatible API."),
 }
 
 

@@ -90,7 +90,7 @@ def decoding_lines(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append((_("Length penalty"), f"{decoding.length_penalty:g}"))
     if decoding.temperature:
         lines.append((_("Temperature"), f"{decoding.temperature:g}"))
-        lines.append((_("Kept probability"), f"{decoding.top_p:g}"))
+        lines.append((_("Top-p"), f"{decoding.top_p:g}"))
         lines.append((_("Seed"), str(decoding.seed)))
     lines.append((_("Precision"), decoding.precision))
     if decoding.is_consistent:

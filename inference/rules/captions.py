@@ -35,7 +35,7 @@ def caption_line(value: Any) -> CaptionLine:
         With why, for who made the file.
     """
     if not isinstance(value, dict):
-        raise LineError(_("Not a JSON object with “image” and “caption”."))
+        raise LineError(_("This is not a JSON object with “image” and “caption”."))
     reference = image_named_in(value)
     return CaptionLine(reference, caption_text(value.get("caption"), reference))
 
@@ -48,7 +48,7 @@ def image_named_in(value: dict[str, Any]) -> str:
     """
     name = next((name for name in IMAGE_NAMES if name in value), None)
     if name is None:
-        raise LineError(_("Names no image: give its key, file name or SHA-256 as “image”."))
+        raise LineError(_("No image is named. Give its key, file name or SHA-256 as “image”."))
     name_or_id = value[name]
     if (
         isinstance(name_or_id, bool)
@@ -56,7 +56,7 @@ def image_named_in(value: dict[str, Any]) -> str:
         or not str(name_or_id).strip()
         or not is_text(str(name_or_id))
     ):
-        raise LineError(_("“%(name)s” is neither a text nor a whole number.") % {"name": name})
+        raise LineError(_("“%(name)s” must be text or a whole number.") % {"name": name})
     return str(name_or_id).strip()[:MAX_REFERENCE_CHARACTERS]
 
 
@@ -79,15 +79,15 @@ def caption_text(value: Any, reference: str) -> str:
     if value is None:
         raise LineError(_("There is no caption."), reference)
     if not isinstance(value, str):
-        raise LineError(_("The caption is not a text."), reference)
+        raise LineError(_("The caption must be text."), reference)
     if not is_text(value):
-        raise LineError(_("The caption holds characters that are not valid."), reference)
+        raise LineError(_("The caption contains invalid characters."), reference)
     text = unicodedata.normalize("NFC", value).strip()
     if not any(unicodedata.category(character)[0] not in "CZ" for character in text):
         raise LineError(_("The caption is empty."), reference)
     if len(text) > MAX_CAPTION_CHARACTERS:
         raise LineError(
-            _("The caption has %(length)s characters; at most %(limit)s are taken.")
+            _("The caption has %(length)s characters. The most allowed is %(limit)s.")
             % {"length": len(text), "limit": MAX_CAPTION_CHARACTERS},
             reference,
         )

@@ -20,7 +20,7 @@ def data_export(person: User) -> Iterator[Part]:
         yield Part(name, about, registered.values("id", "created_at"))
     for name, about, started in (
         ("runs", _("Runs of models that you started, by number."), Run),
-        ("trials", _("Models that you tried on single pictures, by number; not what they said."), Trial),
+        ("trials", _("Models that you tried on single images, by number, without their captions."), Trial),
     ):
         rows = started.objects.filter(created_by=person).order_by("created_at", "pk")
         yield Part(name, about, rows.values("id", "created_at", "state"))

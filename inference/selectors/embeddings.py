@@ -212,7 +212,7 @@ def _opened(embedding_set: EmbeddingSet) -> Embeddings:
     shape, kind = (embedding_set.rows, embedding_set.dimensions), embedding_set.precision
     if vectors.shape != shape or vectors.dtype.name != kind or ids.shape != shape[:1]:
         raise EmbeddingsUnavailableError(
-            _("The files of set %(number)s hold other vectors than were computed. Compute them again.")
+            _("The files of set %(number)s do not hold the vectors that were computed. Compute them again.")
             % {"number": embedding_set.pk}
         )
     return Embeddings(ids=ids, vectors=vectors)

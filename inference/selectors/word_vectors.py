@@ -42,7 +42,7 @@ def _opened(signature: str) -> Vectors:
     row = WordVectorSet.objects.filter(signature=signature).first()
     if row is None:
         raise WordVectorsUnavailableError(
-            _("No word vectors have the signature %(signature)s.") % {"signature": signature}
+            _("There are no word vectors with the signature %(signature)s.") % {"signature": signature}
         )
     values = {"name": row.name, "language": row.language_id, "signature": signature}
     try:
@@ -53,8 +53,8 @@ def _opened(signature: str) -> Vectors:
         raise WordVectorsUnavailableError(message % {**values, "why": error}) from error
     if vectors.signature != signature:
         message = _(
-            "The word vectors “%(name)s” (%(language)s) are not those with the signature %(signature)s. "
-            "Install or import the version again that they were made with."
+            "The word vectors “%(name)s” (%(language)s) do not have the signature %(signature)s. Install or "
+            "import the original version again."
         )
         raise WordVectorsUnavailableError(message % values)
     return vectors

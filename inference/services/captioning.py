@@ -132,7 +132,7 @@ class TranslationJob(CaptioningJob):
         english = dict(captions.filter(image_id__in=image_ids).values_list("image_id", "text"))
         pending_tags = self._pending_tags(image_ids)
         keys = dict(Image.objects.filter(pk__in=image_ids).values_list("pk", "sha256"))
-        no_english = _("“%(model)s” has no English caption for it.") % {"model": self.model.english_model}
+        no_english = _("“%(model)s” has no English caption of it.") % {"model": self.model.english_model}
         return [
             PendingImage(
                 image_id,

@@ -111,7 +111,7 @@ class CaptionEmbeddingJob(ImageEmbeddingJob):
 def _reason(vector: Any) -> str:
     if np.isfinite(vector).all():
         return _("A number of its vector is too large for 16 bits. Compute the vectors with 32.")
-    return _("The encoder gave what is no number.")
+    return _("The encoder returned something that is not a number.")
 
 
 def embedding_kind(run: Run, encoder: Encoder) -> ImageEmbeddingJob:

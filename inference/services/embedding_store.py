@@ -69,7 +69,7 @@ def put_together(of: EmbeddingSet) -> None:
     failed = set(RunFailure.objects.filter(run=of.run_id).values_list("image_id", flat=True))
     ids = np.array(sorted({one for chunk in chunks for one in unpack_ids(chunk.image_ids)} - failed), dtype="<i8")
     if not len(ids):
-        raise EncoderSettingsError(_("None of the images could be put into a vector."))
+        raise EncoderSettingsError(_("No vector could be computed for any of the images."))
     before = of.file
     unfinished = working_file()
     try:
@@ -120,7 +120,7 @@ def _check_done_elsewhere(of: EmbeddingSet, ids: NDArray[np.int64]) -> None:
     """Check that another worker has joined the vectors in the meantime and deleted the parts."""
     of.refresh_from_db()
     if not of.file or not np.array_equal(open_set(of).ids, ids):
-        raise EncoderSettingsError(_("Vectors that were made are gone from storage. Start another run."))
+        raise EncoderSettingsError(_("Computed vectors are missing from storage. Start another run."))
 
 
 def _pieces(of: EmbeddingSet, chunks: Sequence[Chunk]) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:

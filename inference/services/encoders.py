@@ -54,7 +54,9 @@ def register(
         is_shared=is_shared,
         created_by=by,
     )
-    taken = EncoderSettingsError(_("There is an encoder named “%(name)s” already.") % {"name": name})
+    taken = EncoderSettingsError(
+        _("There is already an encoder named “%(name)s”. Choose another name.") % {"name": name}
+    )
     if is_name_taken(made):
         raise taken
     try:
@@ -141,8 +143,8 @@ def _check_same(encoder: Encoder, facts: Facts) -> None:
         return
     raise EncoderSettingsError(
         _(
-            "The files of “%(name)s” are not those that its vectors were made with (%(then)s; now %(now)s). "
-            "Put them back, or register them as another encoder."
+            "The files of “%(name)s” have changed since its vectors were made (then %(then)s, now %(now)s). "
+            "Put the old ones back, or register the new ones as another encoder."
         )
         % {"name": encoder.name, "then": encoder.signature, "now": facts.signature}
     )

@@ -182,7 +182,7 @@ class Executor:
             chunk, silent = claim
             if silent and silent != self.worker:
                 self._log_event(
-                    _("Took over from %(worker)s, which fell silent.") % {"worker": silent}, is_warning=True
+                    _("Took over from %(worker)s, which stopped responding.") % {"worker": silent}, is_warning=True
                 )
             try:
                 images = self.job_kind.pending(chunk)
@@ -191,7 +191,7 @@ class Executor:
                 raise
             earlier_attempts = chunk.attempts - 1
             if images and earlier_attempts >= chunks.SKIP_AFTER_ATTEMPTS:
-                images[0] = replace(images[0], refused=_("The worker stopped each time it came to this image."))
+                images[0] = replace(images[0], refused=_("The worker crashed every time it reached this image."))
             parts_left = sum(len(image.parts) for image in images)
             claimed = ClaimedChunk(chunk, deque(images), parts_left, is_suspect=earlier_attempts > 0)
             if images:
@@ -308,7 +308,7 @@ class Executor:
         return True
 
     def _all_crashed(self, last: Crashed) -> RunFailedError:
-        message = _("The model failed with each image it was given. %(reason)s The log below has the traceback.")
+        message = _("The model failed on every image. %(reason)s The log below has the traceback.")
         return RunFailedError(message % {"reason": last.reason}, last.traceback)
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:

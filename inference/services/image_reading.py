@@ -32,8 +32,8 @@ def read_image(name: str, *, side: int | None, pixels: int) -> Pillow.Image:
             with default_storage.open(name) as file:
                 return upright(file, side=side)
         except FileNotFoundError as error:
-            raise UnreadableImageError(_("Its file is gone from storage.")) from error
+            raise UnreadableImageError(_("Its file is missing from storage.")) from error
         except Exception as error:  # decoders raise nearly anything on a broken file
             raise UnreadableImageError(
-                _("It cannot be read as a picture (%(error)s).") % {"error": type(error).__name__}
+                _("It cannot be read as an image (%(error)s).") % {"error": type(error).__name__}
             ) from error

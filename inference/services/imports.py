@@ -187,7 +187,7 @@ def _there(model: CaptioningModel | None, language: str, image_ids: Iterable[int
 
 def _outcome(line: CaptionLine, images: list[Image], stored: dict[int, str]) -> tuple[Outcome, str]:
     if not images:
-        return Outcome.REJECTED, _("No image has this key, file name or SHA-256. Import the pictures first.")
+        return Outcome.REJECTED, _("No image has this key, file name or SHA-256. Import the images first.")
     if len(images) > 1:
         return Outcome.REJECTED, _("%(count)s different images have this name. Say which collection is meant.") % {
             "count": len(images)
@@ -196,10 +196,10 @@ def _outcome(line: CaptionLine, images: list[Image], stored: dict[int, str]) -> 
     if text is None:
         return Outcome.ADDED, ""
     if text == line.text:
-        return Outcome.ALREADY, _("The model has this caption for the image already.")
+        return Outcome.ALREADY, _("The model already has this caption for the image.")
     return Outcome.REJECTED, _(
-        "The model has another caption for the image already, which is never changed: "
-        "people may have rated it. Import this one under another model name."
+        "The model already has another caption for the image. It is never changed, because people may have "
+        "rated it. Import this one under another model name."
     )
 
 

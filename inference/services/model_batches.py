@@ -82,7 +82,7 @@ def _results(job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequen
     except Exception as error:
         if len(images) == 1:
             log.exception("Image %s, %s", images[0].key, part)
-            reason = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
+            reason = _("The model failed on it (%(error)s).") % {"error": type(error).__name__}
             return [Crashed(reason, traceback_of(error))]
     return [
         result
@@ -100,4 +100,4 @@ def _result_alone(job_kind: JobKind, image: PendingImage, prepared: Any, part: s
 
 def _too_large() -> Failed:
     # A crash and not a plain failure: if every image is too large, something else has taken the memory.
-    return Crashed(_("Memory ran out with this image alone."))
+    return Crashed(_("Memory ran out, even for this image by itself."))

@@ -41,7 +41,7 @@ def register_model(
     kind = registry.backend_named(backend)
     kind.check(spec)
     if not kind.languages(spec):
-        raise BackendSettingsError(_("As it is given, it can write no language. Say which it writes."))
+        raise BackendSettingsError(_("It cannot write any language as set up here. Say which languages it writes."))
     return _kept(
         CaptioningModel(
             name=name,
@@ -74,7 +74,9 @@ def register_translated_model(
     BackendSettingsError
     """
     if english_model.english_model_id is not None:
-        raise BackendSettingsError(_("“%(name)s” is a translation itself.") % {"name": english_model.name})
+        raise BackendSettingsError(
+            _("“%(name)s” is itself a translation. Choose another model.") % {"name": english_model.name}
+        )
     return _kept(
         CaptioningModel(
             name=name,
@@ -109,7 +111,9 @@ def register_translator(
     kind = registry.translator_named(backend)
     kind.check(spec)
     if not kind.languages(spec):
-        raise BackendSettingsError(_("As it is given, it translates into no language. Say which it knows."))
+        raise BackendSettingsError(
+            _("It cannot translate into any language as set up here. Say which languages it knows.")
+        )
     return _kept(
         Translator(
             name=name,
@@ -139,7 +143,7 @@ def give_model(
 
 
 def _kept(row: Row) -> Row:
-    taken = BackendSettingsError(_("The name “%(name)s” is taken already.") % {"name": row.name})
+    taken = BackendSettingsError(_("The name “%(name)s” is already taken. Choose another.") % {"name": row.name})
     # What is shared with all may be used beside what is one's own, and goes by its name, too.
     if is_name_taken(row):
         raise taken

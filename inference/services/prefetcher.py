@@ -109,5 +109,5 @@ class Prefetcher:
             return Failed(str(unreadable))
         except Exception as error:
             log.exception("Image %s", image.key)
-            reason = _("The model cannot take it (%(error)s).") % {"error": type(error).__name__}
+            reason = _("The model cannot process it (%(error)s).") % {"error": type(error).__name__}
             return Crashed(reason, traceback_of(error))

@@ -52,7 +52,7 @@ def batch_size_reduced(*, run: Run, size: int, worker: str, now: datetime) -> No
     """Note that memory ran out, so that all workers of the run take smaller batches from here on."""
     with transaction.atomic():
         Run.objects.filter(pk=run.pk, batch_size__gt=size).update(batch_size=size)
-        message = _("Memory ran out: from here on, batches have %(size)s images.") % {"size": size}
+        message = _("Memory ran out. From here on, batches have %(size)s images.") % {"size": size}
         log_event(run=run, message=message, worker=worker, is_warning=True, now=now)
 
 
@@ -76,13 +76,13 @@ def finish_if_complete(*, run: Run, job_kind: JobKind, worker: str, now: datetim
             return
         has_made_nothing = locked.failed == locked.total
         locked.state = RunState.FAILED if has_made_nothing else RunState.DONE
-        locked.error = _("Nothing was made: every image failed.") if has_made_nothing else ""
+        locked.error = _("Nothing was made, because every image failed.") if has_made_nothing else ""
         locked.finished_at = now
         # The rest was stored by other runs in the meantime.
         locked.already = locked.total - locked.done - locked.failed
         locked.save(update_fields=["state", "error", "finished_at", "already"])
         counts = {"done": locked.done, "already": locked.already, "failed": locked.failed}
-        summary = _("Done: %(done)s made, %(already)s there already, %(failed)s failed.") % counts
+        summary = _("Done: %(done)s made, %(already)s already there, %(failed)s failed.") % counts
         message = locked.error or summary
         log_event(run=run, message=message, worker=worker, is_warning=locked.failed > 0, now=now)
 

@@ -94,7 +94,8 @@ def start(
         run.languages.set(languages)
         counts = {"images": len(image_ids), "languages": len(tags), "total": total, "already": already}
         summary = _(
-            "Images: %(images)s. Languages: %(languages)s. Captions: %(total)s, of which %(already)s are there."
+            "Images: %(images)s. Languages: %(languages)s. Captions: %(total)s, including %(already)s that "
+            "already exist."
         )
         for message in [summary % counts, *notes]:
             log_event(run=run, message=message, now=now)
@@ -123,14 +124,16 @@ def start_embeddings(
     """
     if (captions_of is None) != (language is None):
         raise RunRefusedError(
-            _("Captions are those of a model in a language: choose both, or neither for the pictures.")
+            _("For captions, choose a model and a language. For the images themselves, choose neither.")
         )
     subject = Subject.IMAGES if captions_of is None else Subject.CAPTIONS
     try:
         backend, spec = registry.encoder_named(encoder.backend), encoders.spec_of(encoder)
         backend.check(spec)
         if subject not in backend.subjects(spec):
-            raise EncoderSettingsError(_("“%(name)s” makes no vectors of these.") % {"name": encoder.name})
+            raise EncoderSettingsError(
+                _("“%(name)s” cannot compute vectors of these. Choose another encoder.") % {"name": encoder.name}
+            )
     except BackendSettingsError as refused:
         raise RunRefusedError(str(refused)) from refused
     with transaction.atomic():
@@ -175,7 +178,7 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
     """
     if model.backend == IMPORTED:
         raise RunRefusedError(
-            _("The captions of “%(name)s” come from files: there is nothing to run.") % {"name": model.name}
+            _("The captions of “%(name)s” come from files, so there is nothing to run.") % {"name": model.name}
         )
     if not languages:
         raise RunRefusedError(_("Choose a language."))
@@ -195,7 +198,7 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
         raise RunRefusedError(str(refused)) from refused
     if unknown := [language.name for language in languages if language.pk not in codes]:
         raise RunRefusedError(
-            _("“%(name)s” has no code for %(languages)s, so that it cannot be asked for captions in them.")
+            _("“%(name)s” has no code for %(languages)s, so it cannot write captions in them.")
             % {"name": model.name, "languages": ", ".join(sorted(unknown))}
         )
     return queue
@@ -222,7 +225,10 @@ def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: Use
     made = CaptioningModel(name=name, variant_of=base, decoding=stored, created_by=by, **values)
     if len(name) > 120 or is_name_taken(made):
         raise RunRefusedError(
-            _("With another decoding it is another model: give it a name that none has, of 120 characters at most.")
+            _(
+                "With other decoding it counts as another model. Give it a name of at most 120 characters that "
+                "no other model has."
+            )
         )
     made.save(force_insert=True)
     return made
@@ -238,7 +244,7 @@ def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: S
             _("A run of another project is already captioning these images with this model. Wait until it is done.")
         )
     raise RunRefusedError(
-        _("Run %(number)s is already captioning these images with this model. Resume or cancel that one.")
+        _("Run %(number)s is already captioning these images with this model. Resume or cancel that run.")
         % {"number": rival.pk}
     )
 
@@ -256,11 +262,11 @@ def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
     values = {"name": model.english_model, "count": lacking}
     if not stored:
         raise RunRefusedError(
-            _("“%(name)s” has no English caption of any image of the collection: nothing can be translated.") % values
+            _("“%(name)s” has no English captions in this collection, so nothing can be translated.") % values
         )
     if not lacking:
         return []
-    return [_("%(count)s images have no English caption of “%(name)s”: they will fail.") % values]
+    return [_("%(count)s images have no English caption by “%(name)s” and will fail.") % values]
 
 
 def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None, now: datetime) -> None:
@@ -318,7 +324,7 @@ def retry(*, run: Run, now: datetime) -> int:
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if locked.state in GOING:
-            raise RunRefusedError(_("Workers are at it. Wait until it is done, or pause it."))
+            raise RunRefusedError(_("Workers are working on it. Wait until it is done, or pause it."))
         failed = set(RunFailure.objects.filter(run=locked).values_list("image_id", flat=True))
         # One whose lease is still counted is in hand; it is left alone, with its failures.
         free = Chunk.objects.filter(run=locked).exclude(state=JobState.RUNNING, lease_until__gt=now)
@@ -335,7 +341,7 @@ def retry(*, run: Run, now: datetime) -> int:
         Run.objects.filter(pk=locked.pk).update(
             state=RunState.QUEUED, error="", finished_at=None, nudged_at=None, failed=F("failed") - count
         )
-        log_event(run=locked, message=_("%(count)s that failed are tried again.") % {"count": count}, now=now)
+        log_event(run=locked, message=_("Trying again the %(count)s that failed.") % {"count": count}, now=now)
     run.refresh_from_db()
     return count
 
@@ -345,7 +351,7 @@ def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: date
         finished_at = now if to == RunState.CANCELLED else None
         rows = Run.objects.filter(pk=run.pk, state__in=frm)
         if not rows.update(state=to, error="", finished_at=finished_at, nudged_at=None):
-            raise RunRefusedError(_("It has come to another state in the meantime. Look at it again."))
+            raise RunRefusedError(_("Its state has changed in the meantime. Reload the page."))
         log_event(run=run, message=message, now=now)
     run.refresh_from_db()
 

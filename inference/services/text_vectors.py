@@ -52,7 +52,7 @@ def text_vectors(*, encoder: Encoder, texts: Sequence[str], language: str) -> Te
         of = getattr(loaded, "language", language)
         if of != language:
             raise EncoderSettingsError(
-                _("“%(name)s” is an encoder of captions in %(theirs)s; these are in %(ours)s.")
+                _("“%(name)s” encodes captions in %(theirs)s, but these are in %(ours)s.")
                 % {"name": encoder.name, "theirs": of, "ours": language}
             )
         with path.open("wb") as file:

@@ -76,7 +76,7 @@ def start(
     _check_not_too_many(by, sends=upload is not None)
     stored = _keep_upload(upload, upload_name, by) if upload is not None else ""
     if not stored and image is None:
-        raise RunRefusedError(_("Choose a picture."))
+        raise RunRefusedError(_("Choose an image."))
     with transaction.atomic():
         trial = Trial.objects.create(
             model=model,
@@ -94,10 +94,10 @@ def _check_not_too_many(by: User, *, sends: bool) -> None:
     """Limit trials: uploaded images fill the disk, and trials go before runs."""
     trials = Trial.objects.filter(created_by=by)
     if trials.filter(state__in=OPEN).count() >= MOST_OPEN:
-        raise RunRefusedError(_("So many trials of yours wait for a worker. Try again once they are done."))
+        raise RunRefusedError(_("Too many of your trials are waiting for a worker. Try again when they are done."))
     if sends and trials.exclude(upload="").count() >= MOST_UPLOADS:
         raise RunRefusedError(
-            _("You have sent %(number)s pictures since yesterday, as many as are kept. Try again tomorrow.")
+            _("You have sent %(number)s images since yesterday, the most allowed. Try again tomorrow.")
             % {"number": MOST_UPLOADS}
         )
 
@@ -110,7 +110,7 @@ def _keep_upload(upload: IO[bytes], name: str, by: User) -> str:
         raise RunRefusedError(str(refused)) from refused
     if resembles_assigned_image(upload, by):
         raise RunRefusedError(
-            _("This is like a picture in a batch of your own. Hand that in first, or take another picture.")
+            _("This resembles an image in a batch assigned to you. Submit that batch first, or choose another image.")
         )
     stored = f"trials/{uuid4().hex}"
     upload.seek(0)
@@ -142,12 +142,12 @@ def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
         except LeaseLostError:
             log.info("Trial %s went on elsewhere.", trial_id)
         except OutOfMemoryError:
-            _finish(trial, now=clock(), error=_("Memory ran out with this image alone."))
+            _finish(trial, now=clock(), error=_("Memory ran out, even for this image by itself."))
         except DatabaseError:
             raise
         except Exception as error:
             log.exception("Trial %s", trial_id)
-            message = _("The model failed with it (%(error)s).") % {"error": type(error).__name__}
+            message = _("The model failed on it (%(error)s).") % {"error": type(error).__name__}
             _finish(trial, now=clock(), error=message)
 
 
@@ -234,7 +234,7 @@ class _Try:
         model = self.model.english_model
         assert model is not None
         if model.backend == IMPORTED:
-            raise BackendSettingsError(_("“%(name)s” has no English caption of this picture.") % {"name": model.name})
+            raise BackendSettingsError(_("“%(name)s” has no English caption of this image.") % {"name": model.name})
         caption = self._captioned(model, [ENGLISH])[ENGLISH]
         if isinstance(caption, Failed):
             raise BackendSettingsError(caption.reason)
@@ -268,7 +268,7 @@ def trials_waiting(*, now: datetime) -> list[tuple[int, str]]:
     """List trials that were never started or whose worker fell silent, with their queues, each at most once a while."""
     silent = Trial.objects.filter(state__in=OPEN).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
     silent.filter(created_at__lte=now - GIVEN_UP_AFTER).update(
-        state=JobState.FAILED, finished_at=now, lease_until=None, error=_("No worker brought it to an end.")
+        state=JobState.FAILED, finished_at=now, lease_until=None, error=_("No worker finished it.")
     )
     waiting = list(silent.order_by("pk").values_list("pk", flat=True))
     Trial.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)

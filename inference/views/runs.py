@@ -144,25 +144,25 @@ def run_failures(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_POST
 @login_required
 def run_pause(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.pause, _("The run pauses. What is being made right now is still stored."))
+    return _do(request, run_id, services.pause, _("The run is pausing. What is being made right now is still stored."))
 
 
 @require_POST
 @login_required
 def run_resume(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.resume, _("The run goes on where it was."))
+    return _do(request, run_id, services.resume, _("The run is resumed."))
 
 
 @require_POST
 @login_required
 def run_cancel(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.cancel, _("The run is cancelled. What it has made stays."))
+    return _do(request, run_id, services.cancel, _("The run is cancelled. What it has made is kept."))
 
 
 @require_POST
 @login_required
 def run_retry(request: HttpRequest, run_id: int) -> HttpResponse:
-    return _do(request, run_id, services.retry, _("What failed is tried again."))
+    return _do(request, run_id, services.retry, _("The run is trying the failures again."))
 
 
 def _do(request: HttpRequest, run_id: int, action: Callable[..., object], message: str) -> HttpResponse:

@@ -36,7 +36,7 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     if request.method != "POST" or not ability.codes:
         return _form_page(request, model, ability, _form(request, model, ability))
     if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_PICTURE_BYTES + FORM_BYTES:
-        error = _("That is more than %(limit)s MB. Save the picture smaller.")
+        error = _("The image is larger than %(limit)s MB. Choose a smaller one.")
         error %= {"limit": limits.MAX_PICTURE_BYTES // limits.MEGABYTE}
         return _form_page(request, model, ability, _form(request, model, ability), error=error, status=413)
     return _try(request, model, ability)
@@ -86,7 +86,7 @@ def trial_picture(request: HttpRequest, trial_id: int) -> HttpResponse:
     """What was sent for a trial, for who sent it."""
     content = selectors.upload_of(trial_for(request.user, trial_id))
     if content is None:
-        raise Http404(_("There is no such picture."))
+        raise Http404(_("There is no such image."))
     response = HttpResponse(content, content_type="image/webp")
     response["Cache-Control"] = "private, max-age=3600"
     response["X-Content-Type-Options"] = "nosniff"

@@ -110,7 +110,7 @@ class _Reader:
     def line(self, number: int, parsed: Any) -> ReferenceLine:
         image, value = _image_of(parsed)
         if "caption" in value and "captions" in value:
-            raise LineError(_("Has both “caption” and “captions”. Give one of them."), image)
+            raise LineError(_("This has both “caption” and “captions”. Give only one of them."), image)
         by_language = [(key, of["caption"]) for key, of in value.items() if _is_of_language(of)]
         if "caption" in value:
             by_language = [(value.get("language", ""), [value["caption"]])]
@@ -146,9 +146,9 @@ class _Reader:
 
     def _tag(self, key: Any, image: str) -> str:
         if not isinstance(key, str):
-            raise LineError(_("“language” is not a text."), image)
+            raise LineError(_("“language” must be text."), image)
         if not key and not self.language:
-            raise LineError(_("Says no language. Choose the language of the file."), image)
+            raise LineError(_("No language is given. Choose the language of the file."), image)
         if key not in self._tags:
             try:
                 self._tags[key] = canonical_tag(key) if key else self.language
@@ -156,13 +156,13 @@ class _Reader:
                 raise LineError(str(error), image) from error
         tag = self._tags[key]
         if tag not in self.known:
-            raise LineError(_("There is no language %(tag)s here.") % {"tag": tag}, image)
+            raise LineError(_("There is no language %(tag)s on this installation.") % {"tag": tag}, image)
         return tag
 
 
 def _image_of(value: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(value, dict):
-        raise LineError(_("Not a JSON object with “image” and “caption”."))
+        raise LineError(_("This is not a JSON object with “image” and “caption”."))
     return image_named_in(value), value
 
 
@@ -172,10 +172,10 @@ def _is_of_language(value: Any) -> bool:
 
 def _texts(value: Any, image: str) -> list[str]:
     if not isinstance(value, list):
-        raise LineError(_("“captions” is not a list of texts."), image)
+        raise LineError(_("“captions” must be a list of texts."), image)
     if len(value) > MAX_PER_IMAGE:
         raise LineError(
-            _("There are %(count)s captions of one image; at most %(limit)s are taken.")
+            _("There are %(count)s captions of one image. The most allowed is %(limit)s.")
             % {"count": len(value), "limit": MAX_PER_IMAGE},
             image,
         )

@@ -191,7 +191,7 @@ def _warning(metric: str, cells: Sequence[ScoreCell]) -> str:
     if other is None:
         return ""
     parts = differences_between(signed[0].signature, other.signature)
-    text = _("%(metric)s of %(one)s and %(other)s must not be compared; they differ in %(parts)s.")
+    text = _("%(metric)s of %(one)s and %(other)s cannot be compared, because they differ in %(parts)s.")
     return text % {
         "metric": title_of(metric),
         "one": signed[0].model,

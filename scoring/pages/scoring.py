@@ -93,4 +93,4 @@ def _changed(before: Pass | None, now: Pass) -> str:
         return _("Captions and references changed.")
     if captions:
         return _("Captions changed.")
-    return _("References changed.") if references else _("Computed anew on the same captions and references.")
+    return _("References changed.") if references else _("Recomputed on the same captions and references.")

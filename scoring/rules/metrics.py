@@ -46,7 +46,7 @@ def check_metrics(
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown:
         raise MetricChoiceError(
-            _("There is no metric “%(name)s”. Those there are: %(known)s.")
+            _("There is no metric “%(name)s”. Choose from: %(known)s.")
             % {"name": unknown[0], "known": ", ".join(METRICS)}
         )
     for metric in metrics:
@@ -56,7 +56,7 @@ def check_metrics(
             )
         if needs_projections(metric) and not has_encoder:
             raise MetricChoiceError(
-                _("%(metric)s needs an encoder that brings the captions into a space of image features. Choose one.")
+                _("%(metric)s needs an encoder that maps captions into a space of image features. Choose one.")
                 % {"metric": metric}
             )
         if metric in NEED_ENGLISH and not has_english:

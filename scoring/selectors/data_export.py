@@ -17,4 +17,4 @@ def data_export(person: User) -> Iterator[Part]:
     sets = ReferenceSet.objects.filter(created_by=person).order_by("created_at", "pk")
     yield Part("reference-sets", _("Sets of references that you made."), sets.values("name", "created_at", **project))
     scorings = Scoring.objects.filter(created_by=person).order_by("created_at", "pk")
-    yield Part("scorings", _("Scores that you asked for, by number."), scorings.values("id", "created_at", **project))
+    yield Part("scorings", _("Scores that you requested, by number."), scorings.values("id", "created_at", **project))

@@ -228,10 +228,10 @@ class _Import:
         replaced = [tag for tag, change in changes.items() if change == Change.REPLACED]
         if replaced:
             left_out.insert(
-                0, _("In place of what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
+                0, _("This replaced what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
             )
         if all(change == Change.SAME for change in changes.values()):
-            left_out.insert(0, _("The image has these captions already."))
+            left_out.insert(0, _("The image already has these captions."))
             return self._row(line, Outcome.ALREADY, " ".join(left_out), unit.image)
         return self._row(line, Outcome.ADDED, " ".join(left_out), unit.image)
 
@@ -244,7 +244,7 @@ class _Import:
 
 def _not_one(images: Sequence[Image]) -> str:
     if not images:
-        return _("No image of the collection has this key, file name or SHA-256. Import the pictures first.")
+        return _("No image in the collection has this key, file name or SHA-256. Import the images first.")
     return _("%(count)s different images have this name.") % {"count": len(images)}
 
 

@@ -66,12 +66,14 @@ def set_of(
     values = {"name": name, "language": language.tag}
     if reference_set.collection_id != collection.pk:
         message = _(
-            "The references “%(name)s” (%(language)s) are of another collection, %(collection)s. Choose another name."
+            "The references “%(name)s” (%(language)s) belong to another collection, %(collection)s. Choose "
+            "another name."
         )
         raise ReferenceFileError(message % {**values, "collection": reference_set.collection.name})
     if reference_set.origin != origin:
         message = _(
-            "The references “%(name)s” (%(language)s) come from elsewhere, and would be mixed up. Choose another name."
+            "The references “%(name)s” (%(language)s) come from another source, and the two would get mixed "
+            "up. Choose another name."
         )
         raise ReferenceFileError(message % values)
     return reference_set

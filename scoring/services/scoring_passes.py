@@ -104,7 +104,7 @@ def claim(*, pass_id: int, now: datetime) -> Pass | None:
 
 def _run(scoring_pass: Pass, clock: Clock) -> None:
     if scoring_pass.attempts > MAX_ATTEMPTS:
-        _finish(scoring_pass, now=clock(), error=_("The scoring stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+        _finish(scoring_pass, now=clock(), error=_("The scoring crashed %(count)s times.") % {"count": MAX_ATTEMPTS})
         return
     scoring = _scoring_of(scoring_pass)
     try:
@@ -225,7 +225,7 @@ def _scores(scoring_pass: Pass, inputs: _Inputs, metric: str, clock: Clock) -> l
     """Compute the rows of one metric in another thread, while this one renews the lease."""
     if scoring_pass.attempts > SKIP_AFTER_ATTEMPTS:
         scoring_pass.attempts = 0
-        return _undefined(scoring_pass, metric, _("Computing it stopped the program each time it was tried."), clock())
+        return _undefined(scoring_pass, metric, _("Computing it crashed the program every time."), clock())
     if inputs.why_no_vectors and needs_vectors(metric):
         return _undefined(scoring_pass, metric, inputs.why_no_vectors, clock())
     try:
@@ -297,7 +297,7 @@ def _finish(scoring_pass: Pass, *, now: datetime, error: str = "") -> None:
 def _nothing(scoring: Scoring, material: Material) -> str:
     values = {"model": scoring.model.name, "language": scoring.references.language.name, "images": material.left_out}
     if not material.left_out:
-        return _("There is no reference caption yet. Import some.")
+        return _("There are no reference captions yet. Import some.")
     return (
         _("“%(model)s” has no caption in %(language)s for any of the %(images)s images with references. Import some.")
         % values

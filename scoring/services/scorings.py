@@ -130,8 +130,8 @@ def _check_same(scoring: Scoring, needed: Mapping[str, Any]) -> None:
             continue
         raise MetricChoiceError(
             _(
-                "The captions of “%(model)s” are scored against these references with other %(what)s already. "
-                "Remove that scoring first."
+                "The captions of “%(model)s” are already scored against these references with other "
+                "%(what)s. Remove that scoring first."
             )
             % {"model": scoring.model.name, "what": WHAT[name]}
         )

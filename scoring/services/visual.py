@@ -63,7 +63,7 @@ class Visual:
             spaces |= {self.scoring.features.encoder.space} if metric in NEED_FEATURES else set()
         if len(spaces) > 1:
             raise MissingInputError(
-                _("The vectors lie in different spaces, so that nothing can be compared: %(spaces)s.")
+                _("The vectors are in different spaces, so they cannot be compared: %(spaces)s.")
                 % {"spaces": ", ".join(sorted(spaces))}
             )
         return Projections(
@@ -104,8 +104,8 @@ class Visual:
         missing = sum(not texts for texts in english)
         if missing:
             message = ngettext(
-                "%(number)s image has no English reference among those chosen.",
-                "%(number)s images have no English reference among those chosen.",
+                "%(number)s image has no English reference in the chosen set.",
+                "%(number)s images have no English reference in the chosen set.",
                 missing,
             )
             raise MissingInputError(message % {"number": missing})
@@ -122,8 +122,8 @@ class Visual:
         missing = int((opened.places(self.material.images) < 0).sum())
         if missing:
             message = ngettext(
-                "%(number)s image has no vector among the features chosen. Compute those of the collection anew.",
-                "%(number)s images have no vector among the features chosen. Compute those of the collection anew.",
+                "%(number)s image has no vector in the chosen features. Compute the collection's features again.",
+                "%(number)s images have no vector in the chosen features. Compute the collection's features again.",
                 missing,
             )
             raise MissingInputError(message % {"number": missing})
@@ -163,8 +163,8 @@ def _with_direction(rows: NDArray[Any]) -> NDArray[Any]:
     )
     if zeros:
         message = ngettext(
-            "%(number)s vector is zero throughout, so that it has no direction.",
-            "%(number)s vectors are zero throughout, so that they have no direction.",
+            "%(number)s vector is all zeros, so it has no direction.",
+            "%(number)s vectors are all zeros, so they have no direction.",
             zeros,
         )
         raise MissingInputError(message % {"number": zeros})

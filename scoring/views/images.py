@@ -53,6 +53,6 @@ def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
 
 def images_are_closed() -> str:
     return _(
-        "You have a batch with pictures of this project to finish yourself, and here it says what was written about "
-        "them. Hand that batch in first, or ask somebody else."
+        "You have an unfinished batch with images of this project, and this file says what was written about "
+        "them. Submit that batch first, or ask somebody else."
     )

@@ -123,7 +123,7 @@ def scoring_again(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespo
     scoring = scoring_for(request.user, slug, scoring_id)
     services.ask_again(scoring=scoring, now=timezone.now())
     tasks.ask_for_passes([scoring])
-    messages.success(request, _("It is being computed anew. What was computed before stays in the history."))
+    messages.success(request, _("It is being recomputed. Earlier results stay in the history."))
     return redirect("scoring:scoring-show", slug, scoring_id)
 
 
@@ -134,7 +134,7 @@ def scoring_drop(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespon
     if request.method != "POST":
         return render(request, "scoring/scoring_drop.html", head(request, scoring.project) | {"scoring": scoring})
     services.drop(scoring=scoring)
-    messages.success(request, _("The scoring is removed, with its history."))
+    messages.success(request, _("The scoring and its history are removed."))
     return redirect("scoring:score-list", slug)
 
 

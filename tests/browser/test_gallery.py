@@ -72,11 +72,11 @@ def test_a_trial_is_followed_to_its_end(
     model = CaptioningModel.objects.create(is_shared=True, name="Colours", backend="palette")
     sign_in(context, researcher, live_server.url)
     page.goto(f"{live_server.url}/models/{model.pk}/try/")
-    page.get_by_label("Or a picture of your own").set_input_files(
+    page.get_by_label("Or an image of your own").set_input_files(
         {"name": "mine.jpg", "mimeType": "image/jpeg", "buffer": picture()}
     )
     page.get_by_role("checkbox", name="Arabic").check()
-    page.get_by_role("button", name="Try it").click()
+    page.get_by_role("button", name="Try the model").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
 
     trials.run_trial(trial_id=Trial.objects.get().pk, worker="bench-1", clock=timezone.now)
@@ -84,7 +84,7 @@ def test_a_trial_is_followed_to_its_end(
     # Nobody loads the page: it asks for itself.
     expect(page.get_by_text("bench-1")).to_be_visible(timeout=20_000)
     expect(page.locator('.gallery__caption[lang="ar"]')).to_have_text(Trial.objects.get().results["ar"]["text"])
-    shown = page.get_by_alt_text("The picture that you sent")
+    shown = page.get_by_alt_text("The image that you sent")
     assert shown.evaluate("image => image.complete && image.naturalWidth") == 64
     assert barriers(page) == []
 

@@ -96,14 +96,14 @@ def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     page.wait_for_load_state()
     page.get_by_role("checkbox", name="German").check()
     # Nobody asked for it: it says beforehand what the run will do.
-    expect(page.get_by_text("12 captions are to be made")).to_be_visible()
+    expect(page.get_by_text("12 captions to make")).to_be_visible()
     expect(page.get_by_role("checkbox", name="Cusco Quechua")).to_be_disabled()
     page.get_by_role("checkbox", name="French").check()
-    expect(page.get_by_text("24 captions are to be made")).to_be_visible()
+    expect(page.get_by_text("24 captions to make")).to_be_visible()
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_text("celery --app config worker --queues gpu")).to_be_visible()
     make_worker(queues="gpu")
-    expect(page.get_by_text("No worker listens")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(page.get_by_text("No worker is listening")).to_have_count(0, timeout=PATIENCE_MS)
 
     run = Run.objects.get()
     with working(run, monkeypatch, after=2):
@@ -152,8 +152,8 @@ def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_sc
     page.goto(f"{live_server.url}/models/runs/new/?model={model.pk}&collection={collection.slug}")
     page.get_by_role("checkbox", name="German").check()
     page.get_by_label("Beams").fill("4")
-    page.get_by_role("button", name="Count first").click()
-    expect(page.get_by_text("12 captions are to be made")).to_be_visible()
+    page.get_by_role("button", name="Count captions first").click()
+    expect(page.get_by_text("12 captions to make")).to_be_visible()
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_role("link", name="Refresh")).to_be_visible()
     run = Run.objects.get()

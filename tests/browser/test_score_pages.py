@@ -42,15 +42,15 @@ def test_a_scoring_is_set_up_followed_to_its_end_and_looked_into(
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     set_up(page, live_server.url)
-    expect(page.get_by_text("Being computed: 0 of 4 metrics")).to_be_visible()
+    expect(page.get_by_text("Computing: 0 of 4 metrics")).to_be_visible()
 
     run(Scoring.objects.get())
 
     # Nobody loads the page: it asks for itself.
-    expect(page.get_by_text("Being computed")).to_have_count(0, timeout=20_000)
+    expect(page.get_by_text("Computing:")).to_have_count(0, timeout=20_000)
     expect(page.get_by_role("row", name="Alpha")).to_contain_text("100.0")
     page.get_by_role("link", name="Alpha").click()
-    page.get_by_role("link", name="Look at the images").click()
+    page.get_by_role("link", name="View the images").click()
     page.get_by_label("Metric").select_option(label="ROUGE-L")
     page.get_by_label("First").select_option(label="Best")
     page.get_by_role("button", name="Show").click()

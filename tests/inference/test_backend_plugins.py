@@ -204,7 +204,8 @@ def test_who_asks_for_what_is_left_out_is_told_why(packages):
     packages.add("broken-one", "import nowhere_at_all", entry="sky")
 
     with pytest.raises(
-        BackendSettingsError, match=r"broken-one brings it, but: ModuleNotFoundError.*There are: .*palette"
+        BackendSettingsError,
+        match=r"broken-one brings it, but: ModuleNotFoundError.*Use: .*palette|Available: .*palette",
     ):
         registry.backend_named("sky")
     with pytest.raises(BackendSettingsError, match=r"No backend 'earth' is installed here\. There are"):

@@ -36,7 +36,7 @@ def test_the_command_makes_what_is_missing_and_says_how_far_it_is(monkeypatch):
     said = command(*about)
     run = Run.objects.get()
     check_complete(run)
-    assert "Captions: 20, of which 0 are there." in said
+    assert "Captions: 20, including 0 that already exist." in said
     assert said.endswith("20 of 20\n")
     assert not Worker.objects.exists()
 

@@ -269,8 +269,8 @@ def test_prompts_name_the_language_or_its_code():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"prompt": "Describe this picture."}, "has {code} or {language}"),
-        ({"template": "USER: <image>"}, "has {prompt}"),
+        ({"prompt": "Describe this picture."}, "{code} or {language} in the option “prompt”"),
+        ({"template": "USER: <image>"}, "{prompt} in the option “template”"),
         ({"prompts": {"tlh": "nuqneH"}}, "has tlh, which the model does not have"),
         ({"side": 0}, "“side” is 0"),
     ],

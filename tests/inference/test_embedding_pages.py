@@ -120,7 +120,7 @@ def test_an_image_is_chosen_by_its_key_or_by_a_file_name_that_one_alone_has(clie
         response = client.get(where, {"key": key})
         assert response["Location"].endswith(f"/neighbours/{one.image.public_id}/")
     for key in ("b.jpg", "gone", "\0"):
-        assert "No image of the collection has this key" in look(client, "embedding-show", made.pk, key=key)
+        assert "No image in the collection has this key" in look(client, "embedding-show", made.pk, key=key)
 
 
 def test_the_image_that_stands_for_all_is_the_one_nearest_to_the_others(client, collection, encoder):
@@ -148,7 +148,7 @@ def test_the_one_for_all_is_found_in_parts_as_it_is_at_once(monkeypatch, count):
         (RunState.RUNNING, "still being computed"),
         (RunState.PAUSED, "is paused"),
         (RunState.CANCELLED, "was cancelled"),
-        (RunState.FAILED, "failed: its page says why"),
+        (RunState.FAILED, "failed. Its page says why"),
     ],
 )
 def test_a_set_that_is_not_whole_says_so(client, collection, encoder, state, says):
@@ -189,9 +189,9 @@ def test_of_an_image_assigned_nothing_is_sent_and_nothing_that_lies_near_it(clie
     # Not even that some picture in hand is as near as that: its caption could be guessed from those beside it.
     page = look(client, "embedding-neighbours", made.pk, other.image.public_id)
     assert len(near(page)) == page.count("near__similarity") == known - 1
-    assert "in a batch of your own" not in page
+    assert "in a batch assigned to you" not in page
     page = look(client, "embedding-neighbours", made.pk, item.image.public_id)
-    assert "kept from you" in page
+    assert "hidden from you" in page
     assert near(page) == []
     assert "Alpha says" not in page
 

@@ -79,7 +79,7 @@ def test_an_encoder_whose_files_were_changed_is_refused_and_the_run_says_so():
     work(run)
 
     assert run.state == RunState.FAILED
-    assert "are not those that its vectors were made with" in run.error
+    assert "have changed since its vectors were made" in run.error
 
 
 def test_an_unreadable_picture_fails_alone_and_is_left_out():
@@ -116,7 +116,7 @@ def test_when_no_image_can_be_read_the_run_says_that_there_are_no_vectors():
     made = work(run)
 
     assert (run.state, run.failed) == (RunState.FAILED, 2)
-    assert run.error == "None of the images could be put into a vector."
+    assert run.error == "No vector could be computed for any of the images."
     with pytest.raises(EmbeddingsUnavailableError, match="still being computed"):
         open_set(made)
 
@@ -200,7 +200,7 @@ def test_vectors_that_are_gone_from_storage_fail_the_run_with_a_sentence(monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(embedding_store, "put_together", embedding_store.drop_parts)
         made = work(begin(make_encoder(), painted_collection(2)))
-    with pytest.raises(EncoderSettingsError, match="gone from storage"):
+    with pytest.raises(EncoderSettingsError, match="missing from storage"):
         embedding_store.put_together(made)
 
 
@@ -215,7 +215,7 @@ def test_a_worker_that_finds_the_parts_dropped_takes_what_another_put_together()
 
 def test_an_encoder_that_makes_no_vectors_of_these_is_refused_at_the_start():
     texts = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
-    with pytest.raises(RunRefusedError, match="makes no vectors of these"):
+    with pytest.raises(RunRefusedError, match="cannot compute vectors of these"):
         begin(texts, painted_collection(1))
 
 
@@ -228,7 +228,7 @@ def test_an_encoder_that_makes_no_vectors_of_these_is_refused_at_the_start():
         ({"name": "New", "backend": "mean-colours", "source": "refused"}, "no such source"),
         ({"name": "New", "backend": "mobilenet", "source": "folder"}, "leave the source empty"),
         ({"name": "New", "backend": "mobilenet", "options": {"pool": "mean"}}, "no option 'pool'"),
-        ({"name": "New", "backend": "vision", "source": "../secret"}, "neither the name of a folder"),
+        ({"name": "New", "backend": "vision", "source": "../secret"}, "neither a folder"),
         ({"name": "New", "backend": "vision", "source": "owner/name"}, "commit"),
         ({"name": "New", "backend": "vision", "source": f"o/n@{'0' * 40}", "options": {"pool": "x"}}, "it may be"),
         ({"name": "New", "backend": "projection", "source": f"o/n@{'0' * 40}"}, "train_projection"),
@@ -308,7 +308,7 @@ def test_the_command_registers_its_encoder_and_makes_the_vectors_here_and_now():
         (["nothing"], "There is no collection nothing"),
         (["SLUG", "--encoder", "eyes"], "There is no encoder eyes"),
         (["SLUG", "--encoder", "eyes", "--backend", "mean-colours", "--source", "refused"], "no such source"),
-        (["SLUG", "--encoder", "words", "--backend", "sentences"], "makes no vectors of these"),
+        (["SLUG", "--encoder", "words", "--backend", "sentences"], "cannot compute vectors of these"),
         (["SLUG", "--captions-of", "nobody", "--language", "de"], "nobody"),
     ],
 )

@@ -140,7 +140,7 @@ def test_files_that_are_gone_or_of_other_vectors_are_told():
     embeddings._open.clear()
     EmbeddingSet.objects.filter(pk=other.pk).update(file=made.file)
     other.refresh_from_db()
-    with pytest.raises(EmbeddingsUnavailableError, match="other vectors"):
+    with pytest.raises(EmbeddingsUnavailableError, match="do not hold the vectors"):
         open_set(other)
     default_storage.delete(made.file)
     with pytest.raises(EmbeddingsUnavailableError, match="cannot be read"):

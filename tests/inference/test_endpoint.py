@@ -169,9 +169,9 @@ def test_an_endpoint_that_calls_parameters_otherwise_is_sent_its_own_names(serve
     ("decoding", "said"),
     [
         ({"beams": 4}, "beams"),
-        ({"min_tokens": 5}, "least number of tokens"),
+        ({"min_tokens": 5}, "minimum number of tokens"),
         ({"length_penalty": 0.8}, "length penalty"),
-        ({"precision": "float16"}, "as precisely as it likes"),
+        ({"precision": "float16"}, "cannot set the precision"),
         ({"is_consistent": True}, "stabilisers"),
     ],
 )
@@ -204,13 +204,13 @@ def test_pivot_stabilised_models_are_refused(backend, load):
 
 
 RUBBISH = {
-    "HTML": (Answer(body=b"<html><body>Sign in, heron</body></html>"), "HTML, as proxies do"),
-    "no JSON": (Answer(body=WORDS.encode()), "no JSON"),
-    "half a JSON": (Answer(body=completion(WORDS)[:-9]), "no JSON"),
-    "no UTF-8": (Answer(body=b'"\xff\xfe'), "no JSON"),
-    "too deep": (Answer(body=b"[" * 100_000), "no JSON"),
-    "nothing": (Answer(body=b""), "no JSON"),
-    "a list": (Answer(body=b"[1, 2]"), "no chat completion"),
+    "HTML": (Answer(body=b"<html><body>Sign in, heron</body></html>"), "HTML instead of a caption"),
+    "not JSON": (Answer(body=WORDS.encode()), "not JSON"),
+    "half a JSON": (Answer(body=completion(WORDS)[:-9]), "not JSON"),
+    "no UTF-8": (Answer(body=b'"\xff\xfe'), "not JSON"),
+    "too deep": (Answer(body=b"[" * 100_000), "not JSON"),
+    "nothing": (Answer(body=b""), "not JSON"),
+    "a list": (Answer(body=b"[1, 2]"), "not a chat completion"),
     "no choices": (Answer(body=b'{"choices": []}'), "no choices"),
     "choices of the wrong kind": (Answer(body=b'{"choices": {"0": "heron"}}'), "no choices"),
     "a choice of the wrong kind": (Answer(body=b'{"choices": ["heron"]}'), "no choices"),
@@ -322,7 +322,7 @@ def test_nobody_there_at_all_stops_the_batch_with_a_sentence_without_the_address
     with pytest.raises(BackendDownError) as down:
         ask(load(concurrency=1), images=50)
 
-    assert str(down.value) == "The endpoint “lab” does not take connections. It was asked 6 times."
+    assert str(down.value) == "The endpoint “lab” does not accept connections. It was asked 6 times."
     # 1, 2, 4, 8 and 16 s at most, half of it at least; once, and not for each image.
     assert 15.5 <= fake_time.now - 1000 <= 31
 
@@ -335,10 +335,10 @@ def test_a_name_that_leads_nowhere_and_a_server_without_tls_are_told_apart(setti
     captioner = load(retries=0)
     with monkeypatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", lost)
-        with pytest.raises(BackendDownError, match="whose name leads nowhere"):
+        with pytest.raises(BackendDownError, match="cannot be resolved"):
             ask(captioner)
     settings.CAPTION_ENDPOINTS = {"lab": server.address.replace("http:", "https:")}
-    with pytest.raises(BackendDownError, match="speaks no TLS"):
+    with pytest.raises(BackendDownError, match="does not use TLS"):
         ask(load())
 
 
@@ -385,7 +385,7 @@ def test_what_the_server_says_is_left_out_where_it_repeats_what_it_was_sent(serv
 
     (failed,) = translating.translate([WORDS], keys=["k"], language="de", decoding=Decoding())
 
-    assert reason(failed) == "The endpoint “lab” refuses (400; what it says repeats what it was sent)."
+    assert reason(failed) == "The endpoint “lab” rejected the request (400; its message repeats the request)."
 
 
 def test_a_server_that_hangs_does_so_for_one_image_only(server, load):

@@ -81,7 +81,7 @@ def test_an_answer_that_will_not_be_better_is_not_asked_for_again(server, load, 
 
     (failed,) = ask(load())
 
-    assert failed == Failed(f"The endpoint “lab” refuses ({status}, “Slow down”).")
+    assert failed == Failed(f"The endpoint “lab” rejected the request ({status}, “Slow down”).")
     assert len(server.asked) == 1
     assert fake_time.waits == []
 
@@ -125,7 +125,7 @@ def test_a_time_to_come_back_at_that_makes_no_sense_is_as_none(server, load, fak
 def test_a_server_that_wants_to_be_left_alone_for_long_ends_the_run(server, load, fake_time):
     server.answers = [Answer(body=BUSY, status=429, headers={"Retry-After": "3600"})]
 
-    with pytest.raises(BackendDownError, match=r"too many requests .429, “Slow down”.* It asks to wait 3600 s"):
+    with pytest.raises(BackendDownError, match=r"too many requests .429, “Slow down”.* It asks for a wait of 3600 s"):
         ask(load())
     assert fake_time.waits == []
 
@@ -146,7 +146,7 @@ def test_a_picture_that_a_server_breaks_on_fails_alone(server, load):
     first, second, third = ask(load(retries=2, concurrency=1), images=3)
 
     assert (first, third) == (GeneratedCaption("One."), GeneratedCaption("Three."))
-    assert second == Failed("The endpoint “lab” fails (500, “Slow down”). It was asked 3 times.")
+    assert second == Failed("The endpoint “lab” failed (500, “Slow down”). It was asked 3 times.")
 
 
 def test_where_nothing_is_answered_an_easy_question_tells_whether_the_endpoint_is_down(server, load):
@@ -155,7 +155,7 @@ def test_where_nothing_is_answered_an_easy_question_tells_whether_the_endpoint_i
     assert [type(one) for one in ask(captioner, images=2)] == [Failed, Failed]
 
     server.models = Answer(body=b"<html>Bad gateway", status=502)
-    with pytest.raises(BackendDownError, match=r"The endpoint “lab” is down\. The endpoint “lab” fails .502."):
+    with pytest.raises(BackendDownError, match=r"The endpoint “lab” is down\. The endpoint “lab” failed .502."):
         ask(captioner, images=2)
 
 

@@ -106,7 +106,7 @@ def test_an_endpoint_that_goes_away_ends_the_run_with_a_sentence_and_no_image_fa
     go(run)
 
     assert run.state == RunState.FAILED
-    assert run.error.startswith("The endpoint “lab” fails (503). It asks to wait 3600 s")
+    assert run.error.startswith("The endpoint “lab” failed (503). It asks for a wait of 3600 s")
     assert run.failures.count() == 0
     assert run.done == ModelCaption.objects.count() < 30
 
@@ -136,7 +136,7 @@ def test_a_key_that_is_not_accepted_ends_the_run_after_the_first_questions(serve
 
 def test_a_run_that_could_not_be_decoded_so_or_whose_endpoint_is_gone_is_not_started(server, settings):
     model, collection = make_model(), painted_collection(2)
-    with pytest.raises(RunRefusedError, match="search no beams"):
+    with pytest.raises(RunRefusedError, match="do not support beam search"):
         begin(model, collection, "en", beams=5)
     Language.objects.create(tag="tlh", english_name="Klingon", own_name="tlhIngan Hol")
     with pytest.raises(RunRefusedError, match=r"has no code for .*Klingon"):

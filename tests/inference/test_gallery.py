@@ -99,7 +99,7 @@ def test_of_an_image_assigned_neither_picture_nor_captions_are_sent(client, coll
     client.force_login(person)
     response = look(client, asked)
     assert told(response) == (everything - mine, everything - mine)
-    assert text_of(response).count("in a batch of your own") == len(mine) == 2
+    assert text_of(response).count("in a batch assigned to you") == len(mine) == 2
 
 
 def test_pages_lead_on_and_back_without_a_gap_or_an_image_twice(client, collection, models, monkeypatch):
@@ -146,7 +146,7 @@ def test_where_few_images_are_described_it_is_offered_to_look_on(client, collect
     say(models[0], last, "sw", "paka")
     asked = {"collection": collection.slug, "model": models[0].pk, "language": "sw", "show": "any"}
     response, looks = look(client, asked), 1
-    assert "2 images were looked through" in text_of(response)
+    assert "2 images searched" in text_of(response)
     while not keys_in(response):
         response, looks = look(client, asked, after=response.context["page"].after), looks + 1
     assert (keys_in(response), looks, response.context["page"].after) == ([last.key], 3, "")
@@ -188,7 +188,7 @@ def test_a_page_takes_as_many_queries_for_many_images_models_and_languages_as_fo
 
 
 def test_with_nothing_there_it_says_how_to_get_something(client):
-    assert "Nothing to look at yet" in text_of(look(client))
+    assert "No images to show yet" in text_of(look(client))
 
 
 @pytest.mark.parametrize("value", ODD)

@@ -59,7 +59,7 @@ class TestList:
         make_running(start_run(model, collection))
         text = text_of(researcher.get(reverse("inference:model-list")))
         assert "Imported one Shared with all imported 3 German" in text
-        assert "Fake one pivot Shared with all Fake 0 – 1 going" in text
+        assert "Fake one pivot Shared with all Fake 0 – 1 running" in text
 
     def test_of_many_languages_those_with_most_captions_are_named(self, researcher):
         collection = make_collection(2)
@@ -88,7 +88,7 @@ class TestList:
         assert "Page 1 of 2" in text_of(response)
         assert "Fake 99" in text_of(researcher.get(address, {"q": "fake 99"}))
         assert "Fake 99" not in text_of(researcher.get(address, {"q": "SOMEWHERE"}))
-        assert "No model has this" in text_of(researcher.get(address, {"q": "nothing"}))
+        assert "No models match" in text_of(researcher.get(address, {"q": "nothing"}))
 
     def test_captions_are_counted_anew_once_there_is_one_more_and_not_before(self, researcher):
         collection = make_collection(3)
@@ -163,7 +163,7 @@ class TestOne:
     def test_languages_that_the_platform_does_not_know_are_told_of(self, researcher, monkeypatch):
         backend = registry.backends()["fake"]
         monkeypatch.setattr(backend, "languages", lambda _spec: {"de": "de", "tlh": "klingon"})
-        assert "not registered on this installation: tlh" in text_of(researcher.get(show(make_model())))
+        assert "not set up on this installation: tlh" in text_of(researcher.get(show(make_model())))
 
 
 class TestRegistering:
@@ -287,11 +287,11 @@ class TestRegistering:
     def test_a_name_that_is_taken_is_refused(self, researcher):
         make_model("New")
         response = register(researcher, "fake")
-        assert errors_of(response) == {"__all__": ["The name “New” is taken already."]}
+        assert errors_of(response) == {"__all__": ["The name “New” is already taken. Choose another."]}
 
     def test_a_model_that_could_write_nothing_is_refused(self, researcher, monkeypatch):
         monkeypatch.setattr(registry.backends()["fake"], "languages", lambda _spec: {})
-        assert "it can write no language" in str(errors_of(register(researcher, "fake")))
+        assert "cannot write any language" in str(errors_of(register(researcher, "fake")))
 
     def test_a_kind_that_is_not_there_leads_to_those_that_are(self, researcher):
         assert "What kind of model is it?" in text_of(register(researcher, "guessed"))
@@ -330,12 +330,14 @@ class TestTranslations:
 
     def test_two_translators_cannot_have_one_name(self, researcher):
         self.translator(researcher)
-        assert errors_of(self.translator(researcher)) == {"__all__": ["The name “NLLB” is taken already."]}
+        assert errors_of(self.translator(researcher)) == {
+            "__all__": ["The name “NLLB” is already taken. Choose another."]
+        }
         assert Translator.objects.count() == 1
 
     def test_a_translator_that_knows_no_language_is_refused(self, researcher, monkeypatch):
         monkeypatch.setattr(registry.translators()["fake"], "languages", lambda _spec: {})
-        assert "it translates into no language" in str(errors_of(self.translator(researcher)))
+        assert "cannot translate into any language" in str(errors_of(self.translator(researcher)))
 
 
 class TestOutsiders:

@@ -138,7 +138,7 @@ def test_forms_of_a_colour_stand_where_the_language_wants_them():
     ("spec", "why"),
     [
         (replace(SPEC, source="lab"), "needs no source"),
-        (replace(SPEC, options={"side": 3}), "has no options, and was given side"),
+        (replace(SPEC, options={"side": 3}), "has no options. Remove side"),
         (replace(SPEC, is_pivot=True), "no stabiliser"),
     ],
 )

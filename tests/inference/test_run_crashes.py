@@ -176,7 +176,7 @@ def test_a_worker_killed_in_the_middle_leaves_the_rest_to_another_and_nothing_is
     check_complete(run)
     assert counts(run) == (80, 0, 80, 0)
     assert list(ModelCaption.objects.order_by("pk").values_list("pk", "text", "created_at"))[: len(before)] == before
-    assert run.events.filter(message__contains=f"{held.holder}, which fell silent").exists()
+    assert run.events.filter(message__contains=f"{held.holder}, which stopped responding").exists()
 
 
 def _first_open(run: Run) -> int:

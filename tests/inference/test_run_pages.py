@@ -49,7 +49,7 @@ class TestList:
         one = start_run(make_model("One"))
         start_run(make_model("Other"))
         text = text_of(researcher.get(reverse("inference:run-list"), {"model": one.model_id}))
-        assert "Of One alone." in text
+        assert "Only runs of One ." in text
         assert "Other" not in text
 
     @pytest.mark.parametrize("number", ["x", "²", "-1", "9" * 30, "0"])
@@ -58,7 +58,7 @@ class TestList:
         assert "One" in text_of(researcher.get(reverse("inference:run-list"), {"model": number}))
 
     def test_without_a_run_it_says_what_one_is(self, researcher):
-        assert "No run yet" in text_of(researcher.get(reverse("inference:run-list")))
+        assert "No runs yet" in text_of(researcher.get(reverse("inference:run-list")))
 
     def test_it_takes_no_more_queries_for_many_runs_than_for_few(self, researcher):
         page, collection = reverse("inference:run-list"), make_collection(1)
@@ -130,7 +130,7 @@ class TestWatching:
         make_worker("other:1", queues="default")
         make_worker("gone:1", queues="gpu", silent_s=600)
         text = text_of(researcher.get(address("show", run)))
-        assert "No worker listens to the queue “gpu”" in text
+        assert "No worker is listening to the queue “gpu”" in text
         assert "celery --app config worker --queues gpu" in text
 
     @pytest.mark.parametrize("state", [RunState.QUEUED, RunState.DONE])
@@ -138,7 +138,7 @@ class TestWatching:
         Run.objects.filter(pk=run.pk).update(state=state)
         if state == RunState.QUEUED:
             make_worker(queues="default,gpu")
-        assert "No worker listens" not in text_of(researcher.get(address("show", run)))
+        assert "No worker is listening" not in text_of(researcher.get(address("show", run)))
 
     def test_why_it_failed_stands_on_top(self, researcher, run):
         Run.objects.filter(pk=run.pk).update(state=RunState.FAILED, error="Its weights are gone. Copy them again.")
@@ -157,7 +157,7 @@ class TestWatching:
         run = start_run(model)
         Run.objects.filter(pk=run.pk).update(decoding=model.decoding)
         text = text_of(researcher.get(address("show", run)))
-        for said in ("Temperature 0.7", "Kept probability 0.9", "Seed 5", "0 to 40"):
+        for said in ("Temperature 0.7", "Top-p 0.9", "Seed 5", "0 to 40"):
             assert said in text
 
     def test_the_page_asks_the_counters_and_never_the_captions(self, researcher):

@@ -51,7 +51,7 @@ class TestStarting:
         page = reverse("inference:run-create")
         for number in ("9999", "9" * 30, "x"):
             text = text_of(researcher.get(page, {"model": number, "collection": collection.slug}))
-            assert "There is no such model that can be run." in text
+            assert "There is no such model, or it cannot be run." in text
         text = text_of(researcher.get(page, {"model": model.pk, "collection": "guessed"}))
         assert "There is no such collection." in text
 
@@ -82,8 +82,8 @@ class TestStarting:
         response = self.send(researcher, model, collection, count="1")
         assert response.status_code == 200
         text = text_of(response)
-        assert "4 captions are to be made , 2 exist already and stay as they are." in text
-        assert "They are those of Blathering ." in text
+        assert "4 captions to make , 2 already exist and are kept." in text
+        assert "They are stored under Blathering ." in text
         assert not Run.objects.exists()
 
     def test_counting_with_a_gap_in_the_form_says_what_is_missing(self, researcher, model, collection):
@@ -109,10 +109,10 @@ class TestStarting:
         for entry in collection.entries.all():
             ModelCaption.objects.create(model=model, image=entry.image, language_id="de", text="Ein Hund")
         text = text_of(self.send(researcher, model, collection, beams="5", count="1"))
-        assert "6 captions are to be made , 0 exist already" in text
-        assert "under a new name, Blathering · beams 5 :" in text
+        assert "6 captions to make , 0 already exist" in text
+        assert "under a new name, Blathering · beams 5 ," in text
         text = text_of(self.send(researcher, model, collection, beams="5", count="1", name="Blathering, wide"))
-        assert "under a new name, Blathering, wide :" in text
+        assert "under a new name, Blathering, wide ," in text
 
     def test_what_it_says_beforehand_is_what_comes_true(self, researcher, model, collection):
         CaptioningModel.objects.filter(pk=model.pk).update(decoding=Decoding().stored())
@@ -152,7 +152,7 @@ class TestStarting:
 
     def test_an_empty_collection_has_no_form(self, researcher, model):
         response = researcher.get(create_address(model, make_collection(0)))
-        assert "There is no picture in this collection yet." in text_of(response)
+        assert "This collection has no images yet." in text_of(response)
         assert 'id="run-form"' not in response.text
 
     def test_a_model_that_cannot_be_run_here_says_why(self, researcher, collection):
@@ -173,7 +173,7 @@ class TestStarting:
         translator = Translator.objects.create(is_shared=True, name="Fake translator", backend="fake")
         model = make_model("Translated", backend="translated", english_model=english, translator=translator)
         response = self.send(researcher, model, collection, count="1")
-        assert "1 picture has no English caption by “English” and will fail." in text_of(response)
+        assert "1 image has no English caption by “English” and will fail." in text_of(response)
         assert "German [deu] 0 of 3" in text_of(response)
         self.send(researcher, model, collection)
         assert Run.objects.get().total == 6

@@ -51,7 +51,7 @@ class TestSteering:
 
     def test_what_cannot_be_done_any_more_is_refused_with_the_reason(self, researcher, run, asked):
         Run.objects.filter(pk=run.pk).update(state=RunState.DONE)
-        assert "another state" in text_of(researcher.post(address("pause", run), follow=True))
+        assert "has changed in the meantime" in text_of(researcher.post(address("pause", run), follow=True))
         assert asked == []
 
     @pytest.mark.parametrize("name", ["pause", "resume", "cancel", "retry"])
@@ -95,7 +95,7 @@ class TestFailures:
                 is_assigned = one == person and batch.items.filter(image=entry.image).exists()
                 assert (str(entry.image.public_id) in text) != is_assigned
                 assert (entry.key in text) != is_assigned
-            assert ("that you are working on right now" in text) == (one == person)
+            assert ("that you are working on" in text) == (one == person)
 
     def test_what_has_left_the_collection_is_still_told_of(self, researcher, failed):
         failed.collection.entries.all().delete()

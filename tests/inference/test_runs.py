@@ -130,7 +130,7 @@ def test_a_variant_has_the_name_that_is_given_unless_another_has_it():
     assert named.model.name == "Fake, wide"
 
     said = refused(images=first.collection, model=first.model, decoding=Decoding(beams=3), name="Fake, wide")
-    assert "a name that none has" in said
+    assert "that no other model has" in said
 
 
 @pytest.mark.django_db
@@ -166,7 +166,7 @@ def test_a_translation_of_captions_that_are_not_there_is_refused_and_of_some_is_
     english = make_captioner(make_collection(0), name="English")
     model = make_translated(english)
     collection = make_collection(4)
-    assert "has no English caption of any image" in refused(images=collection, model=model, languages=["de"])
+    assert "has no English captions in this collection" in refused(images=collection, model=model, languages=["de"])
 
     entry = collection.entries.first()
     ModelCaption.objects.create(model=english, image=entry.image, language_id="en", text="a cat")
@@ -184,7 +184,7 @@ def test_pause_resume_and_cancel_come_from_the_states_they_make_sense_in():
     assert run.finished_at == NOW
 
     for step in (runs.pause, runs.resume, runs.cancel):
-        with pytest.raises(RunRefusedError, match="another state"):
+        with pytest.raises(RunRefusedError, match="has changed in the meantime"):
             step(run=run, now=NOW)
     assert log_of(run).splitlines()[-3:] == ["Paused.", "Resumed.", "Cancelled."]
 
@@ -230,7 +230,7 @@ def test_failed_images_are_tried_again_and_counted_once(monkeypatch):
 
 @pytest.mark.django_db
 def test_nothing_is_put_back_while_workers_are_at_it():
-    with pytest.raises(RunRefusedError, match="Workers are at it"):
+    with pytest.raises(RunRefusedError, match="Workers are working on it"):
         runs.retry(run=make_run(), now=NOW)
 
 

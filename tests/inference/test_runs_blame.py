@@ -119,7 +119,7 @@ def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(m
     with monkeypatch.context() as patch:
         break_on(patch, [key_of(run, 17)], and_all_after=True)
         go(run)
-    assert (run.state, "with each image" in run.error) == ("failed", True)
+    assert (run.state, "on every image" in run.error) == ("failed", True)
     assert run.done == 16
 
     runs.resume(run=run, now=NOW)

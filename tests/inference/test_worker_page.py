@@ -33,7 +33,7 @@ def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, addres
     text = text_of(response)
     for said in ("NVIDIA H200", "PyTorch 2.13.0", "3.0 GB", "20.0 GB / 80.0 GB", "93%", "12.3 a second", "Fake model"):
         assert said in text
-    assert '<progress value="25" max="100" aria-label="Memory of the device">' in response.text
+    assert '<progress value="25" max="100" aria-label="Device memory">' in response.text
     assert f'<a href="{reverse("inference:run-show", args=[run.pk])}">Run {run.pk}</a>' in response.text
 
 
@@ -41,8 +41,8 @@ def test_what_a_worker_does_not_know_of_itself_is_left_out(researcher, address):
     make_worker()
     text = text_of(researcher.get(address))
     assert "None" not in text
-    assert "Device busy" not in text
-    assert "No run at the moment" in text
+    assert "Device usage" not in text
+    assert "No run right now" in text
 
 
 def test_a_worker_without_pytorch_says_how_to_get_it(researcher, address):

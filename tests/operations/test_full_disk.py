@@ -200,7 +200,7 @@ def test_people_scripts_and_programs_are_told_each_in_their_way():
     assert {page["Retry-After"], script["Retry-After"], program["Retry-After"]} == {"60"}
     assert "no space left" in page.content.decode()
     assert json.loads(script.content)["state"] == "full"
-    assert "sent again by itself" in json.loads(script.content)["message"]
+    assert "sent again automatically" in json.loads(script.content)["message"]
     assert program["Content-Type"] == "application/problem+json"
     assert json.loads(program.content)["code"] == "no-room"
     assert failure("/batches/", ValueError("ours")).status_code == 500

@@ -151,7 +151,7 @@ def test_the_language_must_be_chosen_where_there_are_several():
         (as_lines({"image": "a", "captions": []}), "line 1: Image a has no reference"),
         ('{"image": "a", "caption": "\\ud800"}', "line 1: A caption holds characters"),
         (as_lines({"image": "a", "language": "??", "caption": "b"}), "is not a BCP-47 language tag"),
-        (as_lines({"image": "a", "language": 3, "caption": "b"}), "“language” is not a text"),
+        (as_lines({"image": "a", "language": 3, "caption": "b"}), "“language” must be text"),
         ('{"a": ["b"], "c": ["d"], "a": ["e"]}', "a is there twice in one object"),
         ('{"a": [NaN]}', "Not valid JSON"),
         (b'{"a": ["\xff"]}', "not valid UTF-8"),

@@ -98,7 +98,7 @@ class TestTable:
 
     def test_a_language_without_scores_shows_none_and_a_metric_alone_all_languages_in_one_table(self, manager, good):
         run(good)
-        assert "Nothing was scored for this choice" in text_of(manager.get(address("score-list"), {"language": "fr"}))
+        assert "No scores match" in text_of(manager.get(address("score-list"), {"language": "fr"}))
         page = manager.get(address("score-list"), {"metric": "rouge-l"}).context["page"]
         assert [column.name for column in page.columns] == ["rouge-l"]
         assert page.matrix.plot.summary == "German: Good 100.0"
@@ -110,14 +110,14 @@ class TestTable:
         run(poor)
         response = manager.get(address("score-list"))
         text = text_of(response)
-        assert "must not be compared; they differ in references:" in text
+        assert "cannot be compared, because they differ in references:" in text
         assert "★" not in text
-        assert "1 without" in text
+        assert "1 missing" in text
 
     def test_what_is_being_computed_is_polled_for_until_it_is_there(self, manager, good):
         page = manager.get(address("score-list"))
         assert 'hx-trigger="every 2s"' in page.content.decode()
-        assert "Being computed: 0 of 3 metrics" in text_of(page)
+        assert "Computing: 0 of 3 metrics" in text_of(page)
         polled = manager.get(address("scores-progress"), headers={"HX-Request": "true"})
         assert "HX-Refresh" not in polled
         run(good)
@@ -229,7 +229,7 @@ class TestOneScoring:
         run(good)
         manager.post(address("scoring-again", good.pk))
         assert good.passes.count() == 2
-        assert "go, with their history" in text_of(manager.get(address("scoring-drop", good.pk)))
+        assert "with their history" in text_of(manager.get(address("scoring-drop", good.pk)))
         assert manager.post(address("scoring-drop", good.pk))["Location"] == address("score-list")
         assert not Scoring.objects.exists()
 
@@ -273,7 +273,7 @@ class TestImages:
         judge_all(comparison, make_rater(comparison), scores)
         response = manager.get(address("scoring-images", good.pk), {"metric": "rouge-l", "show": "disagreement"})
         assert images_of(response)[0] == keys_of(comparison)[0]
-        assert "the metric thinks more of it" in text_of(response)
+        assert "the metric rates it higher" in text_of(response)
         assert "People: −3.0" in text_of(response)
         seen_from_below = manager.get(address("scoring-images", poor.pk), {"show": "disagreement"})
         assert "People: +3.0" in text_of(seen_from_below)
@@ -301,7 +301,7 @@ class TestImages:
         compared = client.get(address("score-compare"), {"test": good.pk, "base": poor.pk})
         closed = [compared, client.get(address("reference-show", references.pk))]
         for response in closed:
-            assert "to finish yourself" in text_of(response)
+            assert "an unfinished batch" in text_of(response)
             assert "a picture of" not in text_of(response)
         assert client.get(address("score-export", "images-csv"))["Location"] == address("score-list")
         assert client.get(address("score-export", "csv")).status_code == 200
@@ -314,7 +314,7 @@ class TestTwoModels:
         response = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})
         text = text_of(response)
         assert "Good − Poor" in text
-        assert "Difference over the 4 images of both" in text
+        assert "Difference over the 4 images that both describe" in text
         assert "Good is ahead" in text
         assert "Poor is ahead" not in text
         again = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})
