@@ -83,7 +83,7 @@ class ExampleForm(forms.Form):
     language = forms.ModelChoiceField(label=_("Language"), queryset=Language.objects.all(), initial=ENGLISH)
     level = forms.ChoiceField(label=_("Level"), choices=Rating.choices, initial=Rating.EXCELLENT)
     why = forms.CharField(
-        label=_("Why"),
+        label=_("Reason"),
         max_length=2_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),

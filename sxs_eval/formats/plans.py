@@ -164,7 +164,7 @@ def _part(title: str, pairs: Iterable[Session]) -> Iterator[str]:
     yield ""
     yield title
     if rows:
-        head = [_("language"), _("base"), _("test"), _("Δ on A"), _("Δ on B"), _("why") if rows[0][-1] else ""]
+        head = [_("language"), _("base"), _("test"), _("Δ on A"), _("Δ on B"), _("reason") if rows[0][-1] else ""]
         yield from _table([head, *rows], to_the_right=(3, 4))
 
 

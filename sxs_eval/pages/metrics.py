@@ -134,7 +134,7 @@ def _plot(title: str, points: Sequence[Point], lines: Sequence[EvaluationLine]) 
     )
     name = _("Difference in %(metric)s") % {"metric": title}
     return scatter_plot(
-        _("People's gain and the difference in %(metric)s") % {"metric": title},
+        _("Human gain and the difference in %(metric)s") % {"metric": title},
         points,
         summary=summary,
         x_name=_("ΔSxS, in points"),
