@@ -103,8 +103,8 @@ class _Judging(BatchesForm):
     hold_h = hold_field(
         initial=4,
         help_text=_(
-            "After this time without an answer, the pairs that are not judged go to somebody else. Each answer "
-            "extends the deadline."
+            "A rater who does not finish in this time loses the pairs that are not judged yet. The deadline is "
+            "extended while they keep judging."
         ),
     )
     gold_percent = forms.IntegerField(
