@@ -18,9 +18,10 @@ from django.utils.translation import gettext as _
 from annotation.formats.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.services.rounds import create_round
-from crosslens_metrics.caption_stats import LONGEST_LINE, ImageCaptions, MalformedFileError, read_line
-from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
+from crosslens_metrics.formats.xm3600 import LONGEST_LINE, ImageCaptions, read_line
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection
 from inference.rules.captions import caption_text
@@ -34,17 +35,8 @@ CAPTIONS_PER_INSERT = 2_000
 MAX_PER_IMAGE = 1_000
 """Captions of one image in one language."""
 
-PROBLEMS_TOLD = 20
 IMPORTED = "imported"
 """Why there is no pilot, and why the main round is accepted."""
-
-
-class ImportRefusedError(Exception):
-    """Nothing was taken. `problems` are the first of them, each with its line; `count` is of all."""
-
-    def __init__(self, problems: Sequence[str], count: int | None = None) -> None:
-        super().__init__(" ".join(problems))
-        self.problems, self.count = problems, len(problems) if count is None else count
 
 
 @dataclass
@@ -75,17 +67,15 @@ def look_through(file: BinaryIO, collection: Collection) -> Contents:
 
     Raises
     ------
-    ImportRefusedError
+    FileRefusedError
         With what is wrong, line by line.
     """
-    look = _Look(collection)
-    lines = _lines(file)
-    while some := list(islice(lines, LINES_AT_ONCE)):
-        look.at(some)
-    if not look.problems and not look.contents.captions:
-        look.problems.append(_("The file has no captions."))
-    if look.problems:
-        raise ImportRefusedError(look.problems[:PROBLEMS_TOLD], len(look.problems))
+    with _Look(collection) as look:
+        lines = _lines(file)
+        while some := list(islice(lines, LINES_AT_ONCE)):
+            look.at(some)
+        if not look.problems and not look.contents.captions:
+            look.refuse(_("The file has no captions."))
     return look.contents
 
 
@@ -96,7 +86,7 @@ def import_captions(
 
     Raises
     ------
-    ImportRefusedError
+    FileRefusedError
         Nothing is taken then: the file is not in order, or the project has a main round in one of its languages.
     """
     contents = look_through(file, collection)
@@ -108,7 +98,7 @@ def import_captions(
                 "The project already has rounds in %(languages)s. Import into another project, or leave "
                 "these languages out."
             )
-            raise ImportRefusedError([said % {"languages": ", ".join(taken)}])
+            raise FileRefusedError(said % {"languages": ", ".join(taken)})
         is_alone = not Round.objects.filter(project=project, kind=RoundKind.MAIN).exists()
         rounds = {
             tag: _round(project, collection, tag, most, source, by, now) for tag, most in sorted(contents.most.items())
@@ -128,23 +118,23 @@ def import_captions(
     return Imported(rounds, len(contents.images), contents.captions, is_equal)
 
 
-class _Look:
+class _Look(LineReader):
     """Every line, in order; goes on after a problem."""
 
     def __init__(self, collection: Collection) -> None:
+        super().__init__()
         self.collection = collection
         self.contents = Contents()
-        self.problems: list[str] = []
         self._known = set(Language.objects.values_list("pk", flat=True))
         self._lines_of: dict[int, int] = {}
 
-    def at(self, lines: Sequence[tuple[int, ImageCaptions | MalformedFileError]]) -> None:
+    def at(self, lines: Sequence[tuple[int, ImageCaptions | LineError]]) -> None:
         keys = [found.key for _number, found in lines if isinstance(found, ImageCaptions)]
         # No database has one with a NUL, and PostgreSQL is not even to be asked.
         images = images_named(filter(is_text, keys), self.collection)
         for number, found in lines:
-            if isinstance(found, MalformedFileError):
-                self.problems.append(str(found))
+            if isinstance(found, LineError):
+                self.problems.append(found)
                 continue
             named = images.get(found.key, [])
             if len(named) != 1:
@@ -194,17 +184,17 @@ class _Look:
         return self.contents.names[name]
 
     def _tell(self, number: int, problem: str, **about: object) -> None:
-        self.problems.append(_("line %(number)d: %(problem)s") % {"number": number, "problem": problem % about})
+        self.refuse(problem % about, number=number)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, ImageCaptions | MalformedFileError]]:
+def _lines(file: BinaryIO) -> Iterator[tuple[int, ImageCaptions | LineError]]:
     file.seek(0)
     number = 0
     while raw := file.readline(LONGEST_LINE + 1):
         number += 1
         try:
             yield number, read_line(raw, number)
-        except MalformedFileError as malformed:
+        except LineError as malformed:
             yield number, malformed
             while len(raw) > LONGEST_LINE and not raw.endswith(b"\n"):
                 raw = file.readline(LONGEST_LINE + 1)
@@ -234,8 +224,8 @@ def _round(
 
 def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], now: datetime) -> Iterator[Caption]:
     for number, found in _lines(file):
-        if isinstance(found, MalformedFileError):
-            raise ImportRefusedError([_("The file changed while it was being read. Import it again.")])
+        if isinstance(found, LineError):
+            raise FileRefusedError(_("The file changed while it was being read. Import it again."))
         for name, texts in found.captions.items():
             round = rounds.get(contents.names[name])
             for position, text in enumerate(texts, start=1):

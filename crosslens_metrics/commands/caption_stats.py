@@ -8,8 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, MalformedFileError, read_captions, statistics_of
+from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, statistics_of
 from crosslens_metrics.commands.running import CommandFailedError, Write
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import FileProblemsError
+from crosslens_metrics.formats.xm3600 import read_captions
 
 HELP = "Say how many captions there are and how long they are, by language, as the published table does."
 
@@ -43,12 +46,10 @@ def statistics_in(file: Path) -> Mapping[str, CaptionStatistics]:
     CommandFailedError
     """
     try:
-        with file.open("rb") as opened:
+        with LineReader(file), file.open("rb") as opened:
             return statistics_of(read_captions(opened))
-    except MalformedFileError as error:
-        raise CommandFailedError(f"{file}, {error}") from error
-    except OSError as error:
-        raise CommandFailedError(f"The file {file} cannot be read: {error.strerror}.") from error
+    except FileProblemsError as error:
+        raise CommandFailedError(str(error)) from error
 
 
 def write_statistics(write: Write, found: Mapping[str, CaptionStatistics], *, for_programs: bool) -> None:

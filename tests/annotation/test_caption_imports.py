@@ -163,12 +163,12 @@ class TestAllOrNothing:
     @pytest.mark.parametrize("more", [(), ("--references", "XM3600")], ids=["into a project", "as references"])
     def test_a_line_that_is_cut_off_is_named(self, path, collection, project, more):
         said = self.refusal(path, as_lines(LINES)[:-20], collection, project, *more)
-        assert "line 2: ends in the midst of an image: the file was cut off here." in said
+        assert "Line 2: ends in the midst of an image: the file was cut off here." in said
 
     def test_one_that_is_cut_off_within_a_letter_too(self, path, collection, project):
         content = as_lines([{"image/key": "one", "de": {"caption": ["Grün"]}}])
         said = self.refusal(path, content[: content.index("ü".encode()) + 1], collection, project)
-        assert "line 1: ends in the midst of an image: the file was cut off here." in said
+        assert "Line 1: ends in the midst of an image: the file was cut off here." in said
 
     @pytest.mark.parametrize(
         ("line", "problem"),
@@ -195,14 +195,14 @@ class TestAllOrNothing:
     )
     def test_a_line_that_is_not_in_order_is_named_with_the_reason(self, path, collection, project, line, problem):
         said = self.refusal(path, as_lines(LINES[1:]) + line + b"\n", collection, project)
-        assert "- line 2: " in said
+        assert "- Line 2: " in said
         assert problem in said
 
     def test_all_lines_are_looked_at(self, path, collection, project):
         lines = [{"image/key": f"lost-{number}", "de": {"caption": ["x"]}} for number in range(25)]
         said = self.refusal(path, as_lines(lines), collection, project)
-        assert said.count("\n- line ") == 20
-        assert said.endswith("- and 5 more")
+        assert said.count("\n- Line ") == 20
+        assert said.endswith("- and 5 more problems.")
 
     @pytest.mark.parametrize("content", [b"", as_lines([{"image/key": "one", "de": {"caption": []}}])])
     def test_a_file_without_any_caption_is_refused(self, path, collection, project, content):

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from io import BytesIO
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosslens_metrics.caption_stats import (
-    COLUMNS,
-    LONGEST_LINE,
-    CaptionStatistics,
-    MalformedFileError,
-    mean_to_one_decimal,
-    read_captions,
-    statistics_of,
-)
+from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, mean_to_one_decimal, statistics_of
+from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.xm3600 import LONGEST_LINE, read_captions
 from tests.published import published
 
 KINDS = {"language": str, "mean_words": float, "mean_chars": float}
@@ -138,8 +133,9 @@ class TestFilesThatAreNone:
         ],
     )
     def test_the_line_and_the_reason_are_named(self, raw, says):
-        with pytest.raises(MalformedFileError, match=says):
+        with pytest.raises(LineError) as malformed:
             statistics(raw)
+        assert re.match(f"captions, {says}", malformed.value.told("captions"))
 
     def test_a_file_without_a_last_line_break_or_with_a_byte_order_mark_is_fine(self):
         assert statistics(b"\xef\xbb\xbf" + line(de=["ja"]) + line("b", de=["ja"]).rstrip())["de"].captions == 2
@@ -147,5 +143,5 @@ class TestFilesThatAreNone:
     def test_only_what_was_read_is_held(self):
         images = read_captions(BytesIO(line("a", de=["ja"]) + b"broken"))
         assert next(images).captions == {"de": ["ja"]}
-        with pytest.raises(MalformedFileError):
+        with pytest.raises(LineError):
             next(images)

@@ -9,7 +9,8 @@ from typing import Any, BinaryIO
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from annotation.services.caption_imports import ImportRefusedError, import_captions, look_through
+from annotation.services.caption_imports import import_captions, look_through
+from crosslens_metrics.formats.problems import FileRefusedError
 from images.management.arguments import collection_named
 from images.models import Collection, JobState
 from people.models import Project, User
@@ -47,10 +48,9 @@ class Command(BaseCommand):
                     self._as_captions(opened, into, images, source.strip(), by)
                 else:
                     self._as_references(opened, file, into, images, references.strip(), source.strip())
-        except ImportRefusedError as refused:
-            more = refused.count - len(refused.problems)
-            told = [*refused.problems, *([f"and {more} more"] if more else [])]
-            raise CommandError("Nothing was imported:\n" + "\n".join(f"- {problem}" for problem in told)) from refused
+        except FileRefusedError as refused:
+            told = "".join(f"\n- {line}" for line in str(refused).splitlines())
+            raise CommandError(f"Nothing was imported:{told}") from refused
 
     def _as_captions(
         self, file: BinaryIO, project: Project, collection: Collection, source: str, by: User | None
