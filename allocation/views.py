@@ -74,7 +74,7 @@ def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Calla
         @wraps(view)
         def answer(request: HttpRequest, batch_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
             if not request.user.is_authenticated:
-                refusal = Refusal(401, "signed-out", _("You are signed out. What you wrote is kept on this device."))
+                refusal = Refusal(401, "signed-out", _("You are signed out. Sign in again to continue."))
                 here = reverse(addresses.batch, args=[batch_id])
                 return refused(refusal, f"{reverse('account_login')}?next={here}", request)
             try:

@@ -62,6 +62,6 @@ def check_no_assigned_pictures(user: User, project: Project) -> None:
         raise ApiError(
             409,
             "images-assigned",
-            _("You have a batch with pictures of this project to finish yourself, and the file says what others wrote "
-              "about them. Hand that batch in first, or ask another manager for the file."),
+            _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
+                "that batch first, or ask another manager for the file."),
         )  # fmt: skip
