@@ -1,1 +1,1 @@
-"""Engines, one file each. They load when they are first used."""
+"""Backends, one file each. They are loaded on first use."""

@@ -1,4 +1,4 @@
-"""How the C library keeps the memory that a model on the CPU frees and takes again with every layer.
+"""Make the C library keep the memory that a model on the CPU frees and allocates again with every layer.
 
 glibc gives large pieces back to the system at once, and has other threads than the first in arenas whose pieces it
 always gives back; taking them again costs a page fault for each 4 KiB. BLIP-base's size captions 1.3 to 1.5 times as
@@ -19,7 +19,7 @@ KEPT = ((M_MMAP_THRESHOLD, GIB), (M_TRIM_THRESHOLD, GIB), (M_TOP_PAD, GIB // 4))
 
 
 def share_one_arena() -> bool:
-    """Have all threads share the first one's arena; to be called before there are any, as arenas stay.
+    """Make all threads share the first one's arena. Call it before there are others, because arenas stay.
 
     False where the C library has no such setting.
     """
@@ -28,7 +28,7 @@ def share_one_arena() -> bool:
 
 @cache
 def keep_freed_memory() -> bool:
-    """Keep up to a gibibyte for the next batch; False where the C library has no such settings."""
+    """Keep up to a gibibyte for the next batch; returns False if the C library has no such settings."""
     return share_one_arena() and _set(KEPT)
 
 
@@ -41,6 +41,6 @@ def _set(settings: tuple[tuple[int, int], ...]) -> bool:
 
 
 def give_freed_memory_back() -> None:
-    """To the system, once a model is dropped."""
+    """Return freed memory to the system after a model is closed."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

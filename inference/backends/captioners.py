@@ -1,4 +1,4 @@
-"""What every captioning backend and every translator agrees to: see docs/backends.md to write one of your own.
+"""The interface of captioning backends and translators. docs/backends.md explains how to write one.
 
 A backend is known by its name and is imported without anything heavy: what it is asked on a web page (`check`,
 `languages`) must not load a model. What `load` gives does the work, in a worker.
@@ -14,7 +14,7 @@ from PIL import Image
 
 
 class BackendSettingsError(Exception):
-    """What is registered or asked for cannot be used; says what, and what to do."""
+    """The settings or the request cannot be used; the message says why, and what to do."""
 
 
 class OutOfMemoryError(Exception):
@@ -28,7 +28,7 @@ class BackendDownError(Exception):
 
 @dataclass(frozen=True)
 class Spec:
-    """What is registered of a model, enough to load it on any machine. `options` are of the backend's own choosing."""
+    """What is registered about a model, enough to load it on any machine. The backend defines its `options`."""
 
     name: str
     source: str
@@ -38,7 +38,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Decoding:
-    """How captions are decoded; stored with each run, and part of who the captions are ascribed to.
+    """How captions are decoded; stored with each run, and part of a captioning model's identity.
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ class GeneratedCaption:
 
 @dataclass(frozen=True)
 class Failed:
-    """One image of the batch has no caption; the others have. The reason is for people, without the caption's words."""
+    """The failure of one image of the batch. The reason is for people, and contains none of the caption's words."""
 
     reason: str
 
 
 class Captioner(Protocol):
-    """A loaded model. `caption` is called by one thread at a time; `prepare` by several, ahead of it."""
+    """A loaded model. One thread at a time calls `caption`; several call `prepare`, ahead of it."""
 
     side: int | None
     """Pixels of the side to which pictures may be made smaller before `prepare` sees them; None: it wants no pixels."""
@@ -102,13 +102,13 @@ class Captioner(Protocol):
     """How many images at once it starts with."""
 
     def describe(self) -> dict[str, str]:
-        """What it is (architecture, parameters, device, precision, digest of its files …), for the run's log."""
+        """Describe the model (architecture, parameters, device, precision, digest of its files …) for the run's log."""
 
     def prepare(self, image: Image.Image | None) -> Any:
-        """One upright RGB picture as the model takes it; done ahead, in threads, while the device computes."""
+        """Convert an upright RGB image to the model's input; done ahead, in threads, while the device computes."""
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
-        """The stabiliser of each image, decoded with no language given. Only of pivot-stabilised models."""
+        """Decode the stabiliser of each image, without a language. Only for pivot-stabilised models."""
 
     def caption(
         self,
@@ -119,7 +119,7 @@ class Captioner(Protocol):
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
     ) -> list[GeneratedCaption | Failed]:
-        """A caption for each image in `language`, one of our tags, which the backend's `languages` had.
+        """Caption each image in `language`, one of our tags that the backend's `languages` returned.
 
         `keys` name the images (SHA-256 of the originals): what is drawn for an image follows from its key, the
         language and the seed alone.
@@ -132,11 +132,11 @@ class Captioner(Protocol):
         """
 
     def close(self) -> None:
-        """Give back memory and connections."""
+        """Free memory and close connections."""
 
 
 class Backend(Protocol):
-    """One kind of engine.
+    """A kind of captioning model.
 
     It may have two things besides, which registry.py asks for: `needs`, names of modules without which `load` raises
     ExtraMissingError; and `check_decoding(spec, decoding)`, which raises BackendSettingsError for what it cannot do.
@@ -148,7 +148,7 @@ class Backend(Protocol):
 
     @property
     def title(self) -> str:
-        """For people, in the language of the page; a plain attribute will do."""
+        """Name the backend for people, in the language of the page; a plain attribute is enough."""
 
     def check(self, spec: Spec) -> None:
         """
@@ -159,7 +159,7 @@ class Backend(Protocol):
         """
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        """What the model can write: our language tags, and its own code for each. Nothing is loaded."""
+        """Map the languages that the model can write, by our tags, to its own codes. Nothing is loaded."""
 
     def load(self, spec: Spec) -> Captioner:
         """
@@ -170,7 +170,7 @@ class Backend(Protocol):
 
 
 class Translation(Protocol):
-    """A loaded translator out of English."""
+    """A loaded translator from English."""
 
     batch_size: int
 
@@ -189,7 +189,7 @@ class Translation(Protocol):
 
 
 class TranslatorBackend(Protocol):
-    """One kind of translator; besides as for `Backend`."""
+    """A kind of translator; otherwise like `Backend`."""
 
     name: str
     queue: str
@@ -200,6 +200,6 @@ class TranslatorBackend(Protocol):
     def check(self, spec: Spec) -> None: ...
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        """The languages it translates English into: our tags, and its own code for each."""
+        """Map the languages into which it translates English, by our tags, to its own codes."""
 
     def load(self, spec: Spec) -> Translation: ...

@@ -1,4 +1,4 @@
-"""Models of pictures and text that are asked for a caption: PaliGemma, and those that are talked to, as LLaVA is."""
+"""Captioning by prompting models of images and text: PaliGemma, and chat models like LLaVA."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ChatBackend:
 
 
 class Chat:
-    """A loaded model. `side` is of the pictures' shorter side."""
+    """A loaded model. `side` is for the images' shorter side."""
 
     side: int | None
 
@@ -166,7 +166,7 @@ class Chat:
         precision: str,
         asked: Callable[..., dict[str, Any]],
     ) -> list[str]:
-        """What the model answers, from where `held` ends."""
+        """Generate the answers, without the given beginnings in `held`."""
         answers = [self._writing.tokens(one) for one in held]
         together: dict[int, list[int]] = defaultdict(list)
         for number, answer in enumerate(answers):
@@ -205,7 +205,7 @@ class Chat:
         return inputs
 
     def _prompt(self, tag: str) -> dict[str, Any]:
-        """The tokens of what is asked in a language, with the picture's places, as a batch of one."""
+        """Tokenise the prompt in a language, with the placeholders of the image, as a batch of one."""
         if tag not in self._asked:
             inputs = self._processed(self._text(tag), [Image.new("RGB", PROBES[0])])
             self._asked[tag] = {name: value for name, value in inputs.items() if name not in self._of_pictures}
@@ -239,7 +239,7 @@ class Chat:
         return dict(self._processor.image_processor(images=[image], return_tensors="pt"))
 
     def _looks_alike_at_all(self) -> bool:
-        """Whether each picture becomes as many numbers and tokens as any other, so that it can be prepared alone."""
+        """Whether all images become inputs of one shape, so that each can be prepared alone."""
         text, blank = self._text(next(iter(self._codes))), [Image.new("RGB", size) for size in PROBES]
         whole = [self._processed(text, [image]) for image in blank]
         alone = [self._seen(image) for image in blank]
@@ -253,7 +253,7 @@ class Chat:
 
 
 def prompt_of(spec: Spec, family: str, tag: str, code: str) -> str:
-    """What a model is asked in a language, or with no `tag` in none.
+    """Build the prompt in a language, or without one if there is no `tag`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Encoders by the name that people give them."""
+"""Find encoders by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OF_TEXTS = ("text_config", "text_config_dict")
 
 
 def image_encoder(name: str) -> ImageEncoder:
-    """`mobilenet`; or a CLIP-like or a vision model: a folder, or name/model@commit of the hub.
+    """Load an encoder: `mobilenet`, or a CLIP-like or vision model in a folder, or name/model@commit of the hub.
 
     Raises
     ------

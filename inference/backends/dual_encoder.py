@@ -1,4 +1,4 @@
-"""A CLIP-like model of transformers: pictures and captions in one space, of as many languages as it knows.
+"""CLIP-like models of transformers: images and captions in one space, in the languages that the model knows.
 
 It stands in the place of an image encoder and of the projections into its space.
 """
@@ -34,7 +34,7 @@ FIXED_LENGTH = ("siglip", "siglip2")
 
 
 class DualEncoder:
-    """Vectors of captions and features of pictures, of unit length neither.
+    """Vectors of captions and features of images; neither has unit length.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ class DualEncoder:
             return _rows(self._model.get_image_features(**together(prepared, self._torch, self._device)))
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """A row of float32 for each picture, shape (n_images, dimensions)."""
+        """Compute a float32 row for each image, shape (n_images, dimensions)."""
         return in_batches(self, images)
 
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
-        """A row of float32 for each caption, shape (n_captions, dimensions); one that is too long is cut."""
+        """Compute a float32 row for each caption, shape (n_captions, dimensions); long captions are cut."""
         rows = [np.empty((0, self.dimensions), dtype=np.float32)]
         rows += [self._texts(captions[start : start + AT_ONCE]) for start in range(0, len(captions), AT_ONCE)]
         return np.concatenate(rows)
@@ -134,7 +134,7 @@ class DualEncoderBackend:
 
 
 def loaded(kind: Any, folder: Path, library: Any, **options: Any) -> Any:
-    """A model of transformers from a folder: safetensors only, in 32 bits, with no word of what it leaves out."""
+    """Load a model of transformers from a folder: safetensors only, in 32 bits, without warnings of unused weights."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()
@@ -146,12 +146,12 @@ def loaded(kind: Any, folder: Path, library: Any, **options: Any) -> Any:
 
 
 def prepared_by(processor: Any, image: Image.Image) -> dict[str, NDArray[Any]]:
-    """One picture as the image processor of a model makes it."""
+    """Prepare an image with the model's image processor."""
     return {name: value[0].numpy() for name, value in processor(images=[image], return_tensors="pt").items()}
 
 
 def together(prepared: Sequence[dict[str, NDArray[Any]]], library: Any, device: str) -> dict[str, Any]:
-    """Prepared pictures as a batch on the device."""
+    """Join prepared images to a batch on the device."""
     return {name: library.from_numpy(np.stack([one[name] for one in prepared])).to(device) for name in prepared[0]}
 
 

@@ -1,4 +1,4 @@
-"""Captioning models that see a picture and write: BLIP, GIT, and any vision encoder before any text decoder.
+"""Captioning with encoder-decoder models: BLIP, GIT, and any vision encoder with any text decoder.
 
 They may be pivot-stabilised. What is held fixed (a prompt, a stabiliser) is what their decoder begins with.
 """
@@ -73,7 +73,7 @@ class EncoderDecoderBackend:
 
 
 class EncoderDecoder:
-    """A loaded model. `side` is of the pictures' shorter side."""
+    """A loaded model. `side` is for the images' shorter side."""
 
     side: int | None
 
@@ -130,7 +130,7 @@ class EncoderDecoder:
         precision: str,
         asked: Callable[..., dict[str, Any]],
     ) -> list[str]:
-        """What the model writes after each of `begins`, which is not repeated."""
+        """Generate the text after each of `begins`, without repeating it."""
         rows = [[self._first, *self._writing.tokens(begin)] for begin in begins]
         # What begins alike long is decoded together: with blanks before them, words would stand in other places.
         together: dict[int, list[int]] = defaultdict(list)
@@ -156,7 +156,7 @@ class EncoderDecoder:
         return {"pixel_values": pixels, "input_ids": tokens, "attention_mask": library.ones_like(tokens)}
 
     def _ends(self) -> tuple[int, int]:
-        """The token that the decoder begins with, and the one that it ends with."""
+        """Return the tokens with which the decoder begins and ends."""
         config, decoding = self._loaded.config, self._loaded.generation_config
         if self._family == "blip":
             return int(config.text_config.bos_token_id), int(config.text_config.sep_token_id)

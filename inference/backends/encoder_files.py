@@ -1,4 +1,4 @@
-"""Where commands find an encoder: in any folder, or on the hub with a commit; and what its files are known by."""
+"""Find an encoder's files for commands, in any folder or on the hub with a commit, and their digests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILES_ALONE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code":
 
 
 def folder_at(source: str) -> Path:
-    """A folder by its path, or one that the hub's model was fetched into.
+    """Return a folder by its path, or the one into which the hub's model was downloaded.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def folder_at(source: str) -> Path:
 
 
 def digests_of(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file of a model.
+    """Compute the SHA-256 of each file of a model.
 
     Raises
     ------

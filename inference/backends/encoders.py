@@ -1,4 +1,4 @@
-"""What encoders of pictures and captions have in common: what they agree to, and the packages that they need.
+"""The interface of encoders of images and captions, and the packages that they need.
 
 Not every installation has PyTorch and transformers: they are found here, or it is said how to get them.
 """
@@ -41,20 +41,20 @@ class Loaded(Protocol):
     """How many images or captions at once it starts with."""
 
     def describe(self) -> dict[str, str]:
-        """What it is (architecture, device, digest of its files …), for the run's log."""
+        """Describe the encoder (architecture, device, digest of its files …) for the run's log."""
 
     def close(self) -> None:
-        """Give back memory."""
+        """Free memory."""
 
 
 class ImageEncoder(Loaded, Protocol):
-    """What makes features of pictures."""
+    """Makes features of images."""
 
     def prepare(self, image: Image.Image) -> Any:
-        """One upright picture as the model takes it; done ahead, in threads, while the device computes."""
+        """Convert an upright image to the model's input; done ahead, in threads, while the device computes."""
 
     def features_of(self, prepared: Sequence[Any]) -> NDArray[np.float32]:
-        """A row for each of what `prepare` gave, shape (n_images, dimensions), computed at once.
+        """Compute a row for each prepared image, shape (n_images, dimensions), as one batch.
 
         Raises
         ------
@@ -62,14 +62,14 @@ class ImageEncoder(Loaded, Protocol):
         """
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """A row for each picture, shape (n_images, dimensions), in batches."""
+        """Compute a row for each image, shape (n_images, dimensions), in batches."""
 
 
 class TextEncoder(Loaded, Protocol):
-    """What brings captions into the space of an image encoder, which `space` names, or into one of their own."""
+    """Maps captions into the space of the image encoder that `space` names, or into one of its own."""
 
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
-        """A row for each caption as it was written, shape (n_captions, dimensions).
+        """Compute a row for each caption in its original spelling, shape (n_captions, dimensions).
 
         Raises
         ------
@@ -78,7 +78,7 @@ class TextEncoder(Loaded, Protocol):
 
 
 class EncoderBackend(Protocol):
-    """One kind of encoder. Asked on web pages, it loads nothing but in `load`, which is for workers."""
+    """A kind of encoder. Only `load`, which workers call, loads anything; web pages call the others."""
 
     name: str
     title: str
@@ -97,7 +97,7 @@ class EncoderBackend(Protocol):
         """
 
     def subjects(self, spec: Spec) -> frozenset[Subject]:
-        """What it can put into vectors: an `ImageEncoder` if images, a `TextEncoder` if captions, or both."""
+        """List what it can encode: it is an `ImageEncoder` if images, a `TextEncoder` if captions, or both."""
 
     def load(self, spec: Spec) -> Any:
         """
@@ -108,15 +108,15 @@ class EncoderBackend(Protocol):
 
 
 class EncoderSettingsError(BackendSettingsError):
-    """There is no such encoder, or it cannot be used, and why."""
+    """The encoder does not exist or cannot be used; the message says why."""
 
 
 class ExtraMissingError(Exception):
-    """An optional package is not installed; says which, and how to get it."""
+    """An optional package is not installed; the message says which, and how to get it."""
 
 
 def torch() -> Any:
-    """PyTorch, imported when it is first needed: that takes seconds.
+    """Import PyTorch when it is first needed, because that takes seconds.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def torch() -> Any:
 
 
 def transformers() -> Any:
-    """The package transformers.
+    """Import the package transformers.
 
     Raises
     ------
@@ -145,18 +145,18 @@ def transformers() -> Any:
 
 
 def encoder_name(kind: str, content: Mapping[str, Any]) -> str:
-    """The signature of an encoder, such as `mobilenet-v2-0c5d8e5a2f0b1d34`: what it is, and a digest of its content."""
+    """Make the signature of an encoder, like `mobilenet-v2-0c5d8e5a2f0b1d34`: its kind and a digest of its content."""
     return f"{kind}-{signature_of({'kind': kind, **content})[:16]}"
 
 
 def device() -> str:
-    """Where to compute: on the GPU when there is one."""
+    """Choose where to compute: on the GPU if there is one."""
     return "cuda" if torch().cuda.is_available() else "cpu"
 
 
 @contextmanager
 def fitting() -> Iterator[None]:
-    """What runs in here on a device.
+    """Raise `OutOfMemoryError` for what does not fit on the device.
 
     Raises
     ------

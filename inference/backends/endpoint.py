@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible HTTP endpoint: captioning by vision messages, and translating captions.
+"""Caption and translate with models behind an OpenAI-compatible HTTP endpoint.
 
 A researcher names an endpoint of the settings and a model behind it; address and key never leave the environment
 (decision 0029). Pictures go as JPEG in the message itself.
@@ -46,7 +46,7 @@ JPEG_QUALITY = 90
 
 
 class _EndpointBackend:
-    """`clock`, `wait` and `rng` are those of the questions; tests have their own."""
+    """`clock`, `wait` and `rng` are used for requests; tests replace them."""
 
     name = "endpoint"
     queue = "default"
@@ -110,7 +110,7 @@ class EndpointTranslatorBackend(_EndpointBackend):
 
 
 class _Asking:
-    """Asks for many texts at once, and tells images at fault from an endpoint at fault."""
+    """Requests many texts at once, and distinguishes bad images from a bad endpoint."""
 
     def __init__(self, endpoint: str, options: Options, client: Client, clock: Clock) -> None:
         self.endpoint, self.options, self.client, self._clock = endpoint, options, client, clock
@@ -133,7 +133,7 @@ class _Asking:
     def all(
         self, contents: Sequence[tuple[Any, str]], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | Failed]:
-        """The answer to each message; with each comes what of it the server must not be seen to repeat.
+        """Request an answer to each message; its private part must not appear in error messages.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class _Asking:
             raise NoAnswerError(str(refused)) from None
 
     def _look_for_a_breakdown(self, answers: Sequence[GeneratedCaption | NoAnswerError]) -> None:
-        """One image may be too much for a server. Where none of many is answered, it is rarely the images."""
+        """Detect a failing endpoint: it may fail for one image, but rarely for all of many."""
         silent = [answer for answer in answers if isinstance(answer, NoAnswerError) and answer.is_silence]
         if silent and len(silent) == len(answers) and not self.client.is_alive():
             message = _("The endpoint “%(name)s” is down.") % {"name": self.endpoint}
@@ -218,7 +218,7 @@ class EndpointCaptioner:
         return {**self._asking.describe(), "side": f"{self.side} px"}
 
     def prepare(self, image: Image.Image | None) -> str:
-        """The picture as the address of data that a message holds it by."""
+        """Encode the image as a data URL for a message."""
         if image is None:
             raise BackendSettingsError(_("The model describes images, and was given none."))
         side = self._asking.options.side
@@ -273,5 +273,5 @@ class EndpointTranslation:
 
 
 def seed_of(key: str, language: str, seed: int) -> int:
-    """Of one image in one language, in 31 bits, which every server takes."""
+    """Make a seed for an image in a language, in 31 bits, which every server accepts."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{language}:{key}".encode()).digest()[:4]) >> 1

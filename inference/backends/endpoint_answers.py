@@ -1,4 +1,4 @@
-"""What stands in the answer of an OpenAI-compatible endpoint: a text, or one of many ways in which there is none."""
+"""Read the text from the answer of an OpenAI-compatible endpoint, or find out why there is none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 
 class NoAnswerError(Exception):
-    """There is no answer to this question, and why.
+    """There is no answer to this request; the message says why.
 
     `is_silence`: the endpoint may be out of order, as it gave no proper answer; `counts`: whether many in a row of
     these say that something is wrong with all of them. A refusal says nothing of that sort.
@@ -20,7 +20,7 @@ class NoAnswerError(Exception):
 
 
 def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
-    """The text of a chat completion, as it stands there.
+    """Return the text of a chat completion, unchanged.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:
 
 
 def _text_of(content: Any) -> str | None:
-    """Most servers give a text, some a list of parts."""
+    """Read the text; some servers send a list of parts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,4 +1,4 @@
-"""One question to an OpenAI-compatible endpoint: how fast they are asked, what is asked again, and what its answer is.
+"""Send requests to an OpenAI-compatible endpoint: rate limits, retries, and answers.
 
 A fault that the question may have caused is a `NoAnswerError`, and only that question fails. A fault that only the
 endpoint can have is a `BackendDownError`: it stops everything, so that a server that is away does not fail images by
@@ -43,7 +43,7 @@ Wait = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Manners:
-    """How an endpoint is to be asked. `per_minute` is None where there is no limit."""
+    """How to send requests to an endpoint. `per_minute` is None if there is no limit."""
 
     connect_s: float
     read_s: float
@@ -54,7 +54,7 @@ class Manners:
 
 
 class Gate:
-    """Lets questions through one after the other, as many a minute as allowed, and none while the endpoint rests."""
+    """Lets requests through one by one, as many a minute as allowed, and none while the endpoint rests."""
 
     def __init__(self, per_minute: float | None, *, clock: Clock, wait: Wait) -> None:
         self._gap_s = 60 / per_minute if per_minute else 0.0
@@ -76,7 +76,7 @@ class Gate:
 
 
 class Client:
-    """Asks one endpoint. `ask` may be called by many threads at once; `halted` says that all of them are to stop."""
+    """Sends requests to one endpoint. Many threads may call `ask` at once; `halted` stops all of them."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Client:
         )
 
     def ask(self, body: Mapping[str, Any], *, private: str = "") -> Any:
-        """The JSON that the endpoint answers with; `private` is what it must not be seen to repeat.
+        """Return the endpoint's JSON answer; error messages must not repeat `private`.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class Client:
         raise NoAnswerError(message, is_silence=last.is_silence)
 
     def is_alive(self) -> bool:
-        """Whether it answers anything at all to an easy question, whatever that is."""
+        """Whether it answers anything at all to a simple request."""
         try:
             response = self._pool.request(
                 "GET",
@@ -197,7 +197,7 @@ class Client:
         return BackendDownError(self._about(_("The endpoint “%(name)s” is not being called any more.")))
 
     def _content(self, response: urllib3.BaseHTTPResponse, began: float) -> bytes:
-        """What is answered, as long as it neither is too large nor trickles in for ever."""
+        """Read the answer, unless it is too large or trickles in for ever."""
         content = b""
         while some := response.read1(READ_AT_ONCE_BYTES, decode_content=False):
             content += some
@@ -241,7 +241,7 @@ class Client:
         )
 
     def _said(self, status: int, content: bytes, private: str) -> str:
-        """The status, and what the server says of it as far as that can be repeated."""
+        """Describe the status, with the server's message if that can be repeated."""
         try:
             answer = json.loads(content)
         except (ValueError, RecursionError):
@@ -260,7 +260,7 @@ class Client:
         return f"{status}, “{line[:LONGEST_SAID]}”"
 
     def _rest(self, attempt: int, trouble: _Trouble) -> None:
-        """As long as the server asks for, and then for all threads; else twice as long each time, by chance less."""
+        """Wait as long as the server asks, with all threads; else twice as long each time, randomly less."""
         if trouble.retry_after_s is not None:
             if trouble.retry_after_s > self._manners.longest_wait_s:
                 message = _("It asks for a wait of %(asked)s s, more than the limit of %(limit)s s.") % {
@@ -279,7 +279,7 @@ class Client:
 
 
 class _Trouble(Exception):
-    """One attempt got no answer. `is_endpoints`: whatever was asked; `is_silence`: perhaps."""
+    """One attempt failed. `is_endpoints`: whatever the request was; `is_silence`: perhaps so."""
 
     def __init__(
         self,
@@ -314,7 +314,7 @@ def _seconds_of(retry_after: str | None) -> float | None:
 
 
 def _repeats(message: str, private: str) -> bool:
-    """Whether a part of what was sent stands in what the server says."""
+    """Whether the server's message repeats a part of the request."""
     message, private = message.casefold(), private.casefold()
     if not private:
         return False

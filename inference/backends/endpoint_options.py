@@ -1,4 +1,4 @@
-"""What may be said of a model behind an endpoint, and where the endpoint and its key are found: in the settings."""
+"""Check the options of a model behind an endpoint, and find the endpoint and its key in the settings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DOCUMENT = "docs/settings.md"
 
 @dataclass(frozen=True)
 class Options:
-    """`parameters`: what the endpoint calls each of PARAMETERS, None where it must not be sent."""
+    """`parameters`: the endpoint's name for each of PARAMETERS, None if it must not be sent."""
 
     model: str
     prompt: str
@@ -69,7 +69,7 @@ class Options:
         return re.sub("|".join(map(re.escape, words)), lambda match: words[match[0]], pattern)
 
     def decoded(self, decoding: Decoding, *, seed: int) -> dict[str, Any]:
-        """What of the decoding is sent."""
+        """Build the decoding parameters of a request."""
         values: dict[str, Any] = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature}
         if decoding.temperature > 0:
             values["seed"] = seed
@@ -80,7 +80,7 @@ class Options:
 
 
 def endpoint_of(spec: Spec) -> tuple[str, str | None]:
-    """Address and key (None where the endpoint asks for none) of the endpoint that a model names.
+    """Return the address and key (None if not needed) of the endpoint that a model names.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
 
 
 def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
-    """Ours, by what they are called in English, or those that the researcher names instead.
+    """List our languages by their English names, or those that the researcher names instead.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What our backends of transformers have in common: a model on its device, and how what is asked of it is decoded."""
+"""Shared by our backends of transformers: a model on its device, and its decoding."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LoadedModel:
         self._stored = self._model.dtype
 
     def at(self, precision: str) -> Any:
-        """The model as a run wants it. It is read anew where it was rounded for another."""
+        """Return the model in a run's precision. It is reloaded if it was rounded for another run."""
         wanted = self._type(precision)
         if self._model.dtype != wanted and self._model.dtype != self._stored:
             self._model = self._read()
@@ -75,7 +75,7 @@ class LoadedModel:
         return self._model.generation_config
 
     def ends(self) -> list[int]:
-        """The tokens at which it stops."""
+        """Return the tokens at which it stops."""
         eos_ids = self._model.generation_config.eos_token_id
         return list(eos_ids) if isinstance(eos_ids, list) else [] if eos_ids is None else [int(eos_ids)]
 
@@ -167,7 +167,7 @@ def quiet_transformers() -> Any:
 
 
 def loaded(spec: Spec, load: Callable[..., Any], folder: Path, **named: Any) -> Any:
-    """What `load` makes of the files, and never of code that lies among them.
+    """Load a model from its files, but never run code among them.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def check_decoding(decoding: Decoding) -> None:
 def generation(
     decoding: Decoding, *, keys: Sequence[str], language: str, parts: int = 1, more: int = 0
 ) -> dict[str, Any]:
-    """What `generate` is told: all of it, so that nothing that came with a checkpoint decides.
+    """Build all settings of `generate`, so that none of a checkpoint's own applies.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def generation(
 
 
 def side_of(processor: Any) -> int | None:
-    """Pixels to which an image processor brings pictures, or None where that follows from the picture."""
+    """Return the size in pixels that an image processor produces, or None if it depends on the image."""
     named = [getattr(processor, "size", None), getattr(processor, "crop_size", None)]
     sizes = [size if isinstance(size, dict) else dict(size) for size in named if size]
     if any(size.get(name) for size in sizes for name in ("longest_edge", "max_pixels", "min_pixels", "max_height")):
@@ -257,7 +257,7 @@ def side_of(processor: Any) -> int | None:
 
 
 def plain(text: str) -> str:
-    """In NFC, on one line, one blank between words, without the half of a character that was cut at the end."""
+    """Normalise to NFC on one line with single blanks, without half a character at the end."""
     return unicodedata.normalize("NFC", " ".join(text.rstrip("\ufffd").split()))
 
 
@@ -268,7 +268,7 @@ def caption_or_failure(text: str, stabiliser: str = "") -> GeneratedCaption | Fa
 
 
 def first_token(*named: Any) -> int:
-    """The first that is set of what models call the token to begin with."""
+    """Find the token to begin with under the names that models use for it."""
     return int(next(one for one in named if one is not None))
 
 

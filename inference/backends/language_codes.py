@@ -1,4 +1,4 @@
-"""What families of models call our languages. A language that a family was not trained in is left out.
+"""The codes of our languages in families of models. Languages that a family was not trained in are left out.
 
 Pure data, so that a run in a language that a model does not have is refused before anything is loaded.
 
@@ -106,7 +106,7 @@ ENGLISH_ONLY = {ENGLISH: ENGLISH}
 
 
 def codes(options: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, str]:
-    """The option `languages`, our tags with the model's codes, where it is given; else what the family has.
+    """Return the option `languages`, our tags with the model's codes, or else the family's codes.
 
     Raises
     ------
@@ -126,5 +126,5 @@ def codes(options: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, str
 
 
 def name_of(tag: str, code: str) -> str:
-    """What English calls a language; of one that was added here, the code that is given for it."""
+    """Return a language's English name, or the given code if the language was added here."""
     return NAMES.get(tag, code)

@@ -45,7 +45,7 @@ BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3,
 
 
 class MobileNet:
-    """Features of pictures; the weights are loaded when it is made.
+    """Features of images; the weights are loaded when it is made.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class MobileNet:
         return {"encoder": "MobileNetV2", "device": self._device, "weights": WEIGHTS_SHA256[:16]}
 
     def prepare(self, image: Image.Image) -> NDArray[np.float32]:
-        """The middle of the picture, upright as it is given, in the colours that the network knows."""
+        """Crop the middle of the upright image, and normalise its colours for the network."""
         rgb = on_white(image)
         # Cut and made smaller in one step: a long strip would become huge in between.
         side = min(rgb.size) * SIDE / SHORTER_SIDE
@@ -79,7 +79,7 @@ class MobileNet:
         return np.ascontiguousarray(values.transpose(2, 0, 1))
 
     def features_of(self, prepared: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """One row of float32 for each picture, shape (n_images, 1280)."""
+        """Compute a float32 row for each image, shape (n_images, 1280)."""
         with self._torch.inference_mode(), fitting():
             maps = self._network["features"](self._torch.from_numpy(np.stack(prepared)).to(self._device))
             features: NDArray[np.float32] = maps.mean(dim=(2, 3)).cpu().numpy()
@@ -126,7 +126,7 @@ def _weights() -> Path:
 
 
 def on_white(image: Image.Image) -> Image.Image:
-    """In red, green and blue; what can be seen through is white."""
+    """Convert to RGB on white."""
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")

@@ -1,4 +1,4 @@
-"""A baseline without learning: says of a picture its shape, how bright it is, and its colours.
+"""A baseline without learning: describes an image's shape, brightness and colours.
 
 It is there as a lower bound in tables of scores (whatever learned to see should be far above it), to have something to
 run in the demo and in tests where no PyTorch is installed, and as an example of a backend. The same picture gives the
@@ -32,7 +32,7 @@ CASES = ("black", "white", "grey", "pink", "brown", "red", "orange", "yellow", "
 
 @dataclass(frozen=True)
 class Look:
-    """What is said of a picture. `light` is empty where it is neither dark nor bright."""
+    """The description of an image. `light` is empty if it is neither dark nor bright."""
 
     shape: str
     light: str
@@ -95,7 +95,7 @@ class Palette:
         return [GeneratedCaption(sentence(language=language, **asdict(one))) for one in prepared]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""
 
 
 def look(image: Image.Image) -> Look:
@@ -121,7 +121,7 @@ def _light(pixels: np.ndarray[Any, Any]) -> str:
 
 
 def _colours(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The index in COLOURS of each pixel, by hue, saturation and value."""
+    """Compute each pixel's index in COLOURS, by hue, saturation and value."""
     value, least = pixels.max(axis=-1), pixels.min(axis=-1)
     chroma = value - least
     saturation = np.divide(chroma, value, out=np.zeros_like(value), where=value > 0)
@@ -147,7 +147,7 @@ def _colours(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _hue(pixels: np.ndarray[Any, Any], value: np.ndarray[Any, Any], chroma: np.ndarray[Any, Any]) -> Any:
-    """0 to 360; 0 where there is no colour."""
+    """Compute hues from 0 to 360; 0 for greys."""
     red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
     safe = np.where(chroma > 0, chroma, 1)
     sector = np.select(

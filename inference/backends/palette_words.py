@@ -1,4 +1,4 @@
-"""The sentences of Palette, language by language, made so that nothing has to agree with a colour but its own form.
+"""The sentences of Palette by language, written so that only the colour's own form has to agree.
 
 Where a language needs two forms of a colour (blau, Blau), `colours` has both with a stroke between; the patterns take
 the forms of the first colour, then those of the other, by number.
@@ -16,7 +16,7 @@ COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown"
 
 @dataclass(frozen=True)
 class Words:
-    """Words stand in the order of SHAPES, LIGHTS and COLOURS; `plain` is of pictures neither dark nor bright."""
+    """Words are in the order of SHAPES, LIGHTS and COLOURS; `plain` is for images neither dark nor bright."""
 
     plain: str
     lit: str
@@ -182,7 +182,7 @@ LANGUAGES: Mapping[str, Words] = {
 
 
 def sentence(*, language: str, shape: str, light: str, colour: str, other: str, extent: str) -> str:
-    """In NFC. `light` and `other` may be empty; `extent` is "all", "most" or "both"."""
+    """Build the sentence in NFC. `light` and `other` may be empty; `extent` is "all", "most" or "both"."""
     words = LANGUAGES[language]
     forms = words.colours[COLOURS.index(colour)].split("/")
     if other and extent != "all":

@@ -1,4 +1,4 @@
-"""A projection of captions into a space of image features, as `train_projection` leaves it in a folder."""
+"""The encoder of a trained projection of captions into a space of image features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from inference.projections.projector import AT_ONCE, Projection, open_projection
 
 
 class ProjectionEncoder:
-    """Captions of one language in the space that the projection was trained for.
+    """Vectors of captions of one language in the space that the projection was trained for.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class ProjectionBackend:
 
 
 def word_vectors_of(folder: Path, manifest: Manifest) -> Vectors | None:
-    """The word vectors that a projection was trained with: those in its folder, imported ones, or the packaged encoder.
+    """Open the word vectors that a projection was trained with: in its folder, imported, or the packaged encoder.
 
     Raises
     ------

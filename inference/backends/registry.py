@@ -1,4 +1,4 @@
-"""The backends there are, by name: our own, and those that installed packages bring under an entry point.
+"""Find backends by name: our own, and those of installed packages, by entry points.
 
 A package that cannot be imported, or brings what is no backend, takes nothing else with it: it is left out, logged, and
 listed by `broken`. What a package's backend raises where a page asks it something, or a worker loads it, is a refusal.
@@ -58,7 +58,7 @@ METHODS = ("check", "languages", "load")
 
 @dataclass(frozen=True)
 class Broken:
-    """What a package brings that cannot be used, and why."""
+    """A package's backend that cannot be used, and why."""
 
     group: str
     entry: str
@@ -81,12 +81,12 @@ def translators() -> Mapping[str, TranslatorBackend]:
 
 
 def encoders() -> Mapping[str, EncoderBackend]:
-    """What makes vectors; ours alone."""
+    """Return the encoder backends; only our own."""
     return _ours(ENCODERS)
 
 
 def broken() -> list[Broken]:
-    """Backends and translators of installed packages that were left out."""
+    """List backends and translators of installed packages that cannot be used."""
     return [*_found(OWN_BACKENDS, BACKENDS_GROUP).broken, *_found(OWN_TRANSLATORS, TRANSLATORS_GROUP).broken]
 
 
@@ -122,7 +122,7 @@ def encoder_named(name: str) -> EncoderBackend:
 
 
 def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: Decoding) -> None:
-    """Whether what is registered can be decoded so. A backend that says nothing of it takes everything.
+    """Check that the model can decode in this way. Backends without a check accept everything.
 
     Raises
     ------
@@ -138,17 +138,17 @@ def needs_pytorch(backend: Backend | TranslatorBackend | EncoderBackend) -> bool
 
 
 def missing_modules(backend: Backend | TranslatorBackend | EncoderBackend) -> list[str]:
-    """What a backend needs that is not installed here, without importing it."""
+    """List the modules that a backend needs and that are not installed here, without importing them."""
     return [name for name in getattr(backend, "needs", ()) if find_spec(name.partition(".")[0]) is None]
 
 
 def package_of(backend: Backend | TranslatorBackend) -> str:
-    """The installed package that brings it; empty for our own."""
+    """Name the installed package of a backend; empty for our own."""
     return backend.package if isinstance(backend, _Foreign) else ""
 
 
 class _Foreign:
-    """A package's backend. Whatever it raises, before anything was captioned, becomes a refusal of what was asked."""
+    """A package's backend. Any exception before it captions becomes a `BackendSettingsError`."""
 
     def __init__(self, inner: Any, package: str) -> None:
         self._inner, self.package = inner, package

@@ -1,4 +1,4 @@
-"""Words drawn by chance, such that what is drawn for an image does not depend on what else is in its batch.
+"""Sample words so that an image's sample does not depend on the rest of its batch.
 
 Gumbel-max: the largest of log p + G, where each G is drawn from a Gumbel distribution of its own, is a draw from p
 (R. D. Luce 1959; C. J. Maddison, D. Tarlow and T. Minka 2014, A* Sampling). Each G here is computed from the image, the
@@ -19,13 +19,13 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 
 def stream(*, seed: int, key: str, language: str) -> int:
-    """The number, signed and of 64 bits, that all draws for an image in a language follow from."""
+    """Make the seed, a signed 64-bit number, of all draws for an image in a language."""
     content = f"{seed}\0{key}\0{language}".encode()
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "little", signed=True)
 
 
 class Drawing:
-    """A logits processor: what it gives is largest at the token drawn, one row for each of `streams`.
+    """A logits processor whose output is largest at the sampled token, one row for each of `streams`.
 
     Made anew for each call of `generate`, of whose steps it counts the places.
     """
@@ -41,7 +41,7 @@ class Drawing:
         return kept + self._gumbel(place, kept.shape[1], kept.device)
 
     def _kept(self, scores: Any) -> Any:
-        """Log-probabilities of the fewest tokens that hold `top_p` of them together, and the rest at minus infinity."""
+        """Keep the log-probabilities of the fewest tokens that sum to `top_p`; the others become minus infinity."""
         logs = scores.log_softmax(dim=-1)
         if self._top_p >= 1:
             return logs
@@ -65,7 +65,7 @@ class Drawing:
 
     @staticmethod
     def _shifted(numbers: Any, bits: int) -> Any:
-        """To the right, as unsigned numbers are: the sign is not carried along."""
+        """Shift right like unsigned numbers, without carrying the sign."""
         return (numbers >> bits) & ((1 << (64 - bits)) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Vectors of whole captions by the Universal Sentence Encoder (multilingual, v3) from a package, without PyTorch."""
+"""Encode whole captions with the Universal Sentence Encoder (multilingual, v3) from a package, without PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_ONCE = 64
 
 
 class SentenceEncoder:
-    """512 numbers for a caption in any of its languages; its space is its own, in which there are no pictures.
+    """Vectors of 512 numbers for captions in its languages, in a space of its own without images.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class SentenceEncoder:
         return np.concatenate(rows)
 
     def close(self) -> None:
-        """The model stays: the vectors of words are of the same."""
+        """Keep the model: the word vectors use it, too."""
 
 
 class SentencesBackend:

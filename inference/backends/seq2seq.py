@@ -1,4 +1,4 @@
-"""Machine translation out of English by models of transformers: M2M-100, NLLB, mBART-50, MarianMT, MADLAD-400 (T5)."""
+"""Translate from English with models of transformers: M2M-100, NLLB, mBART-50, MarianMT, MADLAD-400 (T5)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Seq2SeqBackend:
 
 
 def family_of(spec: Spec) -> str:
-    """NLLB's models say that they are M2M-100's: their tokenizers tell them apart.
+    """Find a model's family. NLLB's models claim to be M2M-100's, but their tokenizers differ.
 
     Raises
     ------

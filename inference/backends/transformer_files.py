@@ -1,4 +1,4 @@
-"""Where models of transformers lie: in the operator's folder of models, by name, or on the hub, by name and commit.
+"""Find models of transformers in the operator's folder, by name, or on the hub, by name and commit.
 
 What is asked here on web pages reads at most `config.json` and its like, and needs no package but Django.
 """
@@ -57,7 +57,7 @@ def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
 
 
 def folders_here() -> list[str]:
-    """Names of the models in the operator's folder, as far as this machine sees it."""
+    """List the models in the operator's folder, if this machine has it."""
     root = Path(settings.MODELS_FOLDER)
     if not root.is_dir():
         return []
@@ -65,7 +65,7 @@ def folders_here() -> list[str]:
 
 
 def folder_here(source: str) -> Path | None:
-    """The model's folder, if it lies on this machine: nothing is fetched.
+    """Return the model's folder if it is on this machine; nothing is downloaded.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def folder_here(source: str) -> Path | None:
 
 
 def folder_of(spec: Spec) -> Path:
-    """The folder with the model's files, fetched from the hub where they are to come from there.
+    """Return the folder with the model's files, and download them from the hub if necessary.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def check_files(folder: Path, spec: Spec) -> None:
 
 
 def config_here(spec: Spec) -> dict[str, Any] | None:
-    """`config.json`, or None where the model does not lie on this machine, so that nothing can be said of it yet.
+    """Read `config.json`; None if the model is not on this machine yet.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def config_here(spec: Spec) -> dict[str, Any] | None:
 
 
 def family_here(spec: Spec) -> str:
-    """`model_type` of `config.json`; where the model is not on this machine, the option `family`, or nothing."""
+    """Return `model_type` of `config.json`; if the model is not on this machine, the option `family`, or ""."""
     config = config_here(spec)
     return str(spec.options.get("family", "") if config is None else config.get("model_type", ""))
 
@@ -186,7 +186,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 
 def digest_of(folder: Path) -> str:
-    """One digest of all files that are read, in 16 hexadecimal digits."""
+    """Compute one digest of all files that are read, in 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for path in sorted({path for pattern in (*FILES, *PICKLED) for path in folder.glob(pattern)}):
         stat = path.stat()

@@ -23,11 +23,11 @@ WORDS_KEPT = 20_000
 
 
 class EncoderMissingError(Exception):
-    """The package is not installed."""
+    """The package of the encoder is not installed."""
 
 
 def signature_in(language: str) -> str:
-    """What makes its vectors of words the same: the package, its version and its files.
+    """Make the signature of its word vectors from the package, its version and its files.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def signature_in(language: str) -> str:
 
 
 def content() -> dict[str, str]:
-    """Package, version and digests of the files.
+    """Return the package, its version and the digests of its files.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def content() -> dict[str, str]:
 
 
 def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-    """A row for each text, shape (n_texts, 512)."""
+    """Compute a row for each text, shape (n_texts, 512)."""
     # Nothing says that the package may be used by several threads at once.
     with _loading:
         if not _loaded:
@@ -66,7 +66,7 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 class Encoder:
-    """Vectors are computed when they are asked for. The model (some 110 MB) is loaded for the first of them."""
+    """Computes vectors on request. The model (about 110 MB) is loaded for the first one."""
 
     dimensions = DIMENSIONS
 
@@ -74,17 +74,17 @@ class Encoder:
         self.signature = signature_in(language)
 
     def vector(self, word: str) -> Vector | None:
-        """The vector of any word, in small letters so that capitals make no difference; None of an empty one."""
+        """Compute the vector of a word in lower case; None if it is empty."""
         plain = plain_word(word)
         return _encoded(plain.lower()) if plain else None
 
     def vector_as_spelt(self, word: str) -> Vector | None:
-        """The vector of any word with the capitals that it has; None of an empty one."""
+        """Compute the vector of a word in its own case; None if it is empty."""
         plain = plain_word(word)
         return _encoded(plain) if plain else None
 
     def similarity(self, one: str, other: str) -> float | None:
-        """Cosine cut to [0, 1], or None where one of the words is empty."""
+        """Compute the cosine, cut to [0, 1]; None if one of the words is empty."""
         return similarity_in(self, one, other)
 
 

@@ -1,4 +1,4 @@
-"""Features of pictures by any vision model of transformers, or of timm, from a folder or the hub.
+"""Compute features of images with any vision model of transformers or timm, from a folder or the hub.
 
 ResNet-152's are those of pool5: the mean over the last feature map.
 """
@@ -45,7 +45,7 @@ SAME_WITHIN = 1e-3
 
 
 class VisionModel:
-    """Features of pictures; the weights are loaded when it is made.
+    """Features of images; the weights are loaded when it is made.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class VisionModel:
         return prepared_by(self._processor, on_white(image))
 
     def features_of(self, prepared: Sequence[dict[str, NDArray[Any]]]) -> NDArray[np.float32]:
-        """A row of float32 for each picture, shape (n_images, dimensions)."""
+        """Compute a float32 row for each image, shape (n_images, dimensions)."""
         with self._torch.inference_mode(), fitting():
             output = self._model(**together(prepared, self._torch, self._device))
             rows: NDArray[np.float32] = self._pooled(output).float().cpu().numpy()
@@ -107,7 +107,7 @@ class VisionModel:
         self._model = None
 
     def _load(self, folder: Path) -> bool:
-        """Load the weights; whether what the model pools itself was among them."""
+        """Load the weights; returns whether they include the model's own pooling."""
         try:
             self._model, info = loaded(self._library.AutoModel, folder, self._torch, output_loading_info=True)
             self._processor = self._library.AutoImageProcessor.from_pretrained(folder, **FILES_ALONE)
@@ -156,7 +156,7 @@ class VisionModel:
             return self._model(**together([self.prepare(image)], self._torch, self._device))
 
     def _probe(self) -> int:
-        """How many numbers there are, once it is sure that they are the same each time."""
+        """Return the number of dimensions, after checking that it is always the same."""
         picture = self._noise(2)
         one, same = (self.features_of([self.prepare(picture)]) for _time in range(2))
         if one.ndim != 2 or not np.isfinite(one).all():

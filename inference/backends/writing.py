@@ -1,4 +1,4 @@
-"""Tokens and text of models that write, and of pivot-stabilised ones what is a stabiliser and what a caption."""
+"""Convert text to tokens and back, and split the output of pivot-stabilised models into stabiliser and caption."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inference.rules.pivot import separators_of, split
 
 
 class Writing:
-    """A tokenizer, and how what it decodes is cut.
+    """A tokenizer, and how to split its decoded text.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Writing:
         self._left_out = (set(tokenizer.all_special_ids) - kept) | set(ends)
 
     def tokens(self, text: str) -> list[int]:
-        """Of a text that stands after others, so that nothing is put before or behind it."""
+        """Tokenise a text that continues another, without special tokens."""
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
 
     def text(self, tokens: Sequence[int]) -> str:
@@ -44,14 +44,14 @@ class Writing:
         return plain(self._tokenizer.decode(kept, skip_special_tokens=not self.is_pivot))
 
     def held(self, stabilisers: Sequence[str] | None, tag: str, number: int) -> list[str]:
-        """What each of the captions is to follow, besides a prompt."""
+        """Return the tokens that each caption continues, besides a prompt."""
         if stabilisers is None or not self.is_pivot:
             return [""] * number
         # The blank before a word belongs to the word where tokens are parts of words.
         return [(stabiliser + self._separators[tag]).rstrip() for stabiliser in stabilisers]
 
     def parts(self, stabilisers: Sequence[str] | None) -> int:
-        """How many texts as long as a caption the model is to write."""
+        """The number of texts that the model writes, each as long as a caption."""
         return 2 if self.is_pivot and stabilisers is None else 1
 
     def captions(
@@ -71,7 +71,7 @@ class Writing:
         return caption_or_failure(caption, stabiliser)
 
     def stabiliser(self, output: str) -> str | Failed:
-        """What stands before the first separator, of whatever language."""
+        """Return the text before the first separator of any language."""
         if not self.is_pivot:
             raise BackendSettingsError(_("The model is not registered as pivot-stabilised."))
         positions = [output.find(separator.strip()) for separator in self._separators.values()]

@@ -36,7 +36,7 @@ class KindCard:
     title: str
     about: str
     package: str
-    """The installed package that brings it; empty for our own."""
+    """Name the installed package of a backend; empty for our own."""
     missing: Sequence[str]
     """What this process lacks of what it needs. Workers may have it."""
 

@@ -115,7 +115,7 @@ def make_owning(word: str) -> Owning:
         "inference:embedding-neighbours set_id": [vectors.pk],
         "inference:stabilisers-export slug": [collection.slug],
     }
-    known |= {f"corpus:{name} slug": [collection.slug] for name in OF_COLLECTIONS}
+    known |= {f"images:{name} slug": [collection.slug] for name in OF_COLLECTIONS}
     return Owning(
         word, project, manager, researcher, collection, model, other, variant, translated, encoder, run, embedding_run,
         job, known,

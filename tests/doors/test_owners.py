@@ -23,7 +23,7 @@ from tests.leaks.addresses import Route, Unfillable
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
 THEIRS = "giraffe"
-THINGS = ("corpus:", "inference:")
+THINGS = ("images:", "inference:")
 """Apps whose addresses name no project: each row knows whose it is."""
 CHANGING = {"images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"}
 STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "retry")}

@@ -397,5 +397,5 @@ def test_a_server_that_hangs_does_so_for_one_image_only(server, load):
     results = ask(captioner, images=2)
     captioner.close()
 
-    assert sorted(type(result).__name__ for result in results) == ["Failed", "Rating"]
+    assert sorted(type(result).__name__ for result in results) == ["Failed", "GeneratedCaption"]
     assert "did not answer within 0.3 s" in reason(next(one for one in results if isinstance(one, Failed)))

@@ -412,7 +412,7 @@ OF_ANNOTATORS = (
     *("people:account-delete", "people:data-download", "people:profile-show"),
 )
 OF_RATERS = ("sxs_eval:batch-", "sxs_eval:judgement", "sxs_eval:evaluation-", "sxs_eval:work-")
-OF_MANAGERS = ("annotation:", "api:", "corpus:", "inference:", "people:", "scoring:", "sxs_eval:")
+OF_MANAGERS = ("annotation:", "api:", "images:", "inference:", "people:", "scoring:", "sxs_eval:")
 STANDS: dict[Callable[[World], None], Sequence[str]] = {
     in_screen_2: (),
     in_screen_2_with_other_rounds: OF_ANNOTATORS,

@@ -128,7 +128,7 @@ def test_a_manager_gets_no_file_about_pictures_that_they_have_assigned_themselve
     address = reverse("annotation:captions-export", args=[world.rounds["B"].project.slug, "jsonl"])
     refused = client.get(address, follow=True)
     assert refused.redirect_chain == [(reverse("annotation:project-show", args=["project-b"]), 302)]
-    assert b"finish yourself" in refused.content
+    assert b"assigned to you. Submit that batch first" in refused.content
     world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
     assert client.get(address)["Content-Type"] == "application/jsonl; charset=utf-8"
 
