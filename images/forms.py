@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
@@ -25,7 +25,7 @@ class CollectionForm(OwnerForm):
         if self.errors:
             return cleaned
         if collections_in(cleaned["project"], by=self.by).filter(name=cleaned["name"]).exists():
-            self.add_error("name", _now("There is already a collection with this name. Choose another name."))
+            self.add_error("name", gettext("There is already a collection with this name. Choose another name."))
         return cleaned
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from django import forms
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from crosslens_metrics.java import ToolMissingError, java
 from crosslens_metrics.scoring import METRICS
@@ -127,15 +126,15 @@ class ScoringForm(forms.Form):
 
     def _about_java(self) -> str:
         needing = [METRICS[name].figures[0].title for name in METRICS if NEEDS_JAVA in METRICS[name].needs]
-        message = _now("%(metrics)s and Penn Treebank tokens need Java and the public tool.") % {
+        message = gettext("%(metrics)s and Penn Treebank tokens need Java and the public COCO tool.") % {
             "metrics": ", ".join(needing)
         }
-        return f"{message} {self.why_no_java or _now('Java is there.')}"
+        return f"{message} {self.why_no_java or gettext('Java is there.')}"
 
     def _about_encoders(self) -> list[str]:
         if self.encoders:
             return []
-        return [_now("CLinRel, CMedRel and WCC need an encoder of captions in a space of images: register one first.")]
+        return [gettext("CLinRel, CMedRel and WCC need an encoder of captions in an image space. Register one first.")]
 
     def clean_models(self) -> list[CaptioningModel]:
         return [self.by_key[key] for key in self.cleaned_data["models"]]
@@ -288,9 +287,13 @@ class CompareForm(forms.Form):
         test, base = cleaned.get("test"), cleaned.get("base")
         if test is not None and base is not None:
             if test == base:
-                self.add_error("base", _now("Choose another one than the first."))
+                self.add_error("base", gettext("Choose a different model from the first."))
             elif test.references_id != base.references_id:
                 self.add_error(
-                    "base", _now("The two are scored against different references, so that nothing can be compared.")
+                    "base",
+                    gettext(
+                        "The two models are scored against different references, so they cannot be compared. "
+                        "Choose another."
+                    ),
                 )
         return cleaned

@@ -64,6 +64,14 @@ def forms(entry: polib.POEntry) -> dict[int, str]:
     return entry.msgstr_plural or {-1: entry.msgstr}
 
 
+def test_messages_are_marked_by_names_that_xgettext_knows():
+    """It knows `_` and the functions' own names: what is marked by another name never reaches the catalogue."""
+    alias = re.compile(r"\bn?p?gettext(?:_lazy|_noop)? as (?!_\b)\w+")
+    files = [file for folder in ROOT.iterdir() if (folder / "__init__.py").exists() for file in folder.rglob("*.py")]
+    assert files
+    assert [str(file) for file in files if alias.search(file.read_text())] == []
+
+
 def test_nothing_in_the_source_is_missing_from_the_catalogue(source: polib.POFile, catalogue: polib.POFile):
     assert len(source) > 500
     assert keys(source) - keys(catalogue) == set(), "run: make messages, then translate what is new"

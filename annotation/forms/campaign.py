@@ -7,9 +7,8 @@ from typing import Any
 
 from django import forms
 from django.db.models import TextChoices
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from annotation.rules.campaign import PILOT_IMAGES, Action, InHand
 
@@ -31,7 +30,7 @@ class StepForm(forms.Form):
     def clean_reason(self) -> str:
         reason: str = self.cleaned_data["reason"]
         if self.action in NEEDS_REASON and not reason:
-            raise forms.ValidationError(_now("Enter a reason."))
+            raise forms.ValidationError(gettext("Enter a reason."))
         return reason
 
     def choice(self) -> InHand | None:
@@ -105,5 +104,5 @@ class DecisionForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("decision") in (Decision.PAUSE, Decision.EXCLUDE) and not cleaned.get("reason"):
-            self.add_error("reason", _now("Enter a reason."))
+            self.add_error("reason", gettext("Enter a reason."))
         return cleaned

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
@@ -178,4 +178,4 @@ def _lines(text: str) -> str:
 
 
 def too_many() -> str:
-    return _now("You can have at most %(most)d examples. Remove some first.") % {"most": MOST_EXAMPLES}
+    return gettext("You can have at most %(most)d examples. Remove some first.") % {"most": MOST_EXAMPLES}

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from django import forms
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
 from annotation.forms.campaign import too_many_images
@@ -136,15 +135,15 @@ class LanguagesForm(_Batches):
         cleaned: dict[str, Any] = super().clean() or {}
         wanted = [language for language in self.languages if cleaned.get(WANTED + language.tag)]
         if not wanted:
-            self.add_error(None, _now("Choose at least one language."))
+            self.add_error(None, gettext("Choose at least one language."))
         for language in wanted:
             name = REPLICATION + language.tag
             if name in cleaned and cleaned[name] is None:
-                self.add_error(name, _now("Enter how many captions each image gets in this language."))
+                self.add_error(name, gettext("Enter how many captions each image gets in this language."))
         if cleaned.get("begin") != MAIN and (cleaned.get("pilot_images") or 0) > self.most_images:
             self.add_error("pilot_images", too_many_images(self.most_images))
         if cleaned.get("begin") == MAIN and not cleaned.get("why_no_pilot"):
-            self.add_error("why_no_pilot", _now("Enter why these languages need no pilot."))
+            self.add_error("why_no_pilot", gettext("Enter why these languages need no pilot."))
         return cleaned
 
     def beginning(self) -> Beginning:

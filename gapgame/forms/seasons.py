@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django import forms
 from django.db.models import QuerySet
 from django.utils.timezone import make_naive
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from gapgame.models import Access, ItemSet, Season
@@ -156,10 +156,10 @@ class SeasonForm(TextsForm):
                 label=row.language.name,
                 queryset=WordVectorSet.objects.filter(language=row.language),
                 required=False,
-                empty_label=_now("Not played in this language"),
+                empty_label=gettext("Not played in this language"),
                 initial=chosen.get(tag, first),
                 error_messages={
-                    "invalid_choice": _now("These word vectors no longer exist for this language. Choose others.")
+                    "invalid_choice": gettext("These word vectors no longer exist for this language. Choose others.")
                 },
             )
         if season is not None:
@@ -173,7 +173,7 @@ class SeasonForm(TextsForm):
         if found is None:
             ending = "/" + asked.casefold().replace(" ", "_")
             close = [zone for name, zone in named.items() if name.endswith(ending)]
-            text = _now("Unknown time zone. Choose one from the list, for example %(example)s.")
+            text = gettext("Unknown time zone. Choose one from the list, for example %(example)s.")
             raise forms.ValidationError(text % {"example": close[0] if close else "Europe/Berlin"})
         return found
 
@@ -182,7 +182,7 @@ class SeasonForm(TextsForm):
         for which in ("starts", "ends"):
             self._take_time(cleaned, which)
         if not any(cleaned.get(VECTORS + row.language.pk) for row in self.playable):
-            self.add_error(None, _now("Choose word vectors for at least one language."))
+            self.add_error(None, gettext("Choose word vectors for at least one language."))
         return cleaned
 
     def _take_time(self, cleaned: dict[str, Any], which: str) -> None:
@@ -212,10 +212,10 @@ class SeasonForm(TextsForm):
 
     def _offer(self, which: str, first: datetime, second: datetime, time_zone: str) -> None:
         field = self.fields[f"{which}_which"]
-        labels = (_now("The first time, %(utc)s UTC"), _now("The second time, %(utc)s UTC"))
+        labels = (gettext("The first time, %(utc)s UTC"), gettext("The second time, %(utc)s UTC"))
         said = [label % {"utc": at.strftime("%H:%M")} for label, at in zip(labels, (first, second), strict=True)]
         field.choices = list(zip((FIRST, SECOND), said, strict=True))  # type: ignore[attr-defined]
-        field.label = _now("Clocks in %(zone)s show this time twice. Which one do you mean?") % {"zone": time_zone}
+        field.label = gettext("Clocks in %(zone)s show this time twice. Which one do you mean?") % {"zone": time_zone}
         self.twice.add(which)
 
     def terms(self) -> Terms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
@@ -60,8 +60,8 @@ class CaptionsForm(OwnerForm):
         model = model_to_fill(cleaned["model"], cleaned["project"], by=self.by)
         if model is not None and not may_change_model(self.by, model):
             self.add_error(
-                "model", _now("Only managers of its project add captions to this model. Choose another name.")
+                "model", gettext("Only managers of its project can add captions to this model. Choose another name.")
             )
         elif model is None and models_in(cleaned["project"], by=self.by).filter(name=cleaned["model"]).exists():
-            self.add_error("model", _now("A model of this name is shared by another project. Choose another name."))
+            self.add_error("model", gettext("Another project shares a model with this name. Choose another name."))
         return cleaned

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from inference.backends.captioners import Decoding
@@ -99,7 +99,9 @@ class DecodingForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if (cleaned.get("min_tokens") or 0) > cleaned.get("max_tokens", LARGEST_SEED):
-            self.add_error("min_tokens", _now("The shortest caption cannot be longer than the longest."))
+            self.add_error("min_tokens", gettext("The minimum of tokens cannot be above the maximum."))
         if cleaned.get("beams", 1) > 1 and cleaned.get("temperature"):
-            self.add_error("temperature", _now("Words are drawn, or beams are followed: take 0 here, or 1 beam."))
+            self.add_error(
+                "temperature", gettext("Enter 0 here, or set beams to 1: sampling and beam search cannot be combined.")
+            )
         return cleaned

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
@@ -109,7 +109,9 @@ class EmbeddingForm(OwnerForm):
         if (captions_of is None) != (language is None):
             self.add_error(
                 "language" if language is None else "captions_of",
-                _now("Captions need both: whose they are, and the language. For pictures leave both empty."),
+                gettext(
+                    "For captions, choose both a model and a language. For the images themselves, leave both empty."
+                ),
             )
         subject = Subject.IMAGES if captions_of is None and language is None else Subject.CAPTIONS
         able = subjects_of(cleaned["encoder"])
@@ -120,7 +122,7 @@ class EmbeddingForm(OwnerForm):
 
 def _unable(subject: Subject, *, has_any: bool) -> str:
     if not has_any:
-        return _now("What this encoder needs is not installed here.")
+        return gettext("The software that this encoder needs is not installed here.")
     if subject is Subject.IMAGES:
-        return _now("This encoder takes captions only: say whose, and in which language.")
-    return _now("This encoder takes pictures only: leave the model and the language empty.")
+        return gettext("This encoder takes captions only. Choose a model and a language.")
+    return gettext("This encoder takes images only. Leave the model and the language empty.")

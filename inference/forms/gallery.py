@@ -8,9 +8,8 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from images.models import Collection
 from images.permissions import collections_to_use
@@ -39,9 +38,13 @@ class GalleryForm(forms.Form):
         self._models = {str(one.pk): one for one in models}
         self._languages = {one.tag: one for one in Language.objects.all()}
         super().__init__(_filled(sent, collections, models))
-        _offer(self.fields["collection"], self._collections, _now("There is no such collection any more."))
-        _offer(self.fields["model"], self._models, _now("There is no such model any more."))
-        _offer(self.fields["language"], self._languages, _now("There is no such language here."))
+        _offer(
+            self.fields["collection"],
+            self._collections,
+            gettext("This collection no longer exists. Choose another one."),
+        )
+        _offer(self.fields["model"], self._models, gettext("This model no longer exists. Choose another one."))
+        _offer(self.fields["language"], self._languages, gettext("There is no such language. Choose another one."))
 
     def clean_model(self) -> Sequence[CaptioningModel]:
         chosen = set(self.cleaned_data["model"])

@@ -12,7 +12,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from inference.backends.transformer_files import PINNED, folders_here
@@ -210,8 +210,8 @@ class RegisterForm(OwnerForm):
             "folder": forms.ChoiceField(
                 label=_("Folder"),
                 required=False,
-                choices=[("", _now("Choose…")), *((name, name) for name in folders_here())],
-                help_text=_now("Those in %(folder)s, where the operator puts models.")
+                choices=[("", gettext("Choose…")), *((name, name) for name in folders_here())],
+                help_text=gettext("The folders in %(folder)s, where the operator puts models.")
                 % {"folder": settings.MODELS_FOLDER},
             ),
             "elsewhere": forms.CharField(
@@ -230,7 +230,7 @@ class RegisterForm(OwnerForm):
     def _endpoint_field() -> forms.Field:
         names = list(settings.CAPTION_ENDPOINTS)
         help_text = _("The operator sets up endpoints, with address and key, in the environment (docs/settings.md).")
-        choices = [("", _now("Choose…")), *((name, name) for name in names)]
+        choices = [("", gettext("Choose…")), *((name, name) for name in names)]
         return forms.ChoiceField(label=_("Endpoint"), choices=choices, help_text=help_text)
 
     def first_fields(self) -> list[forms.BoundField]:
@@ -253,11 +253,11 @@ class RegisterForm(OwnerForm):
     def _clean_folder(self, cleaned: Mapping[str, Any]) -> None:
         folder, elsewhere = cleaned["folder"], cleaned["elsewhere"]
         if bool(folder) == bool(elsewhere):
-            self.add_error("folder", _now("Choose a folder or name a model of the hub: one of the two."))
+            self.add_error("folder", gettext("Choose either a folder or a model of the hub."))
         elif "/" in elsewhere and PINNED.fullmatch(elsewhere) is None:
             self.add_error(
                 "elsewhere",
-                _now("This is not like owner/name@commit, with a commit of 40 digits in 0-9 and a-f."),
+                gettext("Enter it as owner/name@commit. A commit has 40 digits, 0-9 and a-f."),
             )
 
     def about(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
@@ -96,7 +96,10 @@ class RunForm(DecodingForm, OwnerForm):
             label=_("Languages"),
             choices=[
                 *((one.tag, self._label(one, codes[one.tag], counts.get(one.tag, 0), images)) for one in able),
-                *((one.tag, _now("%(language)s – not one of the model's") % {"language": one.name}) for one in unable),
+                *(
+                    (one.tag, gettext("%(language)s – the model does not write it") % {"language": one.name})
+                    for one in unable
+                ),
             ],
             widget=LanguageChoices(frozenset(one.tag for one in unable)),
             initial=initial or ([able[0].tag] if len(able) == 1 else []),
@@ -117,7 +120,10 @@ class RunForm(DecodingForm, OwnerForm):
     def clean_languages(self) -> list[Language]:
         tags = self.cleaned_data["languages"]
         if unable := [self.by_tag[tag].name for tag in tags if tag not in self.codes]:
-            raise ValidationError(_now("The model does not write %(languages)s.") % {"languages": ", ".join(unable)})
+            raise ValidationError(
+                gettext("The model does not write %(languages)s. Choose other languages.")
+                % {"languages": ", ".join(unable)}
+            )
         return [self.by_tag[tag] for tag in self.cleaned_data["languages"]]
 
     @property
@@ -133,5 +139,5 @@ class RunForm(DecodingForm, OwnerForm):
 
     @staticmethod
     def _label(language: Language, code: str, count: int, images: int) -> str:
-        text = _now("%(language)s [%(code)s] %(count)s of %(images)s")
+        text = gettext("%(language)s [%(code)s] %(count)s of %(images)s")
         return text % {"language": language.name, "code": code, "count": count, "images": images}

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.datastructures import MultiValueDict
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection, Image
@@ -82,13 +82,13 @@ class TryForm(DecodingForm):
         if "key" in self.errors or "collection" in self.errors or "picture" in self.errors:
             return cleaned
         if bool(key) == bool(picture):
-            self.add_error("key", _now("Name an image, or send a picture; not both."))
+            self.add_error("key", gettext("Either name an image or send one, not both."))
             return cleaned
         image = self._named(key, cleaned.get("collection")) if key else _same(picture)
         if image is not None and hidden_from(self.viewer, [image.pk]):
             self.add_error(
                 "key" if key else "picture",
-                _now("This image is in a batch assigned to you. Submit that batch first, or choose another image."),
+                gettext("This image is in a batch assigned to you. Submit that batch first, or choose another image."),
             )
         # What is an image of a collection is tried as that: so it is kept from view while it is in hand, later too.
         cleaned["image"], cleaned["picture"] = image, None if image is not None else picture
@@ -107,9 +107,9 @@ class TryForm(DecodingForm):
         if len(images) == 1:
             return images[0]
         if images:
-            self.add_error("key", _now("Several images have this name. Choose the collection that is meant."))
+            self.add_error("key", gettext("Several images have this name. Choose a collection."))
         else:
-            self.add_error("key", _now("No image has this key or file name."))
+            self.add_error("key", gettext("No image has this key or file name. Check the spelling."))
         return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from people.models import Owned, Project, Role, User
@@ -45,7 +45,7 @@ class OwnerForm(forms.Form):
         field.queryset = Project.objects.filter(pk__in=[project.pk for project in projects])
         # Who cannot start a project has none in mind that is yet to come.
         self.may_be_none = manages_anything(by) and all(part.project_id is None for part in self.parts)
-        field.empty_label = _now("none yet: only you see it") if self.may_be_none else _now("Choose…")
+        field.empty_label = gettext("none (only you see it)") if self.may_be_none else gettext("Choose…")
         self.only_project = projects[0] if len(projects) == 1 else None
         if self.only_project is not None:
             field.initial = self.only_project
@@ -70,13 +70,13 @@ class OwnerForm(forms.Form):
             if self.only_project is None:
                 self.add_error("project", self._nothing_to_choose())
         if cleaned["is_shared"] and not _may_share(self.by, cleaned["project"]):
-            self.add_error("is_shared", _now("Only managers of its project can share it with all."))
+            self.add_error("is_shared", gettext("Only managers of its project can share it with all."))
         return cleaned
 
     def _nothing_to_choose(self) -> str:
         if self.parts and not self.fields["project"].queryset.exists():  # type: ignore[attr-defined]
-            return _now("Its parts belong to different projects. Share one of them with all first.")
-        return _now("Choose the project that it belongs to.")
+            return gettext("Its parts belong to different projects. Share one of them with all first.")
+        return gettext("Choose the project that it belongs to.")
 
     def check_usable(self, cleaned: dict[str, Any], *names: str) -> None:
         """Say of which fields the choice is neither of the chosen project nor shared as widely as what it is for."""
@@ -85,9 +85,11 @@ class OwnerForm(forms.Form):
             if part is None or "project" in self.errors:
                 continue
             if not usable(type(part), cleaned["project"], self.by).filter(pk=part.pk).exists():
-                self.add_error(name, _now("This belongs to a different project from the one you chose."))
+                self.add_error(name, gettext("This belongs to a different project from the one you chose."))
             elif cleaned["is_shared"] and not part.is_shared:
-                self.add_error(name, _now("This is not shared with all, so what uses it cannot be either."))
+                self.add_error(
+                    name, gettext("This is not shared with all, so whatever uses it cannot be shared with all either.")
+                )
 
     def owner_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in OWNER_FIELDS if name in self.fields]
@@ -107,16 +109,16 @@ class ChangeOwnerForm(forms.Form):
         super().__init__(data, initial={"project": thing.project_id, "is_shared": thing.is_shared})
         field: Any = self.fields["project"]
         field.queryset = projects_to_own(by, Role.MANAGER)
-        field.empty_label = _now("none") if thing.project_id is None else None
+        field.empty_label = gettext("none") if thing.project_id is None else None
         self.by, self.thing = by, thing
         field.required = not may_start_projects(by) and thing.project_id is not None
         if may_start_projects(by):
-            field.empty_label = _now("none")
+            field.empty_label = gettext("none")
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("is_shared") and not _may_share(self.by, cleaned.get("project")):
-            self.add_error("is_shared", _now("Only managers of its project can share it with all."))
+            self.add_error("is_shared", gettext("Only managers of its project can share it with all."))
         return cleaned
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from django.core.paginator import Page, Paginator
 from django.db.models import TextChoices
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
@@ -155,12 +155,12 @@ def _rows(
         everything = len(values)
         return (values.best(everything) if show is Show.BEST else values.worst(everything)), ""
     if chosen is None:
-        return [], _now("Nobody has compared captions of this model in this language yet.")
+        return [], gettext("Nobody has compared captions of this model in this language yet.")
     other = _scoring_of(scoring, chosen.other_id)
     other_pass = current_pass(other) if other else None
     theirs = per_image(other_pass, metric) if other_pass else None
     if theirs is None:
-        message = _now("“%(model)s” has no %(metric)s against the same references and tokens. Have it scored, too.")
+        message = gettext("“%(model)s” has no %(metric)s with the same references and tokenisation. Score it first.")
         return [], message % {"model": chosen.other, "metric": title_of(metric)}
     warning = _signature_warning(scoring, other_pass, metric)
     return disagreements(gains(values, theirs), chosen.by_image), warning
@@ -184,7 +184,7 @@ def _signature_warning(scoring: Scoring, other: Pass | None, metric: str) -> str
     parts = differences_between(*signatures)
     if not parts:
         return ""
-    return _now("The two models were scored in different ways: %(parts)s.") % {"parts": "; ".join(parts)}
+    return gettext("The two models were scored in different ways: %(parts)s.") % {"parts": "; ".join(parts)}
 
 
 def _shown(
@@ -250,7 +250,7 @@ def _distribution(values: NDArray[np.float64], title: str) -> BarPlot:
         return bar_plot(title, [(value_text(low), len(values), "images")])
     counts, edges = np.histogram(values, bins=BINS, range=(low, high))
     labels = [
-        _now("%(low)s to %(high)s") % {"low": value_text(float(start)), "high": value_text(float(end))}
+        gettext("%(low)s to %(high)s") % {"low": value_text(float(start)), "high": value_text(float(end))}
         for start, end in pairwise(edges)
     ]
     return bar_plot(title, [(label, int(count), "images") for label, count in zip(labels, counts, strict=True)])

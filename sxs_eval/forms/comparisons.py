@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
 from images.models import Collection
@@ -71,7 +70,7 @@ class ModelsForm(forms.Form):
             field = self.fields[name]
             field.queryset = CaptioningModel.objects.filter(pk__in=[model.pk for model, _number in models])  # type: ignore[attr-defined]
             field.choices = offered  # type: ignore[attr-defined]
-            field.error_messages["invalid_choice"] = _now("This model has no captions of this collection.")
+            field.error_messages["invalid_choice"] = gettext("This model has no captions of this collection.")
 
     @staticmethod
     def _label(model: CaptioningModel, languages: int) -> str:
@@ -81,7 +80,7 @@ class ModelsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("base") and cleaned.get("base") == cleaned.get("test"):
-            self.add_error("test", _now("A model cannot be compared with itself. Choose another one."))
+            self.add_error("test", gettext("A model cannot be compared with itself. Choose another one."))
         return cleaned
 
 
@@ -208,14 +207,14 @@ class ComparisonForm(_Judging):
     def clean_subset(self) -> int | None:
         subset: int | None = self.cleaned_data["subset"]
         if subset is not None and subset > self.images:
-            text = _now("The collection has only %(images)d images. Leave this empty to use all of them.")
+            text = gettext("The collection has only %(images)d images. Leave this empty to use all of them.")
             raise forms.ValidationError(text % {"images": self.images})
         return subset
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if not any(cleaned.get(WANTED + row.language.tag) for row in self.coverage):
-            self.add_error(None, _now("Choose at least one language."))
+            self.add_error(None, gettext("Choose at least one language."))
         return cleaned
 
     def chosen(self) -> list[LanguageCoverage]:
@@ -289,7 +288,7 @@ class GoldFileForm(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > LARGEST_GOLD_FILE:
-            text = _now("The file is larger than %(limit)d MB. Upload it in several parts.")
+            text = gettext("The file is larger than %(limit)d MB. Upload it in several parts.")
             raise forms.ValidationError(text % {"limit": LARGEST_GOLD_FILE // 2**20})
         return file
 
@@ -317,7 +316,7 @@ class DecisionForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("decision") == self.EXCLUDE and "note" in cleaned and not cleaned["note"]:
-            self.add_error("note", _now("Enter a reason for excluding this rater."))
+            self.add_error("note", gettext("Enter a reason for excluding this rater."))
         return cleaned
 
 

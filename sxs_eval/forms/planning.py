@@ -13,9 +13,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.template.defaultfilters import floatformat
 from django.utils.datastructures import MultiValueDict
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from allocation.forms import HIGHEST_REPLICATION
 from crosslens_metrics.formats.problems import FileProblemsError
@@ -148,7 +147,9 @@ class PlanForm(forms.Form):
     def _pace_help(self) -> str:
         values = {"seconds": floatformat(self.measured.seconds), "number": self.measured.judgements}
         if not self.measured.judgements:
-            text = _now("Leave empty to assume %(seconds)s, because this project has too few judgements to measure it.")
+            text = gettext(
+                "Leave empty to assume %(seconds)s, because this project has too few judgements to measure it."
+            )
             return text % values
         text = ngettext(
             "Leave empty to use %(seconds)s, the median of %(number)d judgement in this project.",
@@ -176,7 +177,9 @@ class PlanForm(forms.Form):
         except FileProblemsError as refused:
             self._upload_problem = str(refused)
         except UnicodeDecodeError:
-            self._upload_problem = _now("The file is not saved as UTF-8. Save it as UTF-8, or paste the scores below.")
+            self._upload_problem = gettext(
+                "The file is not saved as UTF-8. Save it as UTF-8, or paste the scores below."
+            )
         return changed
 
     def clean_core(self) -> list[str]:
@@ -195,7 +198,7 @@ class PlanForm(forms.Form):
         if "scores" not in cleaned:
             return cleaned
         if not cleaned["scores"].strip():
-            self.add_error("scores", _now("Paste the scores here, or choose a file."))
+            self.add_error("scores", gettext("Paste the scores here, or choose a file."))
             return cleaned
         sets = [name for name in cleaned.get("sets", "").split(",") if name.strip()]
         try:
@@ -225,7 +228,7 @@ class PlanForm(forms.Form):
     def _check_size(self) -> None:
         number = planning.count_pairs(self.score_file.scores)
         if number > MOST_PAIRS:
-            text = _now(
+            text = gettext(
                 "These scores make %(number)d pairs of models, and this page takes %(most)d. Leave out models or "
                 "languages, or plan with the command plan_evaluations."
             )

@@ -227,8 +227,8 @@ def test_vectors_are_asked_for_and_the_run_is_shown(client, collection):
     ("change", "says"),
     [
         ({"captions_of": "", "language": ""}, "takes captions only"),
-        ({"language": ""}, "need both"),
-        ({"captions_of": ""}, "need both"),
+        ({"language": ""}, "choose both"),
+        ({"captions_of": ""}, "choose both"),
         ({"collection": "gone"}, "Select a valid choice"),
         ({"precision": "int8"}, "not one of the available choices"),
     ],

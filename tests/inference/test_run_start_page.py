@@ -63,7 +63,7 @@ class TestStarting:
         response = researcher.get(create_address(model, collection))
         text = text_of(response)
         assert "German [de] 1 of 3" in text
-        assert "Cusco Quechua – not one of the model's" in text
+        assert "Cusco Quechua – the model does not write it" in text
         (quechua,) = [line for line in response.text.splitlines() if 'value="quz"' in line]
         (german,) = [line for line in response.text.splitlines() if 'value="de"' in line and "checkbox" in line]
         assert "disabled" in quechua

@@ -167,7 +167,7 @@ def test_the_picture_of_a_trial_goes_with_it_after_a_day(client, model):
 @pytest.mark.parametrize(
     ("sent", "says"),
     [
-        ({}, "Name an image, or send a picture; not both"),
+        ({}, "Either name an image or send one, not both"),
         ({"key": "gone"}, "No image has this key"),
         ({"key": "twice"}, "Several images have this name"),
         ({"key": "a\0b"}, "Null characters"),

@@ -211,7 +211,7 @@ class TestSettingUp:
         make_captioner(references.collection, language="de")
         monkeypatch.setattr(forms, "why_no_java", lambda: "There is no Java here.")
         text = text_of(manager.get(address("scoring-create"), {"references": references.pk}))
-        assert "need Java and the public tool. There is no Java here." in text
+        assert "need Java and the public COCO tool. There is no Java here." in text
 
 
 class TestOneScoring:
@@ -287,7 +287,7 @@ class TestImages:
         assert "Nobody has compared" in text_of(manager.get(where, asked))
         comparison = make_comparison(project=project, collection=references.collection, test=good.model, replication=1)
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 1))
-        assert "Have it scored, too" in text_of(manager.get(where, asked))
+        assert "Score it first" in text_of(manager.get(where, asked))
 
     def test_nothing_of_pictures_in_ones_own_hands_is_shown(self, client, project, references, good, poor):
         run(good)
