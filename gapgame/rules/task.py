@@ -157,13 +157,13 @@ def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]
     Raises
     ------
     GapTaskError
-        Where two parts share an instance, a sentence or a picture, or an instance has no picture.
+        Where two parts share an instance, a sentence or a picture, or an instance has no image.
     """
     seen: dict[str, dict[object, str]] = {"instances": {}, "sentences": {}, "images": {}}
     for part, members in parts.items():
         for sentence, instance, images in members:
             if not images:
-                raise GapTaskError(f"Instance {instance} of {part} has no picture.")
+                raise GapTaskError(f"Instance {instance} of {part} has no image.")
             for kind, things in (("instances", [instance]), ("sentences", [sentence]), ("images", images)):
                 for thing in things:
                     owner = seen[kind].setdefault(thing, part)

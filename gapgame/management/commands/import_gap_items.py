@@ -88,5 +88,5 @@ def _collection(slug: str, project: Project) -> Collection:
 def _name(given: str) -> str:
     name, longest = given.strip(), ItemSet._meta.get_field("name").max_length or 0
     if not name or len(name) > longest or not name.isprintable():
-        raise CommandError(f"--set takes 1 to {longest} characters, none of them a control character.")
+        raise CommandError(f"--set must be 1 to {longest} characters without control characters.")
     return name
