@@ -187,7 +187,8 @@ def _sum(*parts: ArrayLike) -> NDArray[np.float64]:
     shapes = [array.shape for array in arrays]
     if len(set(shapes)) > 1:
         raise ValueError(f"What is summed up has different shapes: {', '.join(map(str, shapes))}.")
-    return PERCENT * np.sum(arrays, axis=0)
+    total: NDArray[np.float64] = PERCENT * np.sum(arrays, axis=0)
+    return total
 
 
 def _cosines(one: ArrayLike, other: ArrayLike, name: str, other_name: str) -> NDArray[np.float64]:
@@ -210,4 +211,5 @@ def _cosines_of(
         if wrong.size:
             raise ValueError(f"The vector of {what} {start + wrong[0]} is zero throughout or not finite.")
         products.append(rows / lengths[:, None])
-    return np.clip(np.einsum("nd,nd->n", *products), -1.0, 1.0)
+    cosines: NDArray[np.float64] = np.clip(np.einsum("nd,nd->n", *products), -1.0, 1.0)
+    return cosines

@@ -187,7 +187,8 @@ class _Words:
 
 
 def _finder(vectors: WordLookup) -> Callable[[str], Any]:
-    if callable(method := getattr(vectors, "vector", None)):
+    method: Callable[[str], Any] | None = getattr(vectors, "vector", None)
+    if callable(method):
         return method
     mapping: Mapping[str, ArrayLike] = vectors  # type: ignore[assignment]
     return lambda word: mapping[word] if word in mapping else None  # noqa: SIM401 - gensim's get is not a mapping's

@@ -178,7 +178,7 @@ def _through(progress: _Progress, writer_of: WriterOf) -> Any:
     """A class for gensim to fill, which hands every vector on and keeps none."""
     from gensim.models import KeyedVectors
 
-    class Through(KeyedVectors):
+    class Through(KeyedVectors):  # type: ignore[misc, unused-ignore] # without gensim it is Any
         def __init__(self, vector_size: int | None, count: int, dtype: Any) -> None:
             size = vector_size or 0
             if not 1 <= size <= MOST_DIMENSIONS:
