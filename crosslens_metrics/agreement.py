@@ -64,6 +64,11 @@ def alpha_of_ratings(units: ArrayLike, values: ArrayLike, *, level: Level) -> fl
     values : array_like of float, shape (n_ratings,)
         Finite; rows without a rating are left out.
     level : {"nominal", "ordinal", "interval"}
+
+    Returns
+    -------
+    float
+        Dimensionless, at most 1; 0 is chance.
     """
     table = _table(units, values, level)
     return float(_alphas(table, np.ones((1, table.counts.shape[0])), level)[0])
@@ -76,6 +81,22 @@ def alpha_interval(
 
     Units with the same ratings are one kind, and how often each kind comes in a resample is a multinomial draw: the
     same distribution as drawing units one by one, at a cost of kinds rather than units.
+
+    Parameters
+    ----------
+    units : array_like of int or str, shape (n_ratings,)
+        What was rated.
+    values : array_like of float, shape (n_ratings,)
+        Finite.
+    level : {"nominal", "ordinal", "interval"}
+    resamples : int
+        Of the bootstrap, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Interval
+        Dimensionless.
 
     Raises
     ------

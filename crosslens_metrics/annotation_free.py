@@ -33,6 +33,11 @@ def projections_of(
     features : NamedVectors, optional
         Features of the images.
 
+    Returns
+    -------
+    Projections
+        Vectors of length 1 at most, one for each image, in the order of `images`.
+
     Raises
     ------
     MalformedVectorsError

@@ -22,6 +22,14 @@ Weights = NDArray[np.float64]
 def resample_weights(n_units: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Weights]:
     """How often each unit is in each resample: as many units as there are, drawn with replacement.
 
+    Parameters
+    ----------
+    n_units : int
+        How many there are.
+    resamples : int
+        Of the bootstrap, at least 1.
+    rng : numpy.random.Generator
+
     Yields
     ------
     ndarray of float, shape (n_some, n_units)
@@ -56,6 +64,11 @@ def bootstrap_interval(
     resamples : int
     rng : numpy.random.Generator
 
+    Returns
+    -------
+    Interval
+        In the unit of the figure.
+
     Raises
     ------
     UndefinedFigureError
@@ -75,6 +88,16 @@ def bootstrap_interval(
 
 def interval_of(resampled: ArrayLike) -> Interval:
     """The interval from the figures that resamples gave, shape (n_resamples,), NaN where one has none.
+
+    Parameters
+    ----------
+    resampled : array_like of float, shape (n_resamples,)
+        NaN where a resample has no figure.
+
+    Returns
+    -------
+    Interval
+        In the unit of the figure.
 
     Raises
     ------

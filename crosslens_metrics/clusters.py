@@ -70,6 +70,11 @@ def mean_interval(total: float, squares: float, number: int) -> Interval:
     number : int
         How many observations there are.
 
+    Returns
+    -------
+    Interval
+        In the unit of the observations.
+
     Raises
     ------
     UndefinedFigureError

@@ -33,6 +33,22 @@ def correlation_interval(
     A resampled evaluation brings both of its points. The cost grows with resamples × points, so that of many thousands
     fewer resamples are better asked for, above all for Kendall's tau-b.
 
+    Parameters
+    ----------
+    first, second : array_like of float, shape (n_evaluations,)
+        Finite figures of the same evaluations, in the same order.
+    coefficient : Coefficient
+    flip : bool
+        Whether each evaluation also gives the point with both signs flipped.
+    resamples : int
+        Of the bootstrap, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Interval
+        Within −1 to 1.
+
     Raises
     ------
     UndefinedFigureError

@@ -54,6 +54,16 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
 
     Parameters, value and errors are those of `pearson`. Ranks are exact, so equal figures must be equal as floats.
 
+    Parameters
+    ----------
+    first, second : array_like of float, shape (n_points,)
+        Finite figures of the same things, in the same order.
+
+    Returns
+    -------
+    float
+        From −1 to 1, dimensionless.
+
     References
     ----------
     C. Spearman (1904), The proof and measurement of association between two things.
@@ -68,6 +78,16 @@ def kendall_tau_b(first: ArrayLike, second: ArrayLike) -> float:
     """Kendall's tau-b: how many more pairs of points are in the same order than not, with a correction for ties.
 
     Parameters, value and errors are those of `pearson`. Exact, in n log² n steps.
+
+    Parameters
+    ----------
+    first, second : array_like of float, shape (n_points,)
+        Finite figures of the same things, in the same order.
+
+    Returns
+    -------
+    float
+        From −1 to 1, dimensionless.
 
     References
     ----------
@@ -90,6 +110,11 @@ def matthews(first: ArrayLike, second: ArrayLike) -> float:
     ----------
     first, second : array_like of float, shape (n_points,)
         Differences. Above zero is better; exactly zero counts as not better.
+
+    Returns
+    -------
+    float
+        From −1 to 1, dimensionless.
 
     Raises
     ------
@@ -123,6 +148,16 @@ def flipped(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
 
     Which of two models is called the base is arbitrary, so that each evaluation is two points: n become 2 n.
 
+    Parameters
+    ----------
+    first, second : array_like of float, shape (n_evaluations,)
+        Finite figures of the same evaluations, in the same order.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (2 n_evaluations,)
+        First and second.
+
     References
     ----------
     A. V. Thapliyal et al. (2022), Crossmodal-3600, section 5.
@@ -133,6 +168,19 @@ def flipped(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
 
 def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient, flip: bool) -> float:
     """A coefficient over evaluations, each one point, or two with `flip`.
+
+    Parameters
+    ----------
+    first, second : array_like of float, shape (n_evaluations,)
+        Finite figures of the same evaluations, in the same order.
+    coefficient : Coefficient
+    flip : bool
+        Whether each evaluation also gives the point with both signs flipped.
+
+    Returns
+    -------
+    float
+        From −1 to 1, dimensionless.
 
     Raises
     ------
@@ -150,12 +198,37 @@ def correlation(first: ArrayLike, second: ArrayLike, *, coefficient: Coefficient
 
 
 def ranks(values: ArrayLike) -> Points:
-    """Ranks from 1, the smallest first, equal values sharing the mean of theirs."""
+    """Ranks from 1, the smallest first, equal values sharing the mean of theirs.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n,)
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+    """
     _, place, times = np.unique(np.asarray(values, dtype=float), return_inverse=True, return_counts=True)
     return np.asarray((times.cumsum() - (times - 1) / 2)[place], dtype=float)
 
 
 def both_finite(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
+    """Two columns of points as arrays.
+
+    Parameters
+    ----------
+    first, second : array_like of float, shape (n_points,)
+        Finite figures of the same things, in the same order.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (n_points,)
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ or a figure is not finite.
+    """
     x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"Two lists of equally many figures are needed, not of shapes {x.shape} and {y.shape}.")
@@ -168,11 +241,29 @@ def both_finite(first: ArrayLike, second: ArrayLike) -> tuple[Points, Points]:
 
 
 def is_constant(values: Points) -> bool:
+    """Whether all values are the same, or there is none.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+
+    Returns
+    -------
+    bool
+    """
     return bool((values == values[0]).all())
 
 
 def centred(values: Points) -> Points:
     """Around the mean and at most 1 in size, so that neither sums nor squares lose digits or overflow.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
 
     Raises
     ------

@@ -24,6 +24,11 @@ def count_flips(first: ArrayLike, again: ArrayLike) -> Flips:
     ----------
     first, again : array_like of int, shape (n_repeats,)
         Scores of the test caption against the base caption; the degree does not matter.
+
+    Returns
+    -------
+    Flips
+        Counts.
     """
     sign_first, sign_again = np.sign(np.asarray(first, dtype=int)), np.sign(np.asarray(again, dtype=int))
     same = sign_first == sign_again

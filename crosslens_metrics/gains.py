@@ -43,6 +43,18 @@ def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -
 def gain(wins: int, losses: int, images: int) -> float:
     """WINS − LOSSES in percentage points of the images.
 
+    Parameters
+    ----------
+    wins, losses : int
+        Images in favour of the test model, and of the base model.
+    images : int
+        All of them, those that nobody won included.
+
+    Returns
+    -------
+    float
+        In percentage points, from −100 to 100.
+
     Raises
     ------
     UndefinedFigureError
@@ -63,6 +75,21 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
     A resample draws as many images as there are, with replacement. Since an image is one of three kinds (win, loss,
     neither), the numbers of each kind in a resample are exactly one draw of a multinomial distribution with the
     observed shares: no image need be drawn by itself, and 10,000 resamples of any number of images take milliseconds.
+
+    Parameters
+    ----------
+    wins, losses : int
+        Images in favour of the test model, and of the base model.
+    images : int
+        All of them, those that nobody won included.
+    resamples : int
+        Of the bootstrap, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Interval
+        In percentage points.
 
     Raises
     ------
@@ -85,6 +112,20 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
 
     From the variance of the outcome: the interval is about 2 × 1.96 × 100 × sqrt(variance / images) points wide.
 
+    Parameters
+    ----------
+    wins, losses : int
+        Images in favour of the test model, and of the base model.
+    images : int
+        All of them, those that nobody won included.
+    width_points : float
+        In percentage points, above 0.
+
+    Returns
+    -------
+    int
+        Images in all, those there are included.
+
     Raises
     ------
     UndefinedFigureError
@@ -98,7 +139,18 @@ def images_needed(wins: int, losses: int, images: int, *, width_points: float) -
 
 
 def pooled_gain(outcomes: ArrayLike) -> float:
-    """`gain` over all outcomes (+1, 0, −1) of several comparisons, one for each image and comparison."""
+    """`gain` over all outcomes (+1, 0, −1) of several comparisons, one for each image and comparison.
+
+    Parameters
+    ----------
+    outcomes : array_like of int, shape (n_outcomes,)
+        +1, 0 or −1.
+
+    Returns
+    -------
+    float
+        In percentage points, from −100 to 100.
+    """
     outcomes = np.asarray(outcomes)
     return gain(int((outcomes > 0).sum()), int((outcomes < 0).sum()), len(outcomes))
 
@@ -117,6 +169,14 @@ def pooled_gain_interval(
     images : array_like of int or str, shape (n_outcomes,)
         Which image each outcome belongs to.
     outcomes : array_like of int, shape (n_outcomes,)
+    resamples : int
+        Of the bootstrap, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Interval
+        In percentage points.
 
     Raises
     ------

@@ -28,7 +28,18 @@ class Interval:
 
 
 def percentile_interval(resampled: ArrayLike) -> Interval:
-    """The middle 95% of what resamples gave."""
+    """The middle 95% of what resamples gave.
+
+    Parameters
+    ----------
+    resampled : array_like of float, shape (n_resamples,)
+        Finite.
+
+    Returns
+    -------
+    Interval
+        In the unit of the figure.
+    """
     low, high = np.quantile(np.asarray(resampled, dtype=float), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
 
@@ -63,7 +74,18 @@ def share_bounds(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.fl
 
 
 def share_interval(successes: int, trials: int) -> Interval:
-    """`share_bounds` of one share."""
+    """`share_bounds` of one share.
+
+    Parameters
+    ----------
+    successes, trials : int
+        0 ≤ successes ≤ trials, and at least one trial.
+
+    Returns
+    -------
+    Interval
+        Within 0 to 1.
+    """
     low, high = share_bounds([successes], [trials])
     return Interval(float(low[0]), float(high[0]))
 
@@ -75,6 +97,11 @@ def wilson_interval(successes: int, trials: int) -> Interval:
     ----------
     successes, trials : int
         0 ≤ successes ≤ trials, and at least one trial.
+
+    Returns
+    -------
+    Interval
+        Within 0 to 1.
 
     References
     ----------

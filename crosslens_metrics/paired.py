@@ -46,6 +46,11 @@ def paired_difference(
         Sampled p-values are (1 + hits) / (1 + resamples): never zero.
     rng : numpy.random.Generator
 
+    Returns
+    -------
+    PairedDifference
+        In the unit of the figures.
+
     Raises
     ------
     ValueError
@@ -96,6 +101,11 @@ def paired_difference_of_sums(
         From sums, shape (n_some, n_sums), to the figure of each row, shape (n_some,).
     method, resamples, rng
         As `paired_difference`.
+
+    Returns
+    -------
+    PairedDifference
+        In the unit of the statistic.
     """
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if one.ndim != 2 or one.shape != other.shape:

@@ -66,7 +66,18 @@ class Quality:
 
 
 def median_rating(ratings: Sequence[int]) -> int:
-    """`medians` of the ratings of one caption."""
+    """`medians` of the ratings of one caption.
+
+    Parameters
+    ----------
+    ratings : sequence of int
+        Places in `LEVELS`; at least one.
+
+    Returns
+    -------
+    int
+        A place in `LEVELS`.
+    """
     return int(medians(np.zeros(len(ratings), dtype=int), ratings)[1][0])
 
 
@@ -104,13 +115,39 @@ def medians(captions: ArrayLike, ratings: ArrayLike) -> tuple[NDArray[np.generic
 
 
 def quality_of(captions: ArrayLike, ratings: ArrayLike) -> Quality:
-    """The row of the quality table that these ratings give; arguments as of `medians`."""
+    """The row of the quality table that these ratings give; arguments as of `medians`.
+
+    Parameters
+    ----------
+    captions : array_like of int, shape (n_ratings,)
+        Which caption was rated.
+    ratings : array_like of int, shape (n_ratings,)
+        Places in `LEVELS`.
+
+    Returns
+    -------
+    Quality
+        Counts of captions, with their shares.
+    """
     counts = np.bincount(medians(captions, ratings)[1], minlength=len(LEVELS))
     return Quality(tuple(int(count) for count in counts))
 
 
 def ordinal_alpha(captions: ArrayLike, ratings: ArrayLike) -> float | Reason:
-    """Krippendorff's alpha of the ratings on their scale, or why there is none; NOT-ENOUGH-INFO counts as no rating."""
+    """Krippendorff's alpha of the ratings on their scale, or why there is none; NOT-ENOUGH-INFO counts as no rating.
+
+    Parameters
+    ----------
+    captions : array_like of int, shape (n_ratings,)
+        Which caption was rated.
+    ratings : array_like of int, shape (n_ratings,)
+        Places in `LEVELS`.
+
+    Returns
+    -------
+    float or Reason
+        Dimensionless, at most 1; 0 is chance.
+    """
     units, given = _long_form(captions, ratings)
     on_scale = given != NOT_ENOUGH_INFO
     try:
@@ -123,6 +160,18 @@ def confusions(captions: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> di
     """For each rater how often they said what (rows) where all raters together came to what (columns), by `LEVELS`.
 
     A rater's own rating is among those that the median is made of.
+
+    Parameters
+    ----------
+    captions, raters : array_like of int, shape (n_ratings,)
+        Which caption was rated, and by whom.
+    ratings : array_like of int, shape (n_ratings,)
+        Places in `LEVELS`.
+
+    Returns
+    -------
+    dict of int to ndarray of int, shape (n_levels, n_levels)
+        By rater.
     """
     units, given = _long_form(captions, ratings)
     rated, together = medians(units, given)

@@ -157,7 +157,18 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
 
 
 def components(wins: ArrayLike) -> list[NDArray[np.int_]]:
-    """Models that were compared with each other, if only by way of others: the largest group first, then by number."""
+    """Models that were compared with each other, if only by way of others: the largest group first, then by number.
+
+    Parameters
+    ----------
+    wins : array_like of float, shape (n_models, n_models)
+        `wins[a, b]` is how many images model a won against b; one without a majority is half a win to each.
+
+    Returns
+    -------
+    list of ndarray of int
+        The models of each group.
+    """
     labels = csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="weak")[1]
     groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     return sorted(groups, key=lambda group: (-len(group), int(group[0])))
@@ -167,6 +178,15 @@ def groups(wins: ArrayLike) -> NDArray[np.int_]:
     """A number for each model, the same for models that have beaten each other, if only by way of others.
 
     Judgements bound a lead within a group and none between two.
+
+    Parameters
+    ----------
+    wins : array_like of float, shape (n_models, n_models)
+        `wins[a, b]` is how many images model a won against b; one without a majority is half a win to each.
+
+    Returns
+    -------
+    ndarray of int, shape (n_models,)
     """
     return np.asarray(csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="strong")[1])
 
@@ -177,6 +197,16 @@ def prior(wins: ArrayLike) -> NDArray[np.float64]:
     Between models of different `groups` all wins are on one side, so that no lead is too large for them. Each compared
     pair of such models gets one image without a majority, half a win to each, as is usual for the odds of a table with
     empty cells.
+
+    Parameters
+    ----------
+    wins : array_like of float, shape (n_models, n_models)
+        `wins[a, b]` is how many images model a won against b; one without a majority is half a win to each.
+
+    Returns
+    -------
+    ndarray of float, shape (n_models, n_models)
+        In images.
 
     References
     ----------
@@ -192,6 +222,15 @@ def bounds(wins: ArrayLike) -> list[Bound]:
     """What bounds the strength of each model of one component against the others.
 
     That of the largest of `groups` is measured by judgements, if it has several models and is the only one so large.
+
+    Parameters
+    ----------
+    wins : array_like of float, shape (n_models, n_models)
+        `wins[a, b]` is how many images model a won against b; one without a majority is half a win to each.
+
+    Returns
+    -------
+    list of Bound, length n_models
     """
     table = np.asarray(wins, dtype=float)
     group_of = groups(table)
@@ -214,7 +253,18 @@ def bounds(wins: ArrayLike) -> list[Bound]:
 
 
 def win_table(outcomes: Outcomes, *, n_models: int) -> NDArray[np.float64]:
-    """The table that `bradley_terry` takes."""
+    """The table that `bradley_terry` takes.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+    n_models : int
+
+    Returns
+    -------
+    ndarray of float, shape (n_models, n_models)
+        In images; half a win to each for one without a majority.
+    """
     cells = _cells(outcomes, n_models).sum(axis=0)
     return np.asarray(cells, dtype=float).reshape(n_models, n_models)
 
@@ -224,6 +274,19 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
 
     Where a resample falls into several groups nonetheless, it is that of each group. Images with the same outcomes in
     the same comparisons are one kind, drawn from a multinomial distribution.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+    n_models : int
+    resamples : int
+        Of the bootstrap, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Resampled
+        Log-odds, for each resample and model.
     """
     added = prior(win_table(outcomes, n_models=n_models))
     kinds, frequency = np.unique(_cells(outcomes, n_models), axis=0, return_counts=True)
@@ -249,6 +312,20 @@ def images_to_separate(difference: float, interval: Interval, *, images: int) ->
     """How many images it takes until the 95% interval of a difference ends at zero, if the difference stays as it is.
 
     Widths shrink with the square root of the images, each of which is taken to be judged in all comparisons as now.
+
+    Parameters
+    ----------
+    difference : float
+        Of two strengths, in log-odds.
+    interval : Interval
+        Its 95% interval.
+    images : int
+        From which the interval is.
+
+    Returns
+    -------
+    int
+        Images in all, those there are included.
 
     Raises
     ------

@@ -181,6 +181,11 @@ def prepare(
     projections : Projections, optional
         For CLinRel, CMedRel and WCC.
 
+    Returns
+    -------
+    Prepared
+        What `Prepared.scored` computes metrics from.
+
     Raises
     ------
     ValueError

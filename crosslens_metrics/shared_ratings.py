@@ -39,6 +39,10 @@ def agreement(things: ArrayLike, ratings: ArrayLike) -> Agreement:
         What was rated.
     ratings : array_like of int, shape (n_ratings,)
         Places in `crosslens_metrics.quality.LEVELS`.
+
+    Returns
+    -------
+    Agreement
     """
     rated, given = np.asarray(things), np.asarray(ratings, dtype=np.int_)
     counts = _counts(rated, given)
@@ -55,6 +59,18 @@ def agreement_of_each(things: ArrayLike, raters: ArrayLike, ratings: ArrayLike) 
     """For each rater, with the others who rated the same: only pairs in which they are count.
 
     Alpha is of all ratings of the things that they rated. Nobody rates a thing twice.
+
+    Parameters
+    ----------
+    things, raters : array_like of int, shape (n_ratings,)
+        What was rated, and by whom.
+    ratings : array_like of int, shape (n_ratings,)
+        Places in `crosslens_metrics.quality.LEVELS`.
+
+    Returns
+    -------
+    dict of int to Agreement
+        By rater.
     """
     rated, people, given = np.asarray(things), np.asarray(raters), np.asarray(ratings, dtype=np.int_)
     counts = _counts(rated, given)

@@ -39,6 +39,11 @@ def statistic_of(signature: Signature) -> Statistic | None:
 def bmrc_sums(bleu_4: MetricScores, meteor: MetricScores, rouge_l: MetricScores, cider: MetricScores) -> Sums:
     """What each image adds to the sums of `bmrc_of_sums`.
 
+    Parameters
+    ----------
+    bleu_4, meteor, rouge_l, cider : MetricScores
+        Of the same images, in the same order.
+
     Returns
     -------
     ndarray of float, shape (n_images, 19)

@@ -110,6 +110,10 @@ def word_movers_distances(
     vectors, unit_length
         As for `word_movers_distance`.
 
+    Returns
+    -------
+    Distances
+
     Raises
     ------
     ValueError

@@ -32,6 +32,18 @@ class Pairs:
 def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> Pairs:
     """Candidates beside their references.
 
+    Parameters
+    ----------
+    candidates : mapping of str to str
+        One caption by image.
+    references : mapping of str to list of str
+        Captions by image.
+
+    Returns
+    -------
+    Pairs
+        Image by image.
+
     Raises
     ------
     ImagesDifferError

@@ -101,6 +101,17 @@ class Table:
 def read_table(file: Path, *, asked: Iterable[str]) -> Table:
     """The table of a file; which sign parts its cells shows where the first line names what is asked for.
 
+    Parameters
+    ----------
+    file : Path
+        Cells parted by commas, semicolons, tabs or bars.
+    asked : iterable of str
+        Names of columns that it must have.
+
+    Returns
+    -------
+    Table
+
     Raises
     ------
     FileRefusedError

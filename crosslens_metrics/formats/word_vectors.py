@@ -128,6 +128,19 @@ def format_of(path: Path) -> FileFormat:
 def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> TableWriter:
     """Read a file once and write each vector on as it comes, so that no matrix is ever in memory.
 
+    Parameters
+    ----------
+    path : Path
+        May be packed (.gz).
+    file_format : FileFormat
+    writer_of : callable
+        Makes the writer, from how many numbers a word has.
+
+    Returns
+    -------
+    TableWriter
+        The writer, done.
+
     Raises
     ------
     WordVectorFileError

@@ -207,6 +207,11 @@ def build_report(
         The same by region.
     resamples : int
         Of the bootstrap.
+
+    Returns
+    -------
+    Report
+        Figures, each with its interval, or why it has none.
     """
     tally = _Tally(judged, replication)
     outcome = _outcome(tally, slice(None), not_judged, counted_similar, resamples, stream(seed, "gain"))
@@ -237,7 +242,18 @@ def summarise(
     counted_similar: int = 0,
     resamples: int = 10_000,
 ) -> Summary:
-    """Of `build_report` what takes little time: most of it goes into the interval of alpha."""
+    """Of `build_report` what takes little time: most of it goes into the interval of alpha.
+
+    Parameters
+    ----------
+    judged : Judged
+    seed, replication, not_judged, counted_similar, resamples : int
+        As for `build_report`.
+
+    Returns
+    -------
+    Summary
+    """
     tally = _Tally(judged, replication)
     return Summary(
         _outcome(tally, slice(None), not_judged, counted_similar, resamples, stream(seed, "gain")),
@@ -246,7 +262,23 @@ def summarise(
 
 
 def decided(judged: Judged, *, replication: int = 3, similar: Sequence[Any] = (), not_judged: int = 0) -> Decided:
-    """What each complete image adds to gains over several comparisons; `similar` images count as neither."""
+    """What each complete image adds to gains over several comparisons; `similar` images count as neither.
+
+    Parameters
+    ----------
+    judged : Judged
+    replication : int
+        How many judgements an image needs.
+    similar : sequence
+        Names of images whose captions are equal.
+    not_judged : int
+        Pairs without any judgement.
+
+    Returns
+    -------
+    Decided
+        One outcome for each complete image.
+    """
     tally = _Tally(judged, replication)
     complete = int(tally.is_complete.sum())
     if not _says_something(complete, len(tally.names) - complete + not_judged):
@@ -283,7 +315,19 @@ def _codes(column: NDArray[Any]) -> tuple[NDArray[np.int_], list[Hashable]]:
 
 
 def stream(seed: int, figure: str) -> np.random.Generator:
-    """Random numbers of one figure."""
+    """Random numbers of one figure.
+
+    Parameters
+    ----------
+    seed : int
+        May be negative.
+    figure : str
+        Its name.
+
+    Returns
+    -------
+    numpy.random.Generator
+    """
     # Seeds of a database may be negative, those of numpy not.
     return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])
 

@@ -114,7 +114,21 @@ class Ranking(Figure):
 
 
 def pool(decided: Sequence[Decided], *, seed: int, resamples: int = 10_000) -> Pooled:
-    """All comparisons together: of the same two models in several languages, or on several sets of images."""
+    """All comparisons together: of the same two models in several languages, or on several sets of images.
+
+    Parameters
+    ----------
+    decided : sequence of Decided
+        One for each comparison.
+    seed : int
+    resamples : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    Pooled
+        In percentage points.
+    """
     image = _numbers(decided)
     outcome = np.concatenate([np.zeros(0, dtype=np.int8), *(part.outcome for part in decided)])
     net = np.bincount(image, weights=outcome)
@@ -141,6 +155,19 @@ def rank_models(contests: Sequence[Contest], *, seed: int, resamples: int = RANK
     """All models that were compared, by Bradley-Terry strength; an image without a majority is half a win to each.
 
     None where fewer models have outcomes than take a ranking.
+
+    Parameters
+    ----------
+    contests : sequence of Contest
+        One for each comparison.
+    seed : int
+    resamples : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    Ranking or None
+        In log-odds.
     """
     contests = [contest for contest in contests if len(contest.decided.outcome)]
     names = sorted({name for contest in contests for name in (contest.base, contest.test)})

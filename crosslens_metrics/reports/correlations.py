@@ -85,6 +85,27 @@ def correlations_of(
 ) -> CorrelationReport:
     """All figures of a table.
 
+    Parameters
+    ----------
+    table : Table
+    human : str
+        The column of people's gains.
+    metrics : sequence of str
+        The columns of metrics' differences.
+    group : tuple of str and sequence of str, or None
+        A column and its values: the figures are also given over these evaluations, and over the rest.
+    flip : bool
+        Whether each evaluation also gives the point with both signs flipped.
+    skip_missing : bool
+        Whether evaluations without a figure are left out.
+    resamples : int or None
+        None for no intervals.
+    seed : int
+
+    Returns
+    -------
+    CorrelationReport
+
     Raises
     ------
     FileRefusedError

@@ -91,7 +91,21 @@ class FileReport:
 
 
 def report_on(judgements: JudgementFile, *, seed: int, replication: int, resamples: int) -> FileReport:
-    """Everything that can be said of a file."""
+    """Everything that can be said of a file.
+
+    Parameters
+    ----------
+    judgements : JudgementFile
+    seed : int
+    replication : int
+        How many judgements an image needs.
+    resamples : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    FileReport
+    """
     reports = []
     outcomes: list[tuple[FileComparison, Decided]] = []
     incomplete: dict[str, int] = {}

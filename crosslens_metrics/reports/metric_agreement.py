@@ -65,6 +65,12 @@ def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int
         Whether each evaluation also gives the point with both signs flipped.
     resamples : int or None
         None for no intervals.
+    seed : int
+        May be negative.
+
+    Returns
+    -------
+    Agreement
     """
     people, automatic = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
 

@@ -32,6 +32,17 @@ def rank_table(
     """The correlation of each proposed metric's ranks with each standard one's.
 
     Scores are exact, so that models are tied where they are by the figures as written, of sums too.
+
+    Parameters
+    ----------
+    proposed, standard : mapping of str to sequence of Fraction, length n_models
+        Scores by metric; higher is better.
+    ties : Ties
+        Which rank equal scores share.
+
+    Returns
+    -------
+    RankTable
     """
     floats = {name: [float(score) for score in scores] for name, scores in {**standard, **proposed}.items()}
 
@@ -56,7 +67,22 @@ def sums(columns: Mapping[str, Sequence[Fraction]]) -> dict[str, list[Fraction]]
 def same_but_for_rounding(
     total: Sequence[Fraction], parts: int, others: Mapping[str, Sequence[Decimal]]
 ) -> Iterator[tuple[str, Fraction]]:
-    """Columns that hold a sum as computed before its parts were rounded, and how far they are apart at most."""
+    """Columns that hold a sum as computed before its parts were rounded, and how far they are apart at most.
+
+    Parameters
+    ----------
+    total : sequence of Fraction, length n_models
+        The sum.
+    parts : int
+        How many metrics it is of.
+    others : mapping of str to sequence of Decimal, length n_models
+        Columns as they are written.
+
+    Yields
+    ------
+    tuple of str and Fraction
+        Name of the column, and how far they are apart.
+    """
     for name, scores in others.items():
         decimals = max(-int(score.as_tuple().exponent) for score in scores)
         apart = max(abs(Fraction(score) - exact) for score, exact in zip(scores, total, strict=True))

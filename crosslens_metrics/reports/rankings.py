@@ -75,6 +75,24 @@ def rankings_of(
 ) -> RankReport:
     """All figures of a table.
 
+    Parameters
+    ----------
+    table : Table
+    proposed, standard : sequence of str
+        Columns of scores.
+    model : str or None
+        The column of the models' names. Default: `model`, else the first that is no score.
+    with_sums : bool
+        Whether the sums of every two or more proposed metrics are ranked too.
+    skip_missing : bool
+        Whether models without a score are left out.
+    ties : Ties
+        Which rank equal scores share.
+
+    Returns
+    -------
+    RankReport
+
     Raises
     ------
     FileRefusedError
