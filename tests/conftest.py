@@ -13,15 +13,16 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
+from django.db.backends.base.creation import BaseDatabaseCreation
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.utils import translation
 from psycopg import sql
+from pytest_django import DjangoDbBlocker
 
 from annotation.selectors.work import language_of
-from languages.models import Language
-from languages.rules.registry import LANGUAGES
 from people import tasks
-from tests import servers
+from tests import first_rows, servers
 
 pytest_plugins = ["tests.tiers", "tests.leftovers"]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
@@ -32,7 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark browser tests, keep what migrations wrote, and on PostgreSQL run only what touches the database."""
     for item in items:
         if _is_transactional(item):
-            # Such tests empty every table afterwards; this brings back the languages for the next one.
+            # Such tests empty every table afterwards; the next one begins with what migrations wrote.
             item.add_marker(pytest.mark.django_db(transaction=True, serialized_rollback=True), append=False)
         if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
             item.add_marker("browser")
@@ -101,18 +102,30 @@ def _mails_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(task, "delay_on_commit", task)
 
 
-@pytest.fixture(autouse=True)
-def _languages_are_there(request: pytest.FixtureRequest) -> None:
-    """Put the languages back that a transactional test before this one emptied out.
+@pytest.fixture(scope="session")
+def rows_of_migrations(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Put the rows of migrations back as they are stored: Django makes and saves an object for each of hundreds."""
+    with django_db_blocker.unblock():
+        kept = first_rows.read(connection)
 
-    Django's own way back is tied to the connection that made the database, and Playwright's event loop gets another.
+    def put_back(self: BaseDatabaseCreation, _data: str) -> None:
+        first_rows.write(self.connection, kept)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseDatabaseCreation, "deserialize_db_from_string", put_back)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _tables_begin_as_migrations_left_them(request: pytest.FixtureRequest) -> None:
+    """Let every transactional test begin with the rows of migrations.
+
+    Django asks the connection that made the database for them, and Playwright's event loop gets another.
     """
     if _is_transactional(request.node):
+        request.getfixturevalue("rows_of_migrations")
+        connection._test_serialized_contents = "see rows_of_migrations"  # type: ignore[attr-defined]
         request.getfixturevalue("transactional_db")
-        if not Language.objects.exists():
-            Language.objects.bulk_create(
-                Language(**{**entry._asdict(), "scripts": list(entry.scripts)}) for entry in LANGUAGES
-            )
 
 
 @pytest.fixture
