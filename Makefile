@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-reset setup test test-all lint format bench trial messages screenshots
+.PHONY: help demo demo-reset setup test test-all lint format bench docs trial messages screenshots
 
 help:
 	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
 	@echo "make format      what lint would complain about and a program can put right"
 	@echo "make bench       how fast it is (benchmarks/)"
+	@echo "make docs        the documentation as a site, in var/site, with every link checked"
 	@echo "make trial       the image built, the compose file up, used, killed and restored (root on Debian, docs/operators.md)"
 	@echo "make messages    collect and compile the interface's translations (needs gettext)"
 	@echo "make screenshots docs/screenshots, anew from the demo (needs Chromium)"
@@ -86,6 +87,15 @@ format: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# Fails on a link that leads nowhere.
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -q -W --keep-going -c docs . var/site
+	@echo "The site is in var/site; begin with docs/index.html."
+
+$(VENV)/.installed-docs: requirements-docs.txt | $(VENV)/.installed
+	@$(PIP) -r requirements-docs.txt
+	@touch $@
 
 trial:
 	$(PYTHON) -m deploy.trial
