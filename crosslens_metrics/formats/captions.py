@@ -314,7 +314,7 @@ def _captions(given: Any, field_name: str) -> list[str]:
 
 def _caption(given: Any) -> str:
     if not isinstance(given, str):
-        raise LineError("A caption is not a text.")
+        raise LineError("A caption is not text.")
     if not is_text(given):
         raise LineError("A caption holds characters that are not valid.")
     return given

@@ -143,7 +143,7 @@ def test_the_language_must_be_chosen_where_there_are_several():
         ('{"image": "a", "captions": ["b"}\n{"image": "c", "captions": ["d"]}\n', "line 1: Not valid JSON"),
         ('{"a": ["b"],\n "c": ["d"\n}', "Not valid JSON (Expecting ',' delimiter, line 3"),
         (as_lines({"caption": "b"}, {"caption": "c"}), "line 1: Names no image"),
-        (as_lines({"image": "a", "caption": 3}), "line 1: A caption is not a text"),
+        (as_lines({"image": "a", "caption": 3}), "line 1: A caption is not text"),
         (as_lines({"image": "a", "captions": "b"}), "line 1: “captions” is not a list"),
         (as_lines({"image": "a"}, {"image": "b", "caption": "c"}), "line 1: Image a needs either"),
         (as_lines({"image": True, "caption": "b"}), "line 1: “image” is neither"),
@@ -174,7 +174,7 @@ def test_what_is_wrong_with_references_is_named_with_its_place(text, said):
         (json.dumps([{"image_id": 1, "caption": "b"}] * 2), "entry 2: Image 1 is there twice"),
         (json.dumps({"1": ["b", "c"]}), "image 1: 2 candidates for image 1: give one"),
         (as_lines({"image": 1, "captions": []}), "line 1: 0 candidates for image 1"),
-        (as_lines({"image": 1, "caption": None}), "A caption is not a text"),
+        (as_lines({"image": 1, "caption": None}), "A caption is not text"),
     ],
 )
 def test_several_candidates_for_an_image_are_refused(text, said):

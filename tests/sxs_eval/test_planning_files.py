@@ -74,8 +74,8 @@ def test_of_more_columns_two_are_chosen_and_the_rest_is_named():
 @pytest.mark.parametrize(
     ("columns", "sets", "message"),
     [
-        ("a", [], "Besides language and model there is 1 column: a. Two are needed"),
-        ("a,b,c", [], "Besides language and model there are 3 columns: a, b, c. Two are needed"),
+        ("a", [], "Besides language and model there is only 1 column: a. Two are needed"),
+        ("a,b,c", [], "Besides language and model there are 3 columns: a, b, c. Name the two"),
         ("a,b,c", ["a", "d"], "There is no column of scores named “d”. There are: a, b, c."),
         ("a,b,c", ["a", "model"], "There is no column of scores named “model”"),
         ("a,b,c", ["a", "a"], "Name two different columns"),
@@ -109,8 +109,8 @@ def test_languages_are_taken_under_the_tag_that_they_are_stored_under(tag, store
         ("de,C,1_000,2", "Line 4: a is “1_000”."),
         ('de,C,"97,5",2', "Line 4: a is “97,5”. Write numbers with a point, as in 97.5."),
         ("de,B,1,2", "Line 4: B already has scores in de on line 3. Remove one of the two lines."),
-        ("de, B ,1,2", "Line 4: B has scores in de on line 3 already."),
-        ("DE,B,1,2", "Line 4: B has scores in de on line 3 already."),
+        ("de, B ,1,2", "Line 4: B already has scores in de on line 3."),
+        ("DE,B,1,2", "Line 4: B already has scores in de on line 3."),
         ("de,C,1,2,3", "Line 4: 5 cells, but the first line names 4."),
         (f"de,{'x' * 121},1,2", "Line 4: model has 121 characters; at most 120 are allowed."),
         ("de,C\0,1,2", "Line 4: "),
@@ -127,7 +127,7 @@ def test_a_line_that_cannot_be_used_is_told_with_its_number_and_what_to_do(line,
 def test_two_names_of_one_language_are_one_language():
     [problem] = problems_of("language,model,a,b\nhe,A,1,2\niw,A,1,2\n")
 
-    assert problem.startswith("Line 3: A has scores in he on line 2 already.")
+    assert problem.startswith("Line 3: A already has scores in he on line 2.")
 
 
 def test_all_problems_are_told_at_once_in_order_of_lines_and_many_of_them_shortened():
