@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
@@ -32,7 +32,7 @@ from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, O
 from images.permissions import collections_in
 from images.services import file_storage as storage
 from images.services import jobs
-from images.services.imports import FILE_NAMES, NOT_OF_ONE_FILE, keep_waiting, unexpected
+from images.services.imports import FILE_NAMES, keep_waiting, unexpected
 from images.services.jobs import Clock
 from languages.models import Language
 from people.models import User
@@ -40,9 +40,6 @@ from people.models import User
 log = logging.getLogger(__name__)
 
 LINES_PER_TRANSACTION = 50
-TRIES = 3
-"""Of one transaction, where another import into the same set runs at the same time."""
-
 ALONE_AFTER_ATTEMPTS = 2
 """After so many starts that ended without a word, lines are taken one by one: so it is known which one ends them."""
 
@@ -178,33 +175,15 @@ class _Import:
                 raise FileRefusedError(
                     _("A season has started with these sentences, so you cannot change them. Import into another set.")
                 )
-            self._take(chunk)
+            jobs.take_together(chunk, self._take, self._fail)
 
-    def _take(self, chunk: list[Record | LineError]) -> None:
-        """Take the lines together, or one by one where that fails, so that only what cannot be taken is left out."""
-        try:
-            self._take_whole(chunk)
-        except (*NOT_OF_ONE_FILE, FileRefusedError):
-            raise
-        except Exception as error:
-            if len(chunk) > 1:
-                for record in chunk:
-                    self._take([record])
-                return
-            log.exception("Import %s: line %s could not be taken.", self.job.pk, chunk[0].number)
-            self._reject(chunk[0], unexpected(error))
-
-    def _take_whole(self, chunk: list[Record | LineError]) -> None:
+    def _take(self, chunk: Sequence[Record | LineError]) -> None:
         ready = self._prepare(chunk)
-        for tries_left in reversed(range(TRIES)):
-            try:
-                with transaction.atomic():
-                    rows = self._rows(chunk, ready)
-                    self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
-                return
-            except IntegrityError:
-                if not tries_left:
-                    raise
+        jobs.report_stored(self.job, lambda: self._rows(chunk, ready), clock=self.clock)
+
+    def _fail(self, record: Record | LineError, error: Exception) -> None:
+        log.error("Import %s: line %s could not be taken.", self.job.pk, record.number, exc_info=error)
+        self._reject(record, unexpected(error))
 
     def _reject(self, record: Record | LineError, reason: str) -> None:
         with transaction.atomic():
@@ -214,7 +193,7 @@ class _Import:
     def _row(self, number: int, outcome: Outcome, reason: str = "") -> ImportRow:
         return jobs.row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
 
-    def _prepare(self, chunk: list[Record | LineError]) -> dict[int, _Ready | str]:
+    def _prepare(self, chunk: Sequence[Record | LineError]) -> dict[int, _Ready | str]:
         """By number: what is ready, or why it is not taken. Pictures are read and stored outside of any transaction."""
         found: dict[int, _Ready | str] = {}
         lines: dict[int, ItemLine] = {}
@@ -257,7 +236,7 @@ class _Import:
             return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
         return _Ready(line, taken, 0, RepresentativeSource.FIRST, notes)
 
-    def _rows(self, chunk: list[Record | LineError], ready: dict[int, _Ready | str]) -> list[ImportRow]:
+    def _rows(self, chunk: Sequence[Record | LineError], ready: dict[int, _Ready | str]) -> list[ImportRow]:
         keys = {one.line.key for one in ready.values() if isinstance(one, _Ready)}
         there = GapItem.objects.filter(item_set=self.item_set, key__in=keys).prefetch_related("images__image")
         by_key = {item.key: item for item in there}

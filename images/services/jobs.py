@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -22,6 +22,7 @@ from images.services import file_storage
 from people.models import Project
 
 Clock = Callable[[], datetime]
+T = TypeVar("T")
 
 LEASE = timedelta(minutes=1)
 """How long a worker may be silent before another one takes the job up where it was."""
@@ -33,6 +34,9 @@ SKIP_AFTER_ATTEMPTS = 3
 """After so many starts that ended without a word, the next file is taken to be what ends them."""
 
 MAX_ATTEMPTS = 6
+
+TRIES = 3
+"""Of one transaction, where another import stores the same at the same time."""
 
 MAX_ERRORS = 2
 """After so many starts without progress an error ends the job, unless it may pass: those have `MAX_ATTEMPTS`."""
@@ -155,6 +159,34 @@ def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
 def _may_pass(error: Exception) -> bool:
     # Object storage has errors of its own, and is no part of every installation.
     return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
+
+
+def take_together(
+    chunk: Sequence[T], take: Callable[[Sequence[T]], None], reject: Callable[[T, Exception], None]
+) -> None:
+    """Take all together or, if that fails, one by one, so that only what fails alone is rejected."""
+    try:
+        take(chunk)
+    except (LeaseLostError, FileRefusedError, *DATABASE_IS_GONE):
+        raise
+    except Exception as error:
+        if len(chunk) == 1:
+            reject(chunk[0], error)
+            return
+        for one in chunk:
+            take_together([one], take, reject)
+
+
+def report_stored(job: ImportJob, store: Callable[[], Iterable[ImportRow]], *, clock: Clock) -> None:
+    """Store and report in one transaction, again where another import stored the same at the same time."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                job.lease_until = report(job, list(store()), now=clock())
+            return
+        except IntegrityError:
+            if not tries_left:
+                raise
 
 
 def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datetime:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import IO, Any
 
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
@@ -22,7 +21,7 @@ from crosslens_metrics.formats.records import Record, count_lines, json_records,
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.permissions import collections_in
 from images.services import jobs
-from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
+from images.services.imports import keep_waiting, unexpected
 from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, caption_line
@@ -35,8 +34,6 @@ log = logging.getLogger(__name__)
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 LINES_PER_TRANSACTION = 250
-TRIES = 3
-"""Of one transaction, where another import of the same model's captions runs at the same time."""
 
 
 def start_upload(
@@ -100,40 +97,21 @@ def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
         job.lease_until = jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         records = (record for record in json_records(file) if record.number > last)
-        while chunk := list(islice(records, LINES_PER_TRANSACTION)):
-            job.lease_until = _take(job, chunk, clock=clock)
 
+        def take(chunk: Sequence[Record | LineError]) -> None:
+            jobs.report_stored(job, partial(_rows, job, chunk), clock=clock)
 
-def _take(job: ImportJob, chunk: list[Record | LineError], *, clock: Clock) -> datetime:
-    """Import the lines together or, if that fails, one by one, so that only bad lines are left out."""
-    try:
-        return _take_whole(job, chunk, clock=clock)
-    except NOT_OF_ONE_FILE:
-        raise
-    except Exception as error:
-        if len(chunk) > 1:
-            for record in chunk:
-                job.lease_until = until = _take(job, [record], clock=clock)
-            return until
-        number = chunk[0].number
-        log.exception("Import %s: line %s could not be taken.", job.pk, number)
-        row = jobs.row(job, number, _nameless(number), Outcome.REJECTED, unexpected(error))
-        with transaction.atomic():
-            return jobs.report(job, [row], now=clock())
-
-
-def _take_whole(job: ImportJob, chunk: list[Record | LineError], *, clock: Clock) -> datetime:
-    for tries_left in reversed(range(TRIES)):
-        try:
+        def reject(record: Record | LineError, error: Exception) -> None:
+            log.error("Import %s: line %s could not be taken.", job.pk, record.number, exc_info=error)
+            row = jobs.row(job, record.number, _nameless(record.number), Outcome.REJECTED, unexpected(error))
             with transaction.atomic():
-                return jobs.report(job, list(_rows(job, chunk)), now=clock())
-        except IntegrityError:
-            if not tries_left:
-                raise
-    raise AssertionError("not reached")
+                job.lease_until = jobs.report(job, [row], now=clock())
+
+        while chunk := list(islice(records, LINES_PER_TRANSACTION)):
+            jobs.take_together(chunk, take, reject)
 
 
-def _rows(job: ImportJob, chunk: list[Record | LineError]) -> Iterator[ImportRow]:
+def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[ImportRow]:
     lines: dict[int, CaptionLine] = {}
     rows: dict[int, ImportRow] = {}
     for record in chunk:

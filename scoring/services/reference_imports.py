@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.services import jobs
-from images.services.imports import NOT_OF_ONE_FILE, keep_waiting, unexpected
+from images.services.imports import keep_waiting, unexpected
 from images.services.jobs import Clock
 from inference.services.image_lookup import images_named
 from languages.models import Language
@@ -140,7 +140,7 @@ class _Import:
             with transaction.atomic():
                 job.lease_until = jobs.report(job, rows, now=self.clock())
         for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
-            self._take(units_at_once)
+            jobs.take_together(units_at_once, self._take, self._fail)
 
     def _units(self, lines: Iterator[ReferenceLine | LineError]) -> tuple[list[_Unit], list[LineError]]:
         """Find the images still to be imported, and the refused lines that were not reported yet."""
@@ -191,22 +191,15 @@ class _Import:
         except ReferenceFileError as refused:
             raise FileRefusedError(str(refused)) from refused
 
-    def _take(self, units: list[_Unit]) -> None:
-        """Import the images together or, if that fails, one by one, so that only bad ones are left out."""
-        try:
-            with transaction.atomic():
-                self.job.lease_until = jobs.report(self.job, self._put(units), now=self.clock())
-        except NOT_OF_ONE_FILE:
-            raise
-        except Exception as error:
-            if len(units) > 1:
-                for unit in units:
-                    self._take([unit])
-                return
-            log.exception("Import %s: image %s could not be taken.", self.job.pk, units[0].image.pk)
-            rows = [self._row(line, Outcome.REJECTED, unexpected(error)) for line in units[0].lines]
-            with transaction.atomic():
-                self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
+    def _take(self, units: Sequence[_Unit]) -> None:
+        with transaction.atomic():
+            self.job.lease_until = jobs.report(self.job, self._put(units), now=self.clock())
+
+    def _fail(self, unit: _Unit, error: Exception) -> None:
+        log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image.pk, exc_info=error)
+        rows = [self._row(line, Outcome.REJECTED, unexpected(error)) for line in unit.lines]
+        with transaction.atomic():
+            self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
 
     def _put(self, units: Sequence[_Unit]) -> list[ImportRow]:
         changes: dict[tuple[int, str], Change] = {}

@@ -209,15 +209,15 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
         by=make_user(),
     )
     monkeypatch.setattr(imports, "LINES_PER_TRANSACTION", 2)
-    real, taken = imports._take, []
+    real, taken = imports._rows, []
 
-    def dies_at_the_second(job, chunk, **more):
+    def dies_at_the_second(job, chunk):
         taken.append([record.number for record in chunk])
         if len(taken) == 2:
             raise KeyboardInterrupt
-        return real(job, chunk, **more)
+        return real(job, chunk)
 
-    monkeypatch.setattr(imports, "_take", dies_at_the_second)
+    monkeypatch.setattr(imports, "_rows", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         imports.run_import(job_id=job.pk, clock=lambda: NOW)
     assert ModelCaption.objects.count() == 2
