@@ -184,7 +184,7 @@ def _signature_warning(scoring: Scoring, other: Pass | None, metric: str) -> str
     parts = differences_between(*signatures)
     if not parts:
         return ""
-    return gettext("The two models were scored in different ways: %(parts)s.") % {"parts": "; ".join(parts)}
+    return gettext("The two models were scored differently (%(parts)s).") % {"parts": "; ".join(parts)}
 
 
 def _shown(

@@ -106,7 +106,7 @@ def _why(found: Difference, comparison: Comparison) -> str:
         text = _("%(base)s and %(test)s have no scores against the same references.")
         return text % {"base": comparison.base, "test": comparison.test}
     if found.lacking is Lacking.ALIKE:
-        return _("The two models were scored in different ways: %(parts)s.") % {"parts": "; ".join(found.parts)}
+        return _("The two models were scored differently (%(parts)s).") % {"parts": "; ".join(found.parts)}
     return ""
 
 

@@ -175,7 +175,7 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, project, coll
     found.signature = found.signature.replace("v:1", "v:0")
     found.save()
     text = text_of(page(manager))
-    assert "they differ in versions of the metric: 1 against 0" in text
+    assert "scored differently (versions of the metric: 1 against 0" in text
     assert len(page(manager).context["page"].plot.points) == 1
 
 

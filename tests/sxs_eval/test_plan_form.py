@@ -38,7 +38,7 @@ def test_an_uploaded_file_takes_the_place_of_what_stands_in_the_field_and_stays_
     ("content", "message"),
     [
         (SCORES.encode("utf-16"), "not saved as UTF-8"),
-        (b"x" * (MOST_BYTES + 1), "more than 300 kB"),
+        (b"x" * (MOST_BYTES + 1), "larger than 300 kB"),
         (b"", "Paste the scores here"),
         (b"language,model,a,b\nde,A\0,1,2\n", "Null characters are not allowed."),
     ],
@@ -57,11 +57,11 @@ def test_a_file_that_cannot_be_used_is_told(manager, project, collection, conten
     [
         ({"scores": ""}, "Paste the scores here"),
         ({"scores": "language,model,a,b\nde,A,x,1\n"}, "Line 2: a is “x”."),
-        ({"scores": "x" * (MOST_BYTES + 1)}, "more than 300 kB"),
+        ({"scores": "x" * (MOST_BYTES + 1)}, "larger than 300 kB"),
         ({"core": "zh, de_DE"}, "its parts are joined by hyphens"),
         ({"small": "-1"}, "greater than or equal to 0"),
         ({"sets": "a, b"}, "There is no column of scores named “a”"),
-        ({"subset": "5"}, "The collection has 4 images only."),
+        ({"subset": "5"}, "The collection has only 4 images."),
         ({"collection": "gone"}, "This collection no longer exists."),
         ({"replication": "0"}, "greater than or equal to 1"),
     ],

@@ -126,7 +126,7 @@ def test_the_same_form_sent_twice_creates_its_comparisons_once(manager, project,
     assert [answer.status_code for answer in answers] == [302, 302]
     assert Comparison.objects.count() == 2
     said = [str(message) for message in get_messages(answers[1].wsgi_request)]
-    assert any("2 comparisons were there already" in message for message in said)
+    assert any("2 comparisons already existed" in message for message in said)
 
 
 @pytest.mark.django_db(transaction=True)

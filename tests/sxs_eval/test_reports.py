@@ -173,7 +173,7 @@ class TestFigures:
     def test_the_seed_is_the_comparison_s_and_stands_below(self, reader, comparison):
         Comparison.objects.update(seed=4711)
         text = text_of(reader.get(address("comparison-show", comparison)))
-        assert "10000 resamples, seed 4711" in text
+        assert "10000 bootstrap resamples, seed 4711" in text
         assert "for the downloaded file with --seed 4711 --replication 3;" in text
 
     def test_they_are_the_same_each_time(self, comparison):
@@ -244,7 +244,7 @@ class TestUndefined:
         client.force_login(comparison.project.created_by)
         text = text_of(client.get(address("comparison-show", comparison)))
         assert "ΔSxS undefined No image has all its judgements yet." in text
-        assert "Sign test undefined No image was won or lost by a majority" in text
+        assert "Sign test undefined No image has a majority for either model" in text
         assert "Agreement undefined No image was judged by two raters" in text
         assert "2 images lack judgements and are not part of any percentage (2 without any)." in text
 

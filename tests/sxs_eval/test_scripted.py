@@ -65,7 +65,7 @@ class TestPages:
 
     def test_the_report_says_how_many_and_who(self, scripted, manager):
         page = manager.get(reverse("sxs_eval:comparison-show", args=["lions", scripted.pk])).content.decode()
-        assert "The answers of 1 rater look like those of a script." in page
+        assert "The answers of 1 rater look scripted." in page
         assert page.count("looks scripted</span>") == 1
 
     def test_it_goes_by_the_clock_of_the_server(self, scripted):
