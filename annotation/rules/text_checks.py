@@ -48,14 +48,12 @@ _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 @dataclass(frozen=True)
-class CaptionProblem:
+class CaptionFault:
     code: str
     message: str | Promise
 
 
-COPIED = CaptionProblem(
-    "copied", _("This is almost the same as what was shown on the first screen. Use your own words.")
-)
+COPIED = CaptionFault("copied", _("This is almost the same as what was shown on the first screen. Use your own words."))
 
 
 def as_nfc(text: str) -> str:
@@ -63,51 +61,51 @@ def as_nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def unstorable(text: str) -> CaptionProblem | None:
+def unstorable(text: str) -> CaptionFault | None:
     """What not even a draft may hold."""
     if len(text) > LONGEST_DRAFT:
-        return CaptionProblem(
+        return CaptionFault(
             "too-long", _("This is far too long for a caption: you can submit at most 1,000 characters.")
         )
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
-        return CaptionProblem(
+        return CaptionFault(
             "broken", _("This has broken characters (a NUL or half of a surrogate pair). Type it again.")
         )
     return None
 
 
-def hard_error(text: str) -> CaptionProblem | None:
+def hard_error(text: str) -> CaptionFault | None:
     """Why `text` cannot be handed in as a caption, or None. Its length is counted in code points, trimmed, in NFC."""
     if problem := unstorable(text):
         return problem
     trimmed = text.strip()
     if not trimmed:
-        return CaptionProblem("empty", _("This is empty. Write a caption."))
+        return CaptionFault("empty", _("This is empty. Write a caption."))
     if len(trimmed) > LONGEST_CAPTION * _LONGEST_DECOMPOSITION or len(as_nfc(trimmed)) > LONGEST_CAPTION:
-        return CaptionProblem("too-long", _("This is too long: you can submit at most 1,000 characters."))
+        return CaptionFault("too-long", _("This is too long: you can submit at most 1,000 characters."))
     if all(_is_blank(character) for character in trimmed):
-        return CaptionProblem("invisible", _("This has only spaces or control characters. Write a caption."))
+        return CaptionFault("invisible", _("This has only spaces or control characters. Write a caption."))
     return None
 
 
-def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str]) -> list[CaptionProblem]:
+def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str]) -> list[CaptionFault]:
     """What a writer may want to look at again; the writer decides. `others` are the writer's other captions."""
     if hard_error(text):
         return []
     warnings = []
     if _is_mostly_foreign(text, frozenset(language.scripts)):
         warnings.append(
-            CaptionProblem("script", _("Most of this is not in the script of the language. Is it the right language?"))
+            CaptionFault("script", _("Most of this is not in the script of the language. Is it the right language?"))
         )
     if language.spaced and sum(any(map(str.isalnum, piece)) for piece in text.split()) < FEWEST_WORDS:
         warnings.append(
-            CaptionProblem("short", _("This has fewer than three words. Would it help a friend who cannot see?"))
+            CaptionFault("short", _("This has fewer than three words. Would it help a friend who cannot see?"))
         )
     elif not language.spaced and sum(map(str.isalnum, text)) < FEWEST_CHARACTERS_UNSPACED:
-        warnings.append(CaptionProblem("short", _("This is very short. Would it help a friend who cannot see?")))
+        warnings.append(CaptionFault("short", _("This is very short. Would it help a friend who cannot see?")))
     folded = _folded(text)
     if folded and any(folded == _folded(other) for other in others):
-        warnings.append(CaptionProblem("repeated", _("You wrote the same text for another image in this batch.")))
+        warnings.append(CaptionFault("repeated", _("You wrote the same text for another image in this batch.")))
     return warnings
 
 

@@ -42,7 +42,7 @@ class ToRewrite:
     at: datetime
 
 
-def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionProblem]:
+def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionFault]:
     """The soft checks of `text` in place of a caption's, against what its author handed in beside it.
 
     Whether it is almost the English caption is recorded for managers, and not told: texts could be tried one by one.

@@ -76,8 +76,8 @@ class WriteItem:
     picture: Picture
     text: str
     revision: int
-    warnings: Sequence[text_checks.CaptionProblem]
-    error: text_checks.CaptionProblem | None = None
+    warnings: Sequence[text_checks.CaptionFault]
+    error: text_checks.CaptionFault | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def language_of(round_id: int) -> Language:
 
 def warnings_of(
     item: CaptionItem, language: Language, texts: Iterable[str] | None = None
-) -> list[text_checks.CaptionProblem]:
+) -> list[text_checks.CaptionFault]:
     """The soft checks of one text, against the other `texts` of its batch; and what was told of it on handing in."""
     if not item.text.strip():
         return []
@@ -148,9 +148,7 @@ def warnings_of(
     return [*warnings, text_checks.COPIED] if item.copied_revision == item.revision else warnings
 
 
-def warnings_by_position(
-    items: Sequence[CaptionItem], language: Language
-) -> dict[int, list[text_checks.CaptionProblem]]:
+def warnings_by_position(items: Sequence[CaptionItem], language: Language) -> dict[int, list[text_checks.CaptionFault]]:
     return {
         item.position: warnings_of(item, language, [other.text for other in items if other is not item])
         for item in items

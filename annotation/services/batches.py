@@ -55,7 +55,7 @@ class UnratedImagesError(Exception):
 class InvalidCaptionError(Exception):
     """A text that no caption can be."""
 
-    def __init__(self, problem: text_checks.CaptionProblem) -> None:
+    def __init__(self, problem: text_checks.CaptionFault) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -71,7 +71,7 @@ class StaleDraftError(Exception):
 class IncompleteBatchError(Exception):
     """Captions are missing or cannot be handed in: {position: what is wrong}."""
 
-    def __init__(self, problems: dict[int, text_checks.CaptionProblem]) -> None:
+    def __init__(self, problems: dict[int, text_checks.CaptionFault]) -> None:
         super().__init__(problems)
         self.problems = problems
 
@@ -293,7 +293,7 @@ def _submit(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, n
     tallies.submitted(batch=batch, captions=captions)
 
 
-def _codes(warnings: list[text_checks.CaptionProblem], item: CaptionItem) -> list[str]:
+def _codes(warnings: list[text_checks.CaptionFault], item: CaptionItem) -> list[str]:
     codes = [warning.code for warning in warnings if warning is not text_checks.COPIED]
     return [*codes, text_checks.COPIED.code] if text_checks.is_copied(item.text, item.english.text) else codes
 

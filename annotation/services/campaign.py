@@ -37,7 +37,7 @@ class StepNotAllowedError(Exception):
     """A step that may not be taken; says why and what to do first."""
 
 
-class WorkInHand(StepNotAllowedError):
+class UnfinishedBatchesError(StepNotAllowedError):
     """A round cannot be closed, or decided, while work is in hand without saying what becomes of it."""
 
     def __init__(self, batches: Sequence[Batch], what_to_do: str) -> None:
@@ -198,7 +198,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | Non
     Raises
     ------
     StepNotAllowedError
-    WorkInHand
+    UnfinishedBatchesError
         Batches are in hand, and `assigned` was not given.
     """
     with transaction.atomic():
@@ -206,7 +206,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | Non
         stop_handing_out(pool=round.pool)
         batches = _assigned(round, now)
         if batches and assigned is None:
-            raise WorkInHand(batches, _("Choose whether people finish them or they are returned."))
+            raise UnfinishedBatchesError(batches, _("Choose whether people finish them or they are returned."))
         round.state, round.closed_at = RoundState.CLOSED, now
         round.save(update_fields=["state", "closed_at"])
         if assigned == InHand.TAKE_BACK:
@@ -260,7 +260,7 @@ def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
     Raises
     ------
     StepNotAllowedError
-    WorkInHand
+    UnfinishedBatchesError
         Batches are still in hand.
     """
     with transaction.atomic():
@@ -276,7 +276,7 @@ def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round
     Raises
     ------
     StepNotAllowedError
-    WorkInHand
+    UnfinishedBatchesError
         Batches are still in hand.
     """
     with transaction.atomic():
@@ -404,7 +404,7 @@ def _decide(round: Round, rounds: Sequence[Round], state: RoundState, reason: st
     is_pilot = round.kind == RoundKind.PILOT
     for each in (round, rating) if rating and is_pilot else (round,):
         if batches := _assigned(each, now):
-            raise WorkInHand(batches, _("Wait until they are submitted, or return them."))
+            raise UnfinishedBatchesError(batches, _("Wait until they are submitted, or return them."))
     if is_pilot:
         for each in rounds:
             if each.verifies_id == round.pk and each.state == RoundState.PLANNED:

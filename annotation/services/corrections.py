@@ -53,7 +53,7 @@ class AlreadyRewrittenError(Exception):
 class InvalidCaptionError(Exception):
     """A text that no caption can be."""
 
-    def __init__(self, problem: text_checks.CaptionProblem) -> None:
+    def __init__(self, problem: text_checks.CaptionFault) -> None:
         super().__init__(problem.message)
         self.problem = problem
 

@@ -19,7 +19,7 @@ LONGEST_LINE = 2**24
 CUT_OFF = "ends in the midst of an image: the file was cut off here."
 
 
-class _Twice(ValueError):
+class _RepeatedImageError(ValueError):
     pass
 
 
@@ -68,7 +68,7 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
         if error.end == len(raw) and error.reason == "unexpected end of data":
             raise LineError(CUT_OFF, number=line) from error
         raise LineError(f"byte {error.start + 1} is not UTF-8.", number=line) from error
-    except _Twice as error:
+    except _RepeatedImageError as error:
         raise LineError(f"{error.args[0]!r} stands twice in one object.", number=line) from error
     except RecursionError as error:
         raise LineError("nested too deeply to be a line of captions.", number=line) from error
@@ -95,7 +95,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _Twice(next(name for name in names if names.count(name) > 1))
+        raise _RepeatedImageError(next(name for name in names if names.count(name) > 1))
     return found
 
 

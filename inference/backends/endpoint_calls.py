@@ -122,7 +122,7 @@ class Client:
                 raise self._halt()
             try:
                 return self._once(payload, private)
-            except _Trouble as trouble:
+            except _AttemptError as trouble:
                 last = trouble
                 if not trouble.again:
                     break
@@ -169,15 +169,15 @@ class Client:
             )
             content = self._content(response, began)
         except (broken.NewConnectionError, broken.ConnectTimeoutError) as error:
-            raise _Trouble(self._about(_unreachable(error)), again=True, is_endpoints=True) from None
+            raise _AttemptError(self._about(_unreachable(error)), again=True, is_endpoints=True) from None
         except broken.SSLError:
             message = _("The endpoint “%(name)s” does not use TLS, or its certificate is not trusted.")
-            raise _Trouble(self._about(message), is_endpoints=True) from None
+            raise _AttemptError(self._about(message), is_endpoints=True) from None
         except broken.TimeoutError:
             raise self._too_slow() from None
         except broken.HTTPError:
             message = _("The endpoint “%(name)s” closed the connection before it answered.")
-            raise _Trouble(self._about(message), again=True, is_silence=True) from None
+            raise _AttemptError(self._about(message), again=True, is_silence=True) from None
         if response.status != 200:
             raise self._not_answered(response, content, private)
         try:
@@ -211,18 +211,18 @@ class Client:
         response.release_conn()
         return content
 
-    def _too_slow(self) -> _Trouble:
+    def _too_slow(self) -> _AttemptError:
         message = _("The endpoint “%(name)s” did not answer within %(seconds)s s.")
-        return _Trouble(self._about(message, seconds=f"{self._manners.read_s:g}"), again=True, is_silence=True)
+        return _AttemptError(self._about(message, seconds=f"{self._manners.read_s:g}"), again=True, is_silence=True)
 
-    def _not_answered(self, response: urllib3.BaseHTTPResponse, content: bytes, private: str) -> _Trouble:
+    def _not_answered(self, response: urllib3.BaseHTTPResponse, content: bytes, private: str) -> _AttemptError:
         status = response.status
         if 300 <= status < 400:
             message = _(
                 "The endpoint “%(name)s” answers with a redirect (%(status)s), which is not followed. Set "
                 "%(variable)s to the address that it leads to."
             )
-            return _Trouble(self._about(message, status=status, variable="CAPTION_ENDPOINTS"), is_endpoints=True)
+            return _AttemptError(self._about(message, status=status, variable="CAPTION_ENDPOINTS"), is_endpoints=True)
         otherwise = _("The endpoint “%(name)s” rejected the request (%(said)s).")
         if status >= 500:
             otherwise = _("The endpoint “%(name)s” failed (%(said)s).")
@@ -232,7 +232,7 @@ class Client:
             404: _("The endpoint “%(name)s” does not know this model or address (%(said)s)."),
             429: _("The endpoint “%(name)s” has received too many requests (%(said)s)."),
         }.get(status, otherwise)
-        return _Trouble(
+        return _AttemptError(
             self._about(sentence, said=self._said(status, content, private), variable=key_variable(self._name)),
             again=status in ASKED_AGAIN,
             is_endpoints=status in ENDPOINTS_FAULT,
@@ -259,7 +259,7 @@ class Client:
         line = "".join(character if character.isprintable() else " " for character in message)
         return f"{status}, “{line[:LONGEST_SAID]}”"
 
-    def _rest(self, attempt: int, trouble: _Trouble) -> None:
+    def _rest(self, attempt: int, trouble: _AttemptError) -> None:
         """Wait as long as the server asks, with all threads; else twice as long each time, randomly less."""
         if trouble.retry_after_s is not None:
             if trouble.retry_after_s > self._manners.longest_wait_s:
@@ -278,7 +278,7 @@ class Client:
             raise self._halt()
 
 
-class _Trouble(Exception):
+class _AttemptError(Exception):
     """One attempt failed. `is_endpoints`: whatever the request was; `is_silence`: perhaps so."""
 
     def __init__(

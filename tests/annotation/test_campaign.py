@@ -17,7 +17,7 @@ from annotation.rules import campaign as rules
 from annotation.rules.campaign import InHand
 from annotation.rules.sampling import draw_images
 from annotation.services import batches, campaign
-from annotation.services.campaign import Beginning, StepNotAllowedError, WorkInHand
+from annotation.services.campaign import Beginning, StepNotAllowedError, UnfinishedBatchesError
 from annotation.services.projects import NewRound, add_languages, change_round, settings_of
 from annotation.services.rounds import add_missing_tasks, fill_round
 from images.models import CollectionImage
@@ -261,7 +261,7 @@ class TestWorkInHand:
     def test_a_round_is_not_closed_without_saying_what_becomes_of_it(self):
         pilot = begun()
         take(pilot, make_annotator(pilot, "mina"))
-        with pytest.raises(WorkInHand, match=r"1 batch is unfinished, of mina\."):
+        with pytest.raises(UnfinishedBatchesError, match=r"1 batch is unfinished, of mina\."):
             close(pilot)
         pilot.refresh_from_db()
         pilot.pool.refresh_from_db()
@@ -276,7 +276,7 @@ class TestWorkInHand:
         with pytest.raises(PoolClosedError):
             batches.take_batch(round=pilot, annotator=noor, now=NOW, rng=Random(0))
         campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
-        with pytest.raises(WorkInHand, match="of mina"):
+        with pytest.raises(UnfinishedBatchesError, match="of mina"):
             accept(pilot)
         write(batch, mina, "Ein Bild davon")
         batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)

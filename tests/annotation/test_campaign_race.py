@@ -89,7 +89,7 @@ class TestClosing:
         def try_to_close() -> bool:
             try:
                 close()
-            except campaign.WorkInHand:
+            except campaign.UnfinishedBatchesError:
                 return False
             return True
 

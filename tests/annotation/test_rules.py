@@ -20,7 +20,7 @@ from annotation.rules.text_checks import (
     LONGEST_CAPTION,
     LONGEST_DRAFT,
     NEAR_IDENTICAL,
-    CaptionProblem,
+    CaptionFault,
     as_nfc,
     hard_error,
     is_copied,
@@ -140,7 +140,7 @@ class TestHardChecks:
     @given(st.text(alphabet=st.characters(codec=None), max_size=40))
     def test_whatever_is_typed_gets_an_answer_that_depends_on_its_composed_form_only(self, text):
         problem = hard_error(text)
-        assert problem is None or (isinstance(problem, CaptionProblem) and str(problem.message))
+        assert problem is None or (isinstance(problem, CaptionFault) and str(problem.message))
         assert error_code(as_nfc(text)) == (problem and problem.code)
 
     @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), max_size=40))
