@@ -268,7 +268,7 @@ class TestThePages:
 
         page = manager.post(path, {"to": bea.pk, "next": "/projects/"}, follow=True).content.decode()
 
-        assert "bea cannot take this batch over" in page
+        assert "This batch cannot be reassigned to bea" in page
         assert "native or fluent" in page
 
     @pytest.mark.parametrize("to", ["", "0", "nobody", "9" * 30, "٣"])

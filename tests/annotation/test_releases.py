@@ -332,14 +332,14 @@ class TestCommand:
 
     def test_refusals_say_everything_that_is_lacking(self, campaign):
         Image.objects.update(licence="")
-        with pytest.raises(CommandError, match=r"(?s)no release yet:.*No licence is known.*at least one author"):
+        with pytest.raises(CommandError, match=r"(?s)a release yet:.*Licence missing.*at least one author"):
             call_command("build_release", "harbours")
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
             (["tigers"], "no project 'tigers'"),
-            (["harbours", "--rebuild", "7"], "go together"),
+            (["harbours", "--rebuild", "7"], "FOLDER together"),
             (["harbours", "--rebuild", "7", "--to", "x"], "no release 7"),
             (["harbours", "--author", "A", "--by", "nobody"], "no user 'nobody'"),
         ],

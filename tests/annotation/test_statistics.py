@@ -52,7 +52,7 @@ class TestOfAProject:
 
     def test_a_project_that_is_not_there_is_said_with_those_that_are(self):
         make_project("lions")
-        with pytest.raises(CommandError, match=r"no file .tigers., and no project of that name.*lions"):
+        with pytest.raises(CommandError, match=r"no file .tigers., and no project with that slug.*lions"):
             said("caption_stats", "tigers")
 
 
