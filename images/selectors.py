@@ -91,7 +91,7 @@ def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ListedImage:
     """An image of a collection, as its managers see it. `trouble` says why its sizes could not be made."""
 
     key: str
@@ -115,9 +115,9 @@ def with_sizes(collections: QuerySet[Collection]) -> QuerySet[Collection]:
     return collections.select_related("project").annotate(size=Count("entries")).order_by("name", "pk")
 
 
-def shown(entries: Iterable[CollectionImage], viewer: User) -> list[Shown]:
+def shown(entries: Iterable[CollectionImage], viewer: User) -> list[ListedImage]:
     return [
-        Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), entry.image.sizes_error)
+        ListedImage(entry.key, entry.image.title, picture_of(entry.image, viewer), entry.image.sizes_error)
         for entry in entries
     ]
 

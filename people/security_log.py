@@ -43,10 +43,10 @@ FAILURES = frozenset({"sign-in-failed", "locked-out"})
 
 def connect() -> None:
     for event, signal in EVENTS.items():
-        signal.connect(_teller(event), dispatch_uid=f"people.security_log.{event}", weak=False)
+        signal.connect(_listener(event), dispatch_uid=f"people.security_log.{event}", weak=False)
 
 
-def _teller(event: str) -> Any:
+def _listener(event: str) -> Any:
     def tell(sender: Any, request: HttpRequest | None = None, **about: Any) -> None:
         level = logging.WARNING if event in FAILURES else logging.INFO
         account, address = _account(request, about), address_of(request) if request else None

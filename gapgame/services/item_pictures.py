@@ -24,7 +24,7 @@ from images.rules.image_checks import ImageFacts, ImageRefusedError, check_name,
 from images.rules.manifests import Attribution, inside
 from images.services.collections import file_name_of, put_in
 from images.services.images import image_of, sha256_of, store_original
-from images.services.sources import Content, Entry, spooled
+from images.services.sources import ImportEntry, SourceFile, spooled
 from inference.services.image_lookup import images_named
 
 STRIPPED_OF = "stripped_of"
@@ -53,17 +53,17 @@ class Announce(Protocol):
 class Files:
     """Pictures that came with the items: what a manifest, a zip or a form named, and what lies in folders."""
 
-    def __init__(self, plan: Iterable[Entry | LineError] = (), homes: Sequence[Path] = ()) -> None:
+    def __init__(self, plan: Iterable[ImportEntry | LineError] = (), homes: Sequence[Path] = ()) -> None:
         self._homes = [home.resolve() for home in homes]
-        self._named: dict[str, Entry | LineError] = {}
-        self._by_base: dict[str, list[Entry | LineError]] = {}
+        self._named: dict[str, ImportEntry | LineError] = {}
+        self._by_base: dict[str, list[ImportEntry | LineError]] = {}
         for item in plan:
             self._named.setdefault(item.name, item)
             self._by_base.setdefault(PurePosixPath(item.name).name, []).append(item)
-            if isinstance(item, Entry) and item.attribution.key:
+            if isinstance(item, ImportEntry) and item.attribution.key:
                 self._by_base.setdefault(item.attribution.key, []).append(item)
 
-    def find(self, name: str) -> Entry | LineError | None:
+    def find(self, name: str) -> ImportEntry | LineError | None:
         with suppress(ValueError):
             path = inside(name)
             found = self._named.get(path) or self._in_folders(path)
@@ -72,14 +72,14 @@ class Files:
         several = self._by_base.get(name) or self._by_base.get(PurePosixPath(name).name, [])
         return several[0] if len(several) == 1 else None
 
-    def _in_folders(self, path: str) -> Entry | None:
+    def _in_folders(self, path: str) -> ImportEntry | None:
         for home in self._homes:
             with suppress(OSError, ValueError, RuntimeError):
                 found = (home / path).resolve()
                 if found.is_relative_to(home) and found.is_file():
                     listed = self._named.get(found.relative_to(home).as_posix())
-                    attribution = listed.attribution if isinstance(listed, Entry) else Attribution()
-                    return Entry(0, path, _on_disk(found), attribution)
+                    attribution = listed.attribution if isinstance(listed, ImportEntry) else Attribution()
+                    return ImportEntry(0, path, _on_disk(found), attribution)
         return None
 
 
@@ -144,7 +144,7 @@ class Pictures:
             announce(image.pk)
         return Image.objects.get(pk=image.pk)
 
-    def _new(self, file: IO[bytes], entry: Entry, reference: ImageReference, word: str, number: int) -> Taken:
+    def _new(self, file: IO[bytes], entry: ImportEntry, reference: ImageReference, word: str, number: int) -> Taken:
         size_bytes = file.seek(0, 2)
         # What is wrong with a file is told with its name, which may hold the word.
         name = f"image{PurePosixPath(entry.name).suffix}"
@@ -250,5 +250,5 @@ def _renamed(number: int) -> str:
     return _("Image %(number)s: its name contains the word, so it is stored under a neutral key.") % {"number": number}
 
 
-def _on_disk(path: Path) -> Content:
-    return Content(path.stat().st_size, lambda: path.open("rb"))
+def _on_disk(path: Path) -> SourceFile:
+    return SourceFile(path.stat().st_size, lambda: path.open("rb"))

@@ -20,7 +20,7 @@ from gapgame.services.item_pictures import Files
 from images.models import ImportJob
 from images.rules import manifests
 from images.services.imports import FILE_NAMES
-from images.services.sources import Entry, plan_of_path, plan_of_upload
+from images.services.sources import ImportEntry, plan_of_path, plan_of_upload
 
 OURS, MULTISUBS = "crosslens", "multisubs"
 LAYOUTS = (OURS, MULTISUBS)
@@ -72,7 +72,7 @@ def source_of_path(
 def _files_of(path: Path, images: Path | None, stack: ExitStack) -> Files:
     """The pictures beside the file of items and in `images`, a folder or a zip, with what their manifests say."""
     homes = [path if path.is_dir() else path.parent]
-    plan: list[Entry | LineError] = []
+    plan: list[ImportEntry | LineError] = []
     if images is not None and images.is_dir():
         homes.insert(0, images)
     elif images is not None:

@@ -31,7 +31,7 @@ BOOKKEEPING = {"thumbs.db", "desktop.ini"}
 
 
 @dataclass
-class Contents:
+class ZipContents:
     """The contents of a zip: `files` by path, `refused` as (name, reason), and `hidden` ones, which are not read."""
 
     files: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
@@ -64,8 +64,8 @@ def open_zip(file: IO[bytes]) -> zipfile.ZipFile:
     return archive
 
 
-def contents_of(archive: zipfile.ZipFile) -> Contents:
-    contents = Contents()
+def contents_of(archive: zipfile.ZipFile) -> ZipContents:
+    contents = ZipContents()
     for entry in archive.infolist():
         if entry.filename.endswith("/"):  # a folder; ZipInfo itself cannot say so of an entry without a name
             continue

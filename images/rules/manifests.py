@@ -50,13 +50,13 @@ class Attribution:
 
 
 @dataclass(frozen=True)
-class Line:
+class ManifestLine:
     number: int
     file: str
     attribution: Attribution
 
 
-def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | LineError]:
+def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[ManifestLine | LineError]:
     """Read the lines of the manifest in `file`.
 
     Raises
@@ -78,7 +78,7 @@ def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | 
                 % {"limit": limits.MAX_MANIFEST_LINES}
             )
         line = read_record(record, partial(_line, record.number))
-        if isinstance(line, Line):
+        if isinstance(line, ManifestLine):
             first = seen.setdefault(line.file, line.number)
             if first != line.number:
                 reason = _("Line %(first)s already names this file.") % {"first": first}
@@ -86,14 +86,14 @@ def lines_of(file: IO[bytes], *, name: str, size_bytes: int) -> Iterator[Line | 
         yield line
 
 
-def _line(number: int, value: Any) -> Line:
+def _line(number: int, value: Any) -> ManifestLine:
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with a “file”."))
     values: dict[str, Any] = {ALIASES.get(name, str(name)): value for name, value in value.items() if name}
     file_name = values.pop("file", None)
     file = file_name if isinstance(file_name, str) and is_text(file_name) else ""
     try:
-        return Line(number, inside(file), attribution_of(values))
+        return ManifestLine(number, inside(file), attribution_of(values))
     except LineError as wrong:
         raise LineError(wrong.reason, file) from wrong
 

@@ -22,7 +22,7 @@ from images.services import file_storage, jobs
 from images.services.collections import KeyTakenError, file_name_of, key_of, put_in
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
-from images.services.sources import Entry, plan_of_path, plan_of_upload, spooled
+from images.services.sources import ImportEntry, plan_of_path, plan_of_upload, spooled
 from people.models import User
 
 Announce = Callable[[int], None]
@@ -85,7 +85,9 @@ def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
         jobs.run(job_id=job_id, kind=ImportKind.IMAGES, clock=clock, work=work)
 
 
-def _run(job: ImportJob, make_plan: Callable[[], list[Entry | LineError]], *, clock: Clock, announce: Announce) -> None:
+def _run(
+    job: ImportJob, make_plan: Callable[[], list[ImportEntry | LineError]], *, clock: Clock, announce: Announce
+) -> None:
     with jobs.to_the_end(job, clock=clock):
         plan = make_plan()
         if not plan:
@@ -98,13 +100,13 @@ def _run(job: ImportJob, make_plan: Callable[[], list[Entry | LineError]], *, cl
             reason = _("Reading this file stopped the import each time. Check the file.")
             left[0] = LineError(reason, left[0].name, number=left[0].number)
         for step in _steps(left):
-            if isinstance(step, Entry):
+            if isinstance(step, ImportEntry):
                 job.lease_until = _take(job, step, clock=clock, announce=announce)
             else:
                 job.lease_until = _reject(job, step, clock=clock)
 
 
-def _steps(items: list[Entry | LineError]) -> Iterator[Entry | list[LineError]]:
+def _steps(items: list[ImportEntry | LineError]) -> Iterator[ImportEntry | list[LineError]]:
     """Split entries into transactions: one per file, and blocks of those that need no check."""
     refused: list[LineError] = []
     for item in items:
@@ -115,13 +117,13 @@ def _steps(items: list[Entry | LineError]) -> Iterator[Entry | list[LineError]]:
         if refused:
             yield refused
             refused = []
-        if isinstance(item, Entry):
+        if isinstance(item, ImportEntry):
             yield item
     if refused:
         yield refused
 
 
-def _take(job: ImportJob, entry: Entry, *, clock: Clock, announce: Announce) -> datetime:
+def _take(job: ImportJob, entry: ImportEntry, *, clock: Clock, announce: Announce) -> datetime:
     try:
         with spooled(entry.content) as file:
             return _add(job, entry, file, clock=clock, announce=announce)
@@ -140,7 +142,7 @@ def unexpected(error: Exception) -> str:
     return _("It cannot be read (%(error)s).") % {"error": type(error).__name__}
 
 
-def _add(job: ImportJob, entry: Entry, file: IO[bytes], *, clock: Clock, announce: Announce) -> datetime:
+def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, announce: Announce) -> datetime:
     assert job.collection is not None
     size_bytes = file.seek(0, 2)
     sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)

@@ -20,7 +20,7 @@ from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
 from images.rules.image_checks import ImageRefusedError
-from images.rules.manifests import Attribution, Line
+from images.rules.manifests import Attribution, ManifestLine
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 UNPACKING_FAILED = (
@@ -30,7 +30,7 @@ UNPACKING_FAILED = (
 
 
 @dataclass(frozen=True)
-class Content:
+class SourceFile:
     """A file that can be opened, seekable and read-only; `size_bytes` is what its source claims."""
 
     size_bytes: int
@@ -38,24 +38,24 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ImportEntry:
     """One file to import. The same source gives the same numbers each time, so that an import can be resumed."""
 
     number: int
     name: str
-    content: Content
+    content: SourceFile
     attribution: Attribution
 
 
 @dataclass
-class Shelf:
+class SourceFiles:
     """Files by name, in order, and those left out, as (name, reason)."""
 
-    files: dict[str, Content]
+    files: dict[str, SourceFile]
     problems: list[tuple[str, str]]
 
 
-def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | LineError]:
+def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
     """List the entries of a local folder, manifest or zip; `stack` closes what has to stay open.
 
     Raises
@@ -68,8 +68,8 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | LineError]:
     if not path.is_file():
         raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     if path.suffix.lower() == ".zip":
-        shelf = _zip(stack.enter_context(path.open("rb")), stack)
-        return _plan(shelf, _manifests_in(shelf))
+        source = _zip(stack.enter_context(path.open("rb")), stack)
+        return _plan(source, _manifests_in(source))
     if path.suffix.lower() in manifests.SUFFIXES:
         return _plan_of_manifest(path)
     raise FileRefusedError(
@@ -77,37 +77,37 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[Entry | LineError]:
     )
 
 
-def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Entry | LineError]:
+def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[ImportEntry | LineError]:
     """List the entries of an upload, whose files wait in storage as `folder`/1, `folder`/2, ….
 
     A zip with a manifest stands by itself; other zips are as if their files had been sent one by one.
     """
-    main = Shelf({}, [])
-    apart: list[Shelf] = []
+    main = SourceFiles({}, [])
+    apart: list[SourceFiles] = []
     for position, name in enumerate(names, start=1):
         stored = f"{folder}/{position}"
         if not default_storage.exists(stored):
             raise FileRefusedError(_("The uploaded files are no longer there. Upload them again."))
         if PurePosixPath(name).suffix.lower() == ".zip":
             try:
-                shelf = _zip(stack.enter_context(default_storage.open(stored)), stack)
+                source = _zip(stack.enter_context(default_storage.open(stored)), stack)
             except FileRefusedError as refused:
                 main.problems.append((name, str(refused)))
                 continue
-            if _manifests_in(shelf):
-                apart.append(shelf)
+            if _manifests_in(source):
+                apart.append(source)
             else:
-                _put_together(main, shelf, name)
+                _put_together(main, source, name)
         else:
-            one = Shelf({PurePosixPath(name).name: _stored(stored)}, [])
+            one = SourceFiles({PurePosixPath(name).name: _stored(stored)}, [])
             _put_together(main, one, name)
     plan = _plan(main, _manifests_in(main))
-    for shelf in apart:
-        plan += _plan(shelf, _manifests_in(shelf), after=plan[-1].number if plan else 0)
+    for source in apart:
+        plan += _plan(source, _manifests_in(source), after=plan[-1].number if plan else 0)
     return plan
 
 
-def spooled(content: Content) -> tempfile.SpooledTemporaryFile[bytes]:
+def spooled(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
     """Copy the content, cut off at the size limit of images, whatever its source claims."""
     copy: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY_BYTES)  # noqa: SIM115
     try:
@@ -125,38 +125,38 @@ def spooled(content: Content) -> tempfile.SpooledTemporaryFile[bytes]:
     return copy
 
 
-def _plan(shelf: Shelf, named: list[str], after: int = 0) -> list[Entry | LineError]:
+def _plan(source: SourceFiles, named: list[str], after: int = 0) -> list[ImportEntry | LineError]:
     if len(named) > 1:
         raise FileRefusedError(
             _("There are %(count)s manifests: %(names)s. Keep one.") % {"count": len(named), "names": ", ".join(named)}
         )
-    plan: list[Entry | LineError] = []
+    plan: list[ImportEntry | LineError] = []
     number = after
     if not named:
-        for number, (name, content) in enumerate(shelf.files.items(), start=after + 1):
-            plan.append(Entry(number, name, content, Attribution()))
+        for number, (name, content) in enumerate(source.files.items(), start=after + 1):
+            plan.append(ImportEntry(number, name, content, Attribution()))
     else:
         plan = _lines(
-            named[0], shelf.files[named[0]], shelf.files.get, base=str(PurePosixPath(named[0]).parent), after=after
+            named[0], source.files[named[0]], source.files.get, base=str(PurePosixPath(named[0]).parent), after=after
         )
         number = plan[-1].number if plan else after
         listed = {item.name for item in plan} | {named[0]}
-        for name in shelf.files:
+        for name in source.files:
             if name not in listed:
                 number += 1
                 reason = _("The manifest does not name this file. Add a line for it, or import without the manifest.")
                 plan.append(LineError(reason, name, number=number))
     plan += [
         LineError(reason, name, number=position)
-        for position, (name, reason) in enumerate(shelf.problems, start=number + 1)
+        for position, (name, reason) in enumerate(source.problems, start=number + 1)
     ]
     return plan
 
 
 def _lines(
-    name: str, manifest: Content, find: Callable[[str], Content | None], *, base: str = ".", after: int = 0
-) -> list[Entry | LineError]:
-    plan: list[Entry | LineError] = []
+    name: str, manifest: SourceFile, find: Callable[[str], SourceFile | None], *, base: str = ".", after: int = 0
+) -> list[ImportEntry | LineError]:
+    plan: list[ImportEntry | LineError] = []
     try:
         with manifest.open() as file:
             for line in manifests.lines_of(file, name=name, size_bytes=manifest.size_bytes):
@@ -168,7 +168,9 @@ def _lines(
     return plan
 
 
-def _line(line: Line | LineError, find: Callable[[str], Content | None], *, base: str, after: int) -> Entry | LineError:
+def _line(
+    line: ManifestLine | LineError, find: Callable[[str], SourceFile | None], *, base: str, after: int
+) -> ImportEntry | LineError:
     number, where = after + line.number, _("line %(number)s of the manifest") % {"number": line.number}
     if isinstance(line, LineError):
         return LineError(f"{where}: {line.reason}", line.name or where, number=number)
@@ -177,32 +179,32 @@ def _line(line: Line | LineError, find: Callable[[str], Content | None], *, base
     if content is None:
         reason = _("There is no such file next to the manifest.")
         return LineError(f"{where}: {reason}", path, number=number)
-    return Entry(number, path, content, line.attribution)
+    return ImportEntry(number, path, content, line.attribution)
 
 
-def _plan_of_manifest(path: Path) -> list[Entry | LineError]:
+def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
     home = path.parent.resolve()
 
     return _lines(path.name, _on_disk(path), lambda name: _within(home, home / name))
 
 
-def _folder(path: Path) -> Shelf:
+def _folder(path: Path) -> SourceFiles:
     home = path.resolve()
-    shelf = Shelf({}, [])
+    source = SourceFiles({}, [])
     hidden = 0
     for entry_path in _walk(home):
         name = entry_path.relative_to(home).as_posix()
         if is_hidden(name):
             hidden += 1
         elif (content := _within(home, entry_path)) is None:
-            shelf.problems.append((name, _("This is a link that leads out of the folder, or not a file.")))
+            source.problems.append((name, _("This is a link that leads out of the folder, or not a file.")))
         else:
-            shelf.files[name] = content
-    _tell_hidden(shelf, hidden)
-    return shelf
+            source.files[name] = content
+    _tell_hidden(source, hidden)
+    return source
 
 
-def _within(home: Path, path: Path) -> Content | None:
+def _within(home: Path, path: Path) -> SourceFile | None:
     """Resolve the file at `path`, or return None if it is none or leads out of `home`."""
     try:
         resolved = path.resolve()
@@ -219,29 +221,31 @@ def _walk(home: Path) -> Iterator[Path]:
             yield Path(parent, name)
 
 
-def _zip(file: IO[bytes], stack: ExitStack) -> Shelf:
+def _zip(file: IO[bytes], stack: ExitStack) -> SourceFiles:
     archive = stack.enter_context(open_zip(file))
     contents = contents_of(archive)
-    shelf = Shelf({name: _packed(archive, entry) for name, entry in contents.files.items()}, list(contents.refused))
-    _tell_hidden(shelf, contents.hidden)
-    return shelf
+    source = SourceFiles(
+        {name: _packed(archive, entry) for name, entry in contents.files.items()}, list(contents.refused)
+    )
+    _tell_hidden(source, contents.hidden)
+    return source
 
 
-def _tell_hidden(shelf: Shelf, count: int) -> None:
+def _tell_hidden(source: SourceFiles, count: int) -> None:
     if count:
         name = _("%(count)s hidden files") % {"count": count}
-        shelf.problems.append((name, _("Left out: files of an operating system, for example __MACOSX or .DS_Store.")))
+        source.problems.append((name, _("Left out: files of an operating system, for example __MACOSX or .DS_Store.")))
 
 
-def _manifests_in(shelf: Shelf) -> list[str]:
+def _manifests_in(source: SourceFiles) -> list[str]:
     """Find the manifests at the top, or else in the only folder."""
-    names = [name for name in shelf.files if PurePosixPath(name).name.lower() in manifests.NAMES]
+    names = [name for name in source.files if PurePosixPath(name).name.lower() in manifests.NAMES]
     top = [name for name in names if "/" not in name]
-    first_parts = {PurePosixPath(name).parts[0] for name in shelf.files}
+    first_parts = {PurePosixPath(name).parts[0] for name in source.files}
     return top or ([name for name in names if name.count("/") == 1] if len(first_parts) == 1 else [])
 
 
-def _put_together(main: Shelf, other: Shelf, source: str) -> None:
+def _put_together(main: SourceFiles, other: SourceFiles, source: str) -> None:
     for name, content in other.files.items():
         if name in main.files:
             reason = _("Another uploaded file has the same name. Rename one of them. (This one is from “%(source)s”.)")
@@ -251,18 +255,18 @@ def _put_together(main: Shelf, other: Shelf, source: str) -> None:
     main.problems += other.problems
 
 
-def _on_disk(path: Path) -> Content:
-    return Content(path.stat().st_size, lambda: path.open("rb"))
+def _on_disk(path: Path) -> SourceFile:
+    return SourceFile(path.stat().st_size, lambda: path.open("rb"))
 
 
-def _stored(name: str) -> Content:
-    return Content(default_storage.size(name), lambda: default_storage.open(name))
+def _stored(name: str) -> SourceFile:
+    return SourceFile(default_storage.size(name), lambda: default_storage.open(name))
 
 
-def _packed(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Content:
+def _packed(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SourceFile:
     @contextmanager
     def unpacked() -> Iterator[IO[bytes]]:
         with archive.open(entry) as file:
             yield file
 
-    return Content(entry.file_size, unpacked)
+    return SourceFile(entry.file_size, unpacked)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends import language_codes
+from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
@@ -33,7 +34,6 @@ from inference.backends.transformer_files import (
     folder_of,
     has_chat_template,
 )
-from inference.backends.writing import Writing, check_texts
 
 PALIGEMMA = "paligemma"
 KIND = "AutoModelForImageTextToText"
@@ -113,7 +113,7 @@ class Chat:
         self._processor = loaded(spec, self._loaded.library.AutoProcessor.from_pretrained, folder)
         self._tokenizer = self._processor.tokenizer
         self._tokenizer.padding_side = "left"
-        self._writing = Writing(spec, self._tokenizer, codes, ends=self._loaded.ends())
+        self._tokens = CaptionTokenizer(spec, self._tokenizer, codes, ends=self._loaded.ends())
         self._asked: dict[str, dict[str, Any]] = {}
         self._is_fixed = usable(spec, self._looks_alike_at_all)
         needed = side_of(self._processor.image_processor) if self._is_fixed else None
@@ -133,7 +133,7 @@ class Chat:
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
         asked = partial(generation, decoding, language="")
         outputs = self._written(prepared, "", [""] * len(prepared), keys, decoding.precision, asked)
-        return [self._writing.stabiliser(output) for output in outputs]
+        return [self._tokens.stabiliser(output) for output in outputs]
 
     def caption(
         self,
@@ -149,10 +149,10 @@ class Chat:
                 _("“%(source)s” is not known to write %(tag)s. Add it with the option “languages”.")
                 % {"source": self._spec.source, "tag": language}
             )
-        held = self._writing.held(stabilisers, language, len(prepared))
-        asked = partial(generation, decoding, language=language, parts=self._writing.parts(stabilisers))
+        held = self._tokens.held(stabilisers, language, len(prepared))
+        asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, language, held, keys, decoding.precision, asked)
-        return self._writing.captions(outputs, language, stabilisers)
+        return self._tokens.captions(outputs, language, stabilisers)
 
     def close(self) -> None:
         self._loaded.close()
@@ -167,7 +167,7 @@ class Chat:
         asked: Callable[..., dict[str, Any]],
     ) -> list[str]:
         """Generate the answers, without the given beginnings in `held`."""
-        answers = [self._writing.tokens(one) for one in held]
+        answers = [self._tokens.tokens(one) for one in held]
         together: dict[int, list[int]] = defaultdict(list)
         for number, answer in enumerate(answers):
             together[len(answer)].append(number)
@@ -181,7 +181,7 @@ class Chat:
             for number, prompt, output in zip(numbers, inputs["input_ids"].tolist(), tokens, strict=True):
                 # Some give the answer alone.
                 is_repeated = output[: len(prompt)] == prompt
-                outputs[number] = self._writing.text(output[len(prompt) :] if is_repeated else output)
+                outputs[number] = self._tokens.text(output[len(prompt) :] if is_repeated else output)
         return outputs
 
     def _inputs(self, prepared: Sequence[Any], tag: str, answers: list[list[int]]) -> dict[str, Any]:

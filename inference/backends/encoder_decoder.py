@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from inference.backends import language_codes
+from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.generation import (
     NEEDS,
@@ -27,7 +28,6 @@ from inference.backends.generation import (
     side_of,
 )
 from inference.backends.transformer_files import COMMON_OPTIONS, check_options, family_here, folder_of
-from inference.backends.writing import Writing, check_texts
 
 KINDS = {
     "blip": "AutoModelForImageTextToText",
@@ -86,7 +86,7 @@ class EncoderDecoder:
         self._prompts: Mapping[str, str] = spec.options.get("prompts") or {}
         self._stabiliser_prompt = str(spec.options.get("stabiliser_prompt", ""))
         self._first, self._last = self._ends()
-        self._writing = Writing(spec, tokenizer, codes, ends=[self._last])
+        self._tokens = CaptionTokenizer(spec, tokenizer, codes, ends=[self._last])
         self.side = MARGIN * (side_of(self._eye) or 512)
         self.batch_size = self._loaded.batch_size()
 
@@ -102,7 +102,7 @@ class EncoderDecoder:
         begins = [self._stabiliser_prompt] * len(prepared)
         asked = partial(generation, decoding, language="")
         outputs = self._written(prepared, begins, keys, decoding.precision, asked)
-        return [self._writing.stabiliser(output) for output in outputs]
+        return [self._tokens.stabiliser(output) for output in outputs]
 
     def caption(
         self,
@@ -113,11 +113,11 @@ class EncoderDecoder:
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
     ) -> list[GeneratedCaption | Failed]:
-        held = self._writing.held(stabilisers, language, len(prepared))
+        held = self._tokens.held(stabilisers, language, len(prepared))
         begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in held]
-        asked = partial(generation, decoding, language=language, parts=self._writing.parts(stabilisers))
+        asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, begins, keys, decoding.precision, asked)
-        return self._writing.captions(outputs, language, stabilisers)
+        return self._tokens.captions(outputs, language, stabilisers)
 
     def close(self) -> None:
         self._loaded.close()
@@ -131,7 +131,7 @@ class EncoderDecoder:
         asked: Callable[..., dict[str, Any]],
     ) -> list[str]:
         """Generate the text after each of `begins`, without repeating it."""
-        rows = [[self._first, *self._writing.tokens(begin)] for begin in begins]
+        rows = [[self._first, *self._tokens.tokens(begin)] for begin in begins]
         # What begins alike long is decoded together: with blanks before them, words would stand in other places.
         together: dict[int, list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
@@ -142,7 +142,7 @@ class EncoderDecoder:
             named |= asked(keys=[keys[one] for one in numbers])
             tokens = self._loaded.computed(partial(self._loaded.at(precision).generate, **named)).tolist()
             for number, output in zip(numbers, tokens, strict=True):
-                outputs[number] = self._writing.text(output[len(rows[number]) :])
+                outputs[number] = self._tokens.text(output[len(rows[number]) :])
         return outputs
 
     def _inputs(self, prepared: Sequence[Any], rows: list[list[int]], precision: str) -> dict[str, Any]:

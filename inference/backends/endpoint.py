@@ -79,7 +79,7 @@ class _EndpointBackend:
     def languages(self, spec: Spec) -> Mapping[str, str]:
         return languages_of(spec, has_pictures=self.has_pictures)
 
-    def _asking(self, spec: Spec) -> _Asking:
+    def _requests(self, spec: Spec) -> _Requests:
         self.check(spec)
         options = options_of(spec, has_pictures=self.has_pictures)
         address, key = endpoint_of(spec)
@@ -87,47 +87,47 @@ class _EndpointBackend:
             name=spec.source,
             address=address,
             key=key,
-            manners=options.manners,
+            policy=options.policy,
             clock=self._clock,
             wait=self._wait,
             rng=self._rng,
         )
-        return _Asking(spec.source, options, client, self._clock)
+        return _Requests(spec.source, options, client, self._clock)
 
 
 class EndpointBackend(_EndpointBackend):
     has_pictures = True
 
     def load(self, spec: Spec) -> Captioner:
-        return EndpointCaptioner(self._asking(spec))
+        return EndpointCaptioner(self._requests(spec))
 
 
 class EndpointTranslatorBackend(_EndpointBackend):
     has_pictures = False
 
     def load(self, spec: Spec) -> Translation:
-        return EndpointTranslation(self._asking(spec))
+        return EndpointTranslation(self._requests(spec))
 
 
-class _Asking:
+class _Requests:
     """Requests many texts at once, and distinguishes bad images from a bad endpoint."""
 
     def __init__(self, endpoint: str, options: Options, client: Client, clock: Clock) -> None:
         self.endpoint, self.options, self.client, self._clock = endpoint, options, client, clock
-        self._threads = ThreadPoolExecutor(options.manners.concurrency, thread_name_prefix="endpoint")
+        self._threads = ThreadPoolExecutor(options.policy.concurrency, thread_name_prefix="endpoint")
         self._failed_in_a_row = 0
         self._down: BackendDownError | None = None
         self._down_until = 0.0
 
     def describe(self) -> dict[str, str]:
-        manners = self.options.manners
+        policy = self.options.policy
         return {
             "endpoint": self.endpoint,
             "model": self.options.model,
-            "at once": str(manners.concurrency),
-            "a minute": f"{manners.per_minute:g}" if manners.per_minute else "no limit",
-            "time allowed": f"{manners.read_s:g} s",
-            "asked again": f"{manners.retries} times",
+            "at once": str(policy.concurrency),
+            "a minute": f"{policy.per_minute:g}" if policy.per_minute else "no limit",
+            "time allowed": f"{policy.read_s:g} s",
+            "asked again": f"{policy.retries} times",
         }
 
     def all(
@@ -209,19 +209,19 @@ class _Asking:
 
 
 class EndpointCaptioner:
-    def __init__(self, asking: _Asking) -> None:
-        self._asking = asking
+    def __init__(self, asking: _Requests) -> None:
+        self._requests = asking
         self.side: int | None = asking.options.side
-        self.batch_size = BATCHES * asking.options.manners.concurrency
+        self.batch_size = BATCHES * asking.options.policy.concurrency
 
     def describe(self) -> dict[str, str]:
-        return {**self._asking.describe(), "side": f"{self.side} px"}
+        return {**self._requests.describe(), "side": f"{self.side} px"}
 
     def prepare(self, image: Image.Image | None) -> str:
         """Encode the image as a data URL for a message."""
         if image is None:
             raise BackendSettingsError(_("The model describes images, and was given none."))
-        side = self._asking.options.side
+        side = self._requests.options.side
         small = image.convert("RGB")
         if max(small.size) > side:
             small = small.copy() if small is image else small
@@ -242,34 +242,34 @@ class EndpointCaptioner:
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
     ) -> list[GeneratedCaption | Failed]:
-        options = self._asking.options
+        options = self._requests.options
         prompt = {"type": "text", "text": options.prompt_in(language)}
         more = {} if options.detail is None else {"detail": options.detail}
         contents = [[prompt, {"type": "image_url", "image_url": {"url": url, **more}}] for url in prepared]
-        return self._asking.all(
+        return self._requests.all(
             [(content, "") for content in contents], keys=keys, language=language, decoding=decoding
         )
 
     def close(self) -> None:
-        self._asking.close()
+        self._requests.close()
 
 
 class EndpointTranslation:
-    def __init__(self, asking: _Asking) -> None:
-        self._asking = asking
-        self.batch_size = BATCHES * asking.options.manners.concurrency
+    def __init__(self, asking: _Requests) -> None:
+        self._requests = asking
+        self.batch_size = BATCHES * asking.options.policy.concurrency
 
     def describe(self) -> dict[str, str]:
-        return self._asking.describe()
+        return self._requests.describe()
 
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | Failed]:
-        contents = [(self._asking.options.prompt_in(language, text=text), text) for text in texts]
-        return self._asking.all(contents, keys=keys, language=language, decoding=decoding)
+        contents = [(self._requests.options.prompt_in(language, text=text), text) for text in texts]
+        return self._requests.all(contents, keys=keys, language=language, decoding=decoding)
 
     def close(self) -> None:
-        self._asking.close()
+        self._requests.close()
 
 
 def seed_of(key: str, language: str, seed: int) -> int:

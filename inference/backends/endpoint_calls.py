@@ -42,7 +42,7 @@ Wait = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Manners:
+class RequestPolicy:
     """How to send requests to an endpoint. `per_minute` is None if there is no limit."""
 
     connect_s: float
@@ -53,7 +53,7 @@ class Manners:
     longest_wait_s: float
 
 
-class Gate:
+class RateLimiter:
     """Lets requests through one by one, as many a minute as allowed, and none while the endpoint rests."""
 
     def __init__(self, per_minute: float | None, *, clock: Clock, wait: Wait) -> None:
@@ -84,12 +84,12 @@ class Client:
         name: str,
         address: str,
         key: str | None,
-        manners: Manners,
+        policy: RequestPolicy,
         clock: Clock = time.monotonic,
         wait: Wait | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        self._name, self._key, self._manners = name, key, manners
+        self._name, self._key, self._policy = name, key, policy
         self._path = urlsplit(address).path.rstrip("/")
         self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "crosslens"}
         # What was packed small could be huge; so nothing is to be packed.
@@ -99,12 +99,12 @@ class Client:
         self.halted = threading.Event()
         self._clock, self._wait = clock, wait or self._wait_unless_halted
         self._rng = rng or random.Random()
-        self._gate = Gate(manners.per_minute, clock=clock, wait=self._wait)
+        self._limiter = RateLimiter(policy.per_minute, clock=clock, wait=self._wait)
         self._pool = urllib3.connection_from_url(
             address,
-            maxsize=manners.concurrency,
+            maxsize=policy.concurrency,
             retries=False,
-            timeout=urllib3.Timeout(connect=manners.connect_s, read=manners.read_s),
+            timeout=urllib3.Timeout(connect=policy.connect_s, read=policy.read_s),
         )
 
     def ask(self, body: Mapping[str, Any], *, private: str = "") -> Any:
@@ -116,8 +116,8 @@ class Client:
         BackendDownError
         """
         payload = json.dumps(body).encode()
-        for attempt in range(self._manners.retries + 1):
-            self._gate.enter()
+        for attempt in range(self._policy.retries + 1):
+            self._limiter.enter()
             if self.halted.is_set():
                 raise self._halt()
             try:
@@ -126,7 +126,7 @@ class Client:
                 last = trouble
                 if not trouble.again:
                     break
-                if attempt < self._manners.retries:
+                if attempt < self._policy.retries:
                     self._rest(attempt, trouble)
         message = str(last)
         if attempt:
@@ -144,7 +144,7 @@ class Client:
                 headers=self._headers,
                 redirect=False,
                 preload_content=False,
-                timeout=min(self._manners.connect_s + self._manners.read_s, LONGEST_PROBE_S),
+                timeout=min(self._policy.connect_s + self._policy.read_s, LONGEST_PROBE_S),
             )
         except broken.HTTPError:
             return False
@@ -205,7 +205,7 @@ class Client:
                 response.close()
                 message = _("The endpoint “%(name)s” answered with more than %(limit)s bytes, too many for a caption.")
                 raise NoAnswerError(self._about(message, limit=LARGEST_ANSWER_BYTES))
-            if self._clock() - began > self._manners.connect_s + self._manners.read_s:
+            if self._clock() - began > self._policy.connect_s + self._policy.read_s:
                 response.close()
                 raise self._too_slow()
         response.release_conn()
@@ -213,7 +213,7 @@ class Client:
 
     def _too_slow(self) -> _AttemptError:
         message = _("The endpoint “%(name)s” did not answer within %(seconds)s s.")
-        return _AttemptError(self._about(message, seconds=f"{self._manners.read_s:g}"), again=True, is_silence=True)
+        return _AttemptError(self._about(message, seconds=f"{self._policy.read_s:g}"), again=True, is_silence=True)
 
     def _not_answered(self, response: urllib3.BaseHTTPResponse, content: bytes, private: str) -> _AttemptError:
         status = response.status
@@ -262,13 +262,13 @@ class Client:
     def _rest(self, attempt: int, trouble: _AttemptError) -> None:
         """Wait as long as the server asks, with all threads; else twice as long each time, randomly less."""
         if trouble.retry_after_s is not None:
-            if trouble.retry_after_s > self._manners.longest_wait_s:
+            if trouble.retry_after_s > self._policy.longest_wait_s:
                 message = _("It asks for a wait of %(asked)s s, more than the limit of %(limit)s s.") % {
                     "asked": round(trouble.retry_after_s),
-                    "limit": round(self._manners.longest_wait_s),
+                    "limit": round(self._policy.longest_wait_s),
                 }
                 raise BackendDownError(f"{trouble} {message}")
-            self._gate.close_for(trouble.retry_after_s)
+            self._limiter.close_for(trouble.retry_after_s)
             return
         pause_s = min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
         self._wait(self._rng.uniform(pause_s / 2, pause_s))

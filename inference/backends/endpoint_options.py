@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendSettingsError, Decoding, Spec
-from inference.backends.endpoint_calls import Manners
+from inference.backends.endpoint_calls import RequestPolicy
 from inference.rules.endpoints import NO_KEY, key_variable
 from languages.rules.registry import LANGUAGES
 
@@ -58,7 +58,7 @@ class Options:
     parameters: Mapping[str, str | None]
     extra: Mapping[str, Any]
     keep_cut: bool
-    manners: Manners
+    policy: RequestPolicy
     side: int
     detail: str | None
 
@@ -152,7 +152,7 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
         parameters=_parameters(options),
         extra=_extra(options),
         keep_cut=_switch(options, "keep_cut"),
-        manners=_manners(options),
+        policy=_policy(options),
         side=int(_number(options, "side", 768, least=32, most=4096, is_whole=True)),
         detail=detail,
     )
@@ -195,9 +195,9 @@ def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
     return {tag: names.get(tag, name) if name == tag else name for tag, name in texts.items()} or names
 
 
-def _manners(options: Mapping[str, Any]) -> Manners:
+def _policy(options: Mapping[str, Any]) -> RequestPolicy:
     has_limit = options.get("per_minute") is not None
-    return Manners(
+    return RequestPolicy(
         connect_s=_number(options, "connect_s", 10, least=0.05, most=120),
         read_s=_number(options, "read_s", 120, least=0.05, most=3600),
         retries=int(_number(options, "retries", 5, least=0, most=20, is_whole=True)),

@@ -31,7 +31,7 @@ CASES = ("black", "white", "grey", "pink", "brown", "red", "orange", "yellow", "
 
 
 @dataclass(frozen=True)
-class Look:
+class Appearance:
     """The description of an image. `light` is empty if it is neither dark nor bright."""
 
     shape: str
@@ -75,7 +75,7 @@ class Palette:
     def describe(self) -> dict[str, str]:
         return {"architecture": "sentences by rule, no parameters", "device": "cpu"}
 
-    def prepare(self, image: Image.Image | None) -> Look:
+    def prepare(self, image: Image.Image | None) -> Appearance:
         if image is None:
             raise BackendSettingsError(_("The model describes images, and was given none."))
         return look(image)
@@ -85,7 +85,7 @@ class Palette:
 
     def caption(
         self,
-        prepared: Sequence[Look],
+        prepared: Sequence[Appearance],
         *,
         keys: Sequence[str],
         language: str,
@@ -98,7 +98,7 @@ class Palette:
         """Nothing to free."""
 
 
-def look(image: Image.Image) -> Look:
+def look(image: Image.Image) -> Appearance:
     small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BOX)
     pixels = np.asarray(small, dtype=np.float32) / 255
     shares = np.bincount(_colours(pixels).ravel(), minlength=len(COLOURS)) / (SIDE * SIDE)
@@ -106,7 +106,7 @@ def look(image: Image.Image) -> Look:
     first, second = np.argsort(-shares, kind="stable")[:2]
     other = COLOURS[second] if shares[second] >= SOME else ""
     extent = "all" if shares[first] >= ALL else "most" if shares[first] >= MOST or not other else "both"
-    return Look(_shape(image.width, image.height), _light(pixels), COLOURS[first], other, extent)
+    return Appearance(_shape(image.width, image.height), _light(pixels), COLOURS[first], other, extent)
 
 
 def _shape(width: int, height: int) -> str:

@@ -57,7 +57,7 @@ METHODS = ("check", "languages", "load")
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenBackend:
     """A package's backend that cannot be used, and why."""
 
     group: str
@@ -67,17 +67,17 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Discovered:
     by_name: Mapping[str, Any]
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenBackend, ...]
 
 
 def backends() -> Mapping[str, Backend]:
-    return _found(OWN_BACKENDS, BACKENDS_GROUP).by_name
+    return _discovered(OWN_BACKENDS, BACKENDS_GROUP).by_name
 
 
 def translators() -> Mapping[str, TranslatorBackend]:
-    return _found(OWN_TRANSLATORS, TRANSLATORS_GROUP).by_name
+    return _discovered(OWN_TRANSLATORS, TRANSLATORS_GROUP).by_name
 
 
 def encoders() -> Mapping[str, EncoderBackend]:
@@ -85,9 +85,9 @@ def encoders() -> Mapping[str, EncoderBackend]:
     return _ours(ENCODERS)
 
 
-def broken() -> list[Broken]:
+def broken() -> list[BrokenBackend]:
     """List backends and translators of installed packages that cannot be used."""
-    return [*_found(OWN_BACKENDS, BACKENDS_GROUP).broken, *_found(OWN_TRANSLATORS, TRANSLATORS_GROUP).broken]
+    return [*_discovered(OWN_BACKENDS, BACKENDS_GROUP).broken, *_discovered(OWN_TRANSLATORS, TRANSLATORS_GROUP).broken]
 
 
 def backend_named(name: str) -> Backend:
@@ -97,7 +97,7 @@ def backend_named(name: str) -> Backend:
     BackendSettingsError
         Where no such backend is installed here.
     """
-    return _one(OWN_BACKENDS, BACKENDS_GROUP, name)
+    return _entry_named(OWN_BACKENDS, BACKENDS_GROUP, name)
 
 
 def translator_named(name: str) -> TranslatorBackend:
@@ -106,7 +106,7 @@ def translator_named(name: str) -> TranslatorBackend:
     ------
     BackendSettingsError
     """
-    return _one(OWN_TRANSLATORS, TRANSLATORS_GROUP, name)
+    return _entry_named(OWN_TRANSLATORS, TRANSLATORS_GROUP, name)
 
 
 def encoder_named(name: str) -> EncoderBackend:
@@ -144,10 +144,10 @@ def missing_modules(backend: Backend | TranslatorBackend | EncoderBackend) -> li
 
 def package_of(backend: Backend | TranslatorBackend) -> str:
     """Name the installed package of a backend; empty for our own."""
-    return backend.package if isinstance(backend, _Foreign) else ""
+    return backend.package if isinstance(backend, _PackageBackend) else ""
 
 
-class _Foreign:
+class _PackageBackend:
     """A package's backend. Any exception before it captions becomes a `BackendSettingsError`."""
 
     def __init__(self, inner: Any, package: str) -> None:
@@ -188,8 +188,8 @@ class _Foreign:
         return "Tell its authors; the log has more."
 
 
-def _one(own: tuple[str, ...], group: str, name: str) -> Any:
-    entry = _found(own, group)
+def _entry_named(own: tuple[str, ...], group: str, name: str) -> Any:
+    entry = _discovered(own, group)
     if name in entry.by_name:
         return entry.by_name[name]
     reasons = [f"The package {one.package} brings it, but: {one.reason}. " for one in entry.broken if one.entry == name]
@@ -205,21 +205,21 @@ def _ours(paths: tuple[str, ...]) -> Mapping[str, EncoderBackend]:
 
 
 @cache
-def _found(own: tuple[str, ...], group: str) -> _Found:
+def _discovered(own: tuple[str, ...], group: str) -> _Discovered:
     by_name = {one.name: one for one in (_imported(path)() for path in own)}
     left_out = []
     for entry in sorted(entry_points(group=group), key=lambda entry: (_package(entry), entry.name)):
         try:
-            one = _Foreign(_checked(entry), _package(entry))
+            one = _PackageBackend(_checked(entry), _package(entry))
             # Our own names win: a package must not silently take the place of what runs were made with.
             if one.name in by_name:
                 raise BackendSettingsError(f"there is another backend named {one.name}")
             by_name[one.name] = one
         except (Exception, SystemExit) as error:
             reason = str(error) if isinstance(error, BackendSettingsError) else f"{type(error).__name__}: {error}"
-            left_out.append(Broken(group, entry.name, _package(entry), reason))
+            left_out.append(BrokenBackend(group, entry.name, _package(entry), reason))
             log.warning("The %s %s of the package %s is left out: %s", group, entry.name, _package(entry), reason)
-    return _Found(by_name, tuple(left_out))
+    return _Discovered(by_name, tuple(left_out))
 
 
 def _checked(entry: EntryPoint) -> Any:

@@ -15,7 +15,7 @@ from images.models import Collection
 from images.permissions import collections_to_use
 from inference.models import CaptioningModel
 from inference.permissions import models_for
-from inference.selectors.gallery import MOST_MODELS, Asked, Show, usual_choice, usual_collection
+from inference.selectors.gallery import MOST_MODELS, GalleryQuery, Show, usual_choice, usual_collection
 from languages.models import Language
 from people.models import User
 
@@ -57,10 +57,10 @@ class GalleryForm(forms.Form):
         chosen = set(self.cleaned_data["language"])
         return [language for tag, language in self._languages.items() if tag in chosen]
 
-    def asked(self) -> Asked:
+    def asked(self) -> GalleryQuery:
         """Call once it is valid."""
         cleaned = self.cleaned_data
-        return Asked(
+        return GalleryQuery(
             collection=self._collections[cleaned["collection"]],
             models=cleaned["model"],
             languages=cleaned["language"],

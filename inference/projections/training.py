@@ -31,7 +31,7 @@ from inference.projections.folder import (
     words_sha256,
     write_projection,
 )
-from inference.projections.words import Read, Reader, words_of
+from inference.projections.words import ReadCaptions, Reader, words_of
 
 LONGEST_STEP = 2.0
 """To which the gradient is cut."""
@@ -120,7 +120,7 @@ def network_of(words: int, vectors: int, dimensions: int, config: Config) -> Any
     )
 
 
-def tensors_of(read: Read) -> tuple[Any, Any, Any]:
+def tensors_of(read: ReadCaptions) -> tuple[Any, Any, Any]:
     """What the network takes, on the device on which it computes."""
     library, place = torch(), device()
     bags, sequences, means = (library.from_numpy(part).to(place) for part in (read.bags, read.sequences, read.means))

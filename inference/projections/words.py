@@ -17,7 +17,7 @@ FIRST_WORD = 2
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadCaptions:
     """Some captions.
 
     Attributes
@@ -43,7 +43,7 @@ class Reader:
         self._numbers = {word: number for number, word in enumerate(self.words)}
         self._found: dict[str, NDArray[np.float32] | None] = {}
 
-    def read(self, captions: Sequence[str]) -> Read:
+    def read(self, captions: Sequence[str]) -> ReadCaptions:
         """Captions of tokens parted by whitespace."""
         tokens = [caption.split() for caption in captions]
         longest = max([1, *map(len, tokens)])
@@ -59,7 +59,7 @@ class Reader:
             vectors = [vector for word in words if (vector := self._vector(word)) is not None]
             if vectors:
                 means[row] = np.mean(vectors, axis=0)
-        return Read(bags, sequences, means)
+        return ReadCaptions(bags, sequences, means)
 
     def table(self, rng: np.random.Generator, dimensions: int) -> NDArray[np.float32]:
         """What the GRU's words begin as: their vectors, small random numbers for those without one."""

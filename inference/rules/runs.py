@@ -30,11 +30,11 @@ def unpack_ids(packed: bytes | memoryview) -> list[int]:
 
 def variant_name(base: str, decoding: Mapping[str, Any], of: Mapping[str, Any]) -> str:
     """Name a variant after the settings in which it differs, like “BLIP · beams 5”."""
-    parts = [_said(name, value) for name, value in decoding.items() if value != of.get(name)]
+    parts = [_setting_text(name, value) for name, value in decoding.items() if value != of.get(name)]
     return f"{base} · {', '.join(parts)}"
 
 
-def _said(name: str, value: Any) -> str:
+def _setting_text(name: str, value: Any) -> str:
     if isinstance(value, bool):
         words = name.removeprefix("is_").replace("_", " ")
         return words if value else f"not {words}"

@@ -40,7 +40,7 @@ class Show(TextChoices):
 
 
 @dataclass(frozen=True)
-class Asked:
+class GalleryQuery:
     collection: Collection
     models: Sequence[CaptioningModel]
     languages: Sequence[Language]
@@ -72,7 +72,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Shown:
+class GalleryImage:
     """An image, with a row of cells for each language. It has no `picture` if it is assigned to the viewer."""
 
     key: str
@@ -86,13 +86,13 @@ class GalleryPage:
     """`after` and `before` lead on and back; empty where nothing is known to be there. `looked_at` is how many images
     were looked through where the page is not full but others follow, else 0."""
 
-    images: Sequence[Shown]
+    images: Sequence[GalleryImage]
     after: str
     before: str
     looked_at: int
 
 
-def gallery_page(asked: Asked, viewer: User, *, after: str = "", before: str = "") -> GalleryPage:
+def gallery_page(asked: GalleryQuery, viewer: User, *, after: str = "", before: str = "") -> GalleryPage:
     """Read the images after or before one that an earlier page named, or else the first ones."""
     is_backwards = CURSOR.fullmatch(before) is not None
     start = before if is_backwards else after if CURSOR.fullmatch(after) else ""
@@ -140,7 +140,7 @@ def usual_collection(among: QuerySet[Collection], models: QuerySet[CaptioningMod
 
 
 @dataclass(frozen=True)
-class _Looked:
+class _ScannedPage:
     """`entries`: up to one more than a page holds. `stopped_at`: where the search was broken off, if it was."""
 
     entries: Sequence[CollectionImage]
@@ -148,7 +148,7 @@ class _Looked:
     reach: int
 
 
-def _looked_through(asked: Asked, start: str, *, is_backwards: bool) -> _Looked:
+def _looked_through(asked: GalleryQuery, start: str, *, is_backwards: bool) -> _ScannedPage:
     order = ("-position", "-pk") if is_backwards else ("position", "pk")
     entries = CollectionImage.objects.filter(collection=asked.collection).order_by(*order)
     if start:
@@ -163,10 +163,10 @@ def _looked_through(asked: Asked, start: str, *, is_backwards: bool) -> _Looked:
             stopped_at = _name(last[0])
             entries = entries.filter(~_beyond(stopped_at, is_backwards=is_backwards))
     described = _described(asked, entries).select_related("image")
-    return _Looked(list(described[: asked.images_at_once + 1]), stopped_at, reach)
+    return _ScannedPage(list(described[: asked.images_at_once + 1]), stopped_at, reach)
 
 
-def _described(asked: Asked, entries: QuerySet[CollectionImage]) -> QuerySet[CollectionImage]:
+def _described(asked: GalleryQuery, entries: QuerySet[CollectionImage]) -> QuerySet[CollectionImage]:
     captions = ModelCaption.objects.filter(image=OuterRef("image"), language__in=[one.pk for one in asked.languages])
     if asked.show is Show.ANY:
         return entries.filter(Exists(captions.filter(model__in=[model.pk for model in asked.models])))
@@ -188,13 +188,15 @@ def _beyond(name: str, *, is_backwards: bool) -> Q:
     )
 
 
-def _shown(asked: Asked, entries: Sequence[CollectionImage], viewer: User) -> list[Shown]:
+def _shown(asked: GalleryQuery, entries: Sequence[CollectionImage], viewer: User) -> list[GalleryImage]:
     hidden = hidden_from(viewer, (entry.image_id for entry in entries))
-    texts = _said(asked, [entry.image_id for entry in entries if entry.image_id not in hidden])
+    texts = _texts_of(asked, [entry.image_id for entry in entries if entry.image_id not in hidden])
     return [
-        Shown("", "", None, [])
+        GalleryImage("", "", None, [])
         if entry.image_id in hidden
-        else Shown(entry.key, entry.image.title, picture_of(entry.image, viewer), _rows(asked, texts[entry.image_id]))
+        else GalleryImage(
+            entry.key, entry.image.title, picture_of(entry.image, viewer), _rows(asked, texts[entry.image_id])
+        )
         for entry in entries
     ]
 
@@ -203,7 +205,7 @@ Texts = dict[tuple[int, str], tuple[str, str]]
 """Caption and stabiliser by model and language."""
 
 
-def _said(asked: Asked, images: Sequence[int]) -> dict[int, Texts]:
+def _texts_of(asked: GalleryQuery, images: Sequence[int]) -> dict[int, Texts]:
     captions = ModelCaption.objects.filter(
         model__in=[model.pk for model in asked.models],
         language__in=[language.pk for language in asked.languages],
@@ -217,7 +219,7 @@ def _said(asked: Asked, images: Sequence[int]) -> dict[int, Texts]:
     return texts
 
 
-def _rows(asked: Asked, texts: Texts) -> list[tuple[Language, list[Cell]]]:
+def _rows(asked: GalleryQuery, texts: Texts) -> list[tuple[Language, list[Cell]]]:
     return [
         (language, [Cell(model, language, *texts.get((model.pk, language.pk), ("", ""))) for model in asked.models])
         for language in asked.languages

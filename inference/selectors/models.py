@@ -58,7 +58,7 @@ def model_rows(models: AnyOf[CaptioningModel], viewer: User) -> list[ModelRow]:
     return [
         ModelRow(
             model=model,
-            captions=_named(counts.get(model.pk, {}), languages),
+            captions=_by_language(counts.get(model.pk, {}), languages),
             total=sum(counts.get(model.pk, {}).values()),
             going=going.get(model.pk, 0),
         )
@@ -72,7 +72,7 @@ def model_details(model: CaptioningModel, viewer: User) -> ModelDetails:
     runs = runs_for(viewer).filter(model=model).select_related("collection").prefetch_related("languages")
     return ModelDetails(
         model=model,
-        captions=_named(counts, languages_by_tag()),
+        captions=_by_language(counts, languages_by_tag()),
         total=sum(counts.values()),
         runs=list(runs[:NEWEST_RUNS]),
         more_runs=max(0, runs.count() - NEWEST_RUNS),
@@ -115,7 +115,7 @@ def translators(viewer: User) -> QuerySet[Translator]:
     return translators_for(viewer).order_by("name")
 
 
-def _named(counts: Mapping[str, int], languages: Mapping[str, Language]) -> list[tuple[Language, int]]:
+def _by_language(counts: Mapping[str, int], languages: Mapping[str, Language]) -> list[tuple[Language, int]]:
     named = [(languages[tag], count) for tag, count in counts.items()]
     return sorted(named, key=lambda row: row[0].name.casefold())
 

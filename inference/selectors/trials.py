@@ -24,7 +24,7 @@ NEWEST_TRIALS = 8
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """The result in one language: a caption, or an `error`."""
 
     language: Language
@@ -42,7 +42,7 @@ class TrialDetails:
     picture: Picture | None
     key: str
     is_hidden: bool
-    tried: Sequence[Tried]
+    tried: Sequence[TrialResult]
     seconds: float | None
 
     @property
@@ -98,9 +98,9 @@ def _picture(image: Image, viewer: User, *, is_known: bool) -> Picture:
     return picture if is_known else replace(picture, author="", licence="", licence_url="")
 
 
-def _tried(trial: Trial) -> list[Tried]:
+def _tried(trial: Trial) -> list[TrialResult]:
     return [
-        Tried(language, made.get("text", ""), made.get("stabiliser", ""), made.get("error", ""))
+        TrialResult(language, made.get("text", ""), made.get("stabiliser", ""), made.get("error", ""))
         for language in trial.languages.all()
         if (made := trial.results.get(language.tag)) is not None
     ]

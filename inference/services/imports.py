@@ -51,7 +51,7 @@ def start_upload(
     `project` and `is_shared` are of the model, where it is made.
     """
     folder, names = keep_waiting([upload])
-    options = _about(model, language, collection, project, is_shared=is_shared)
+    options = _job_options(model, language, collection, project, is_shared=is_shared)
     return ImportJob.objects.create(**options, source_name=names[0], folder=folder, created_by=by)
 
 
@@ -65,7 +65,7 @@ def import_path(
     clock: Clock,
 ) -> ImportJob:
     """Import a file of this machine at once; a new model belongs to `project`, or is shared with all."""
-    options = _about(model, language, collection, project, is_shared=project is None)
+    options = _job_options(model, language, collection, project, is_shared=project is None)
     job = jobs.start_inline(path, **options, clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
@@ -81,7 +81,7 @@ def run_import(*, job_id: int, clock: Clock) -> None:
     jobs.run(job_id=job_id, kind=ImportKind.CAPTIONS, clock=clock, work=work)
 
 
-def _about(
+def _job_options(
     model: str, language: Language, collection: Collection | None, project: Project | None, *, is_shared: bool
 ) -> dict[str, Any]:
     return {
@@ -124,7 +124,7 @@ def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[Impor
     among = collections_in(job.project, by=job.created_by)
     images_of = images_named({line.reference for line in lines.values()}, job.collection, among=among)
     by = model_to_fill(job.options["model"], job.project, by=job.created_by)
-    stored = _there(by, job.options["language"], [image.pk for images in images_of.values() for image in images])
+    stored = _stored_texts(by, job.options["language"], [image.pk for images in images_of.values() for image in images])
     fresh: list[tuple[Image, str]] = []
     for number, line in lines.items():
         images = images_of[line.reference]
@@ -135,7 +135,7 @@ def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[Impor
             fresh.append((image, line.text))
         rows[number] = jobs.row(job, number, line.reference, outcome, reason, image)
     if fresh:
-        by = by or _made(job)
+        by = by or _model_of_job(job)
         # In the order in which runs store them, so that neither waits for the other's for ever.
         fresh.sort(key=lambda pair: pair[0].pk)
         ModelCaption.objects.bulk_create(
@@ -150,13 +150,13 @@ def model_to_fill(name: str, project: Project | None, *, by: User | None) -> Cap
     return CaptioningModel.objects.filter(of, name=name).order_by("is_shared").first()
 
 
-def _made(job: ImportJob) -> CaptioningModel:
+def _model_of_job(job: ImportJob) -> CaptioningModel:
     is_shared = bool(job.options.get("is_shared"))
     owner = {"project": job.project, "is_shared": is_shared, "created_by": job.created_by}
     return CaptioningModel.objects.create(name=job.options["model"], **owner)
 
 
-def _there(model: CaptioningModel | None, language: str, image_ids: Iterable[int]) -> dict[int, str]:
+def _stored_texts(model: CaptioningModel | None, language: str, image_ids: Iterable[int]) -> dict[int, str]:
     if model is None:
         return {}
     captions = ModelCaption.objects.filter(model=model, language_id=language, image_id__in=list(image_ids))

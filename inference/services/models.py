@@ -42,7 +42,7 @@ def register_model(
     kind.check(spec)
     if not kind.languages(spec):
         raise BackendSettingsError(_("It cannot write any language as set up here. Say which languages it writes."))
-    return _kept(
+    return _saved(
         CaptioningModel(
             name=name,
             backend=backend,
@@ -77,7 +77,7 @@ def register_translated_model(
         raise BackendSettingsError(
             _("“%(name)s” is itself a translation. Choose another model.") % {"name": english_model.name}
         )
-    return _kept(
+    return _saved(
         CaptioningModel(
             name=name,
             backend=TRANSLATED,
@@ -114,7 +114,7 @@ def register_translator(
         raise BackendSettingsError(
             _("It cannot translate into any language as set up here. Say which languages it knows.")
         )
-    return _kept(
+    return _saved(
         Translator(
             name=name,
             backend=backend,
@@ -142,7 +142,7 @@ def give_model(
     change_owner(things=model.family(), project=project, is_shared=is_shared, by=by, now=now)
 
 
-def _kept(row: Row) -> Row:
+def _saved(row: Row) -> Row:
     taken = BackendSettingsError(_("The name “%(name)s” is already taken. Choose another.") % {"name": row.name})
     # What is shared with all may be used beside what is one's own, and goes by its name, too.
     if is_name_taken(row):

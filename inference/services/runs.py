@@ -75,7 +75,7 @@ def start(
         image_ids = _images_of(collection)
         tags = [language.pk for language in languages]
         _check_not_under_way(model, collection, tags, by)
-        stored = _there(model, collection, tags)
+        stored = _stored_counts(model, collection, tags)
         notes = _check_english(model, collection) if model.backend == TRANSLATED else []
         total, already = len(image_ids) * len(tags), sum(stored.values())
         run = create_run(
@@ -249,7 +249,7 @@ def _check_not_under_way(model: CaptioningModel, collection: Collection, tags: S
     )
 
 
-def _there(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> Mapping[int, int]:
+def _stored_counts(model: CaptioningModel, collection: Collection, tags: Sequence[str]) -> Mapping[int, int]:
     """Count the languages in which each image has captions."""
     captions = ModelCaption.objects.filter(model=model, language_id__in=tags, image__entries__collection=collection)
     return dict(captions.order_by().values_list("image_id").annotate(count=Count("pk")))
@@ -290,7 +290,7 @@ def pause(*, run: Run, now: datetime) -> None:
     ------
     RunRefusedError
     """
-    _turn(run, to=RunState.PAUSED, frm=GOING, message=_("Paused."), now=now)
+    _change_state(run, to=RunState.PAUSED, frm=GOING, message=_("Paused."), now=now)
 
 
 def resume(*, run: Run, now: datetime) -> None:
@@ -300,7 +300,7 @@ def resume(*, run: Run, now: datetime) -> None:
     ------
     RunRefusedError
     """
-    _turn(run, to=RunState.QUEUED, frm=(RunState.PAUSED, RunState.FAILED), message=_("Resumed."), now=now)
+    _change_state(run, to=RunState.QUEUED, frm=(RunState.PAUSED, RunState.FAILED), message=_("Resumed."), now=now)
 
 
 def cancel(*, run: Run, now: datetime) -> None:
@@ -310,7 +310,9 @@ def cancel(*, run: Run, now: datetime) -> None:
     ------
     RunRefusedError
     """
-    _turn(run, to=RunState.CANCELLED, frm=(*GOING, RunState.PAUSED, RunState.FAILED), message=_("Cancelled."), now=now)
+    _change_state(
+        run, to=RunState.CANCELLED, frm=(*GOING, RunState.PAUSED, RunState.FAILED), message=_("Cancelled."), now=now
+    )
 
 
 def retry(*, run: Run, now: datetime) -> int:
@@ -346,7 +348,7 @@ def retry(*, run: Run, now: datetime) -> int:
     return count
 
 
-def _turn(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: datetime) -> None:
+def _change_state(run: Run, *, to: RunState, frm: Sequence[str], message: str, now: datetime) -> None:
     with transaction.atomic():
         finished_at = now if to == RunState.CANCELLED else None
         rows = Run.objects.filter(pk=run.pk, state__in=frm)

@@ -174,7 +174,7 @@ def _results(trial: Trial, clock: Clock) -> dict[str, Any]:
         with default_storage.open(name) as file:
             key = sha256_of(file)
     with Device() as device:
-        future = device.submit(_Try(trial, name, key, pixels, english).results, tags)
+        future = device.submit(_TrialRunner(trial, name, key, pixels, english).results, tags)
         while not wait([future], timeout=RENEW_EVERY_S).done:
             _extend(trial, now=clock())
     return future.result()
@@ -188,7 +188,7 @@ def _english(trial: Trial) -> str:
     return captions.values_list("text", flat=True).first() or ""
 
 
-class _Try:
+class _TrialRunner:
     """The part of a trial that runs in another thread than the one with the database."""
 
     def __init__(self, trial: Trial, name: str, key: str, pixels: int, english: str) -> None:
@@ -250,17 +250,17 @@ def _stored(made: GeneratedCaption | Failed) -> dict[str, str]:
 def _extend(trial: Trial, *, now: datetime) -> None:
     # A microsecond more each time: the lease is what tells one holder from the next.
     until = max(now + LEASE, (trial.lease_until or now) + timedelta(microseconds=1))
-    if not _held(trial).update(lease_until=until):
+    if not _leased(trial).update(lease_until=until):
         raise LeaseLostError(trial.pk)
     trial.lease_until = until
 
 
 def _finish(trial: Trial, *, now: datetime, results: dict[str, Any] | None = None, error: str = "") -> None:
     state = JobState.FAILED if error else JobState.DONE
-    _held(trial).update(state=state, results=results or {}, error=printable(error), lease_until=None, finished_at=now)
+    _leased(trial).update(state=state, results=results or {}, error=printable(error), lease_until=None, finished_at=now)
 
 
-def _held(trial: Trial) -> Any:
+def _leased(trial: Trial) -> Any:
     return Trial.objects.filter(pk=trial.pk, state=JobState.RUNNING, lease_until=trial.lease_until)
 
 

@@ -39,11 +39,11 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
         error = _("The image is larger than %(limit)s MB. Choose a smaller one.")
         error %= {"limit": limits.MAX_PICTURE_BYTES // limits.MEGABYTE}
         return _form_page(request, model, ability, _form(request, model, ability), error=error, status=413)
-    return _try(request, model, ability)
+    return _start_trial(request, model, ability)
 
 
 @csrf_protect
-def _try(request: HttpRequest, model: CaptioningModel, ability: Ability) -> HttpResponse:
+def _start_trial(request: HttpRequest, model: CaptioningModel, ability: Ability) -> HttpResponse:
     form = _form(request, model, ability, is_sent=True)
     if form.is_valid():
         try:

@@ -109,7 +109,7 @@ def _line(entry: AuditEntry) -> Line:
 
 def said(entry: AuditEntry) -> str:
     """The sentence of `entry`, whose `person` is at hand."""
-    return sentence_of(entry.action, about=_about(entry), person=name_of(entry.person), details=entry.details)
+    return sentence_of(entry.action, about=_subject_of(entry), person=name_of(entry.person), details=entry.details)
 
 
 def name_of(person: User | None) -> str:
@@ -119,7 +119,7 @@ def name_of(person: User | None) -> str:
     return _("a deleted account") if person.deleted_at else person.username
 
 
-def _about(entry: AuditEntry) -> str:
+def _subject_of(entry: AuditEntry) -> str:
     is_role = entry.action.startswith(("role.", "invitation.")) and entry.about in Role.values
     return str(Role(entry.about).label) if is_role else entry.about
 

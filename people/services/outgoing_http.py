@@ -158,7 +158,7 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
             connection.sock = raw if parts.scheme == "http" else until_done.enter_context(_encrypted(raw, parts))
             connection.request("POST", path, body=body, headers=sent)
             response = until_done.enter_context(connection.getresponse())
-            return Answer(response.status, _said(response.status, response.read(LARGEST_ANSWER_BYTES)))
+            return Answer(response.status, _answer_text(response.status, response.read(LARGEST_ANSWER_BYTES)))
         except ssl.SSLCertVerificationError:
             raise UnreachableError(_("The server’s certificate is not trusted.")) from None
         except TimeoutError:
@@ -177,7 +177,7 @@ def _shut(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def _said(status: int, content: bytes) -> str:
+def _answer_text(status: int, content: bytes) -> str:
     text = "".join(letter if letter.isprintable() else " " for letter in content.decode("utf-8", "replace"))
     text = " ".join(text.split())[:LONGEST_SAID]
     if 300 <= status < 400:

@@ -59,7 +59,7 @@ def change_owner(
                 held: Owned = type(thing)._default_manager.select_for_update(no_key=True).get(pk=thing.pk)
                 if not is_shared:
                     _check_used_by_nobody_else(held, project)
-                _tell(held, project, is_shared=is_shared, by=by, now=now)
+                _record_change(held, project, is_shared=is_shared, by=by, now=now)
                 thing.project, thing.is_shared = project, is_shared
                 thing.save(update_fields=["project", "is_shared"])
     except IntegrityError as error:
@@ -106,7 +106,7 @@ def _check_used_by_nobody_else(thing: Owned, project: Project | None) -> None:
         )
 
 
-def _tell(thing: Owned, project: Project | None, *, is_shared: bool, by: User | None, now: datetime) -> None:
+def _record_change(thing: Owned, project: Project | None, *, is_shared: bool, by: User | None, now: datetime) -> None:
     """In the logs of the project that had it and of the one that gets it."""
     concerned = {one.pk: one for one in (thing.project, project) if one is not None}
     details = {"to": project.slug if project else "", "shared": is_shared}

@@ -39,7 +39,7 @@ class DifferenceLine:
 
 
 @dataclass(frozen=True)
-class Apart:
+class ImageGain:
     """An image with both models' captions, and the gain of the first."""
 
     gain: str
@@ -57,8 +57,8 @@ class ComparePage:
     metric: str
     title: str
     metrics: Sequence[tuple[str, str]]
-    test_ahead: Sequence[Apart]
-    base_ahead: Sequence[Apart]
+    test_ahead: Sequence[ImageGain]
+    base_ahead: Sequence[ImageGain]
 
 
 def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
@@ -139,7 +139,7 @@ def _line(result: PairedResult) -> DifferenceLine:
     )
 
 
-def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[list[Apart], list[Apart]]:
+def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[list[ImageGain], list[ImageGain]]:
     figures = [per_image(done, metric) for one in (test, base) if (done := current_pass(one)) is not None]
     if len(figures) < 2 or figures[0] is None or figures[1] is None:
         return [], []
@@ -150,9 +150,9 @@ def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[lis
     ours, theirs = picture_with_texts(test, ids, viewer), picture_with_texts(base, ids, viewer)
     times = shown_times(metric)
 
-    def lines(rows: Sequence[tuple[int, float]]) -> list[Apart]:
+    def lines(rows: Sequence[tuple[int, float]]) -> list[ImageGain]:
         return [
-            Apart(texts.signed(gain * times), ours[image], theirs[image].caption)
+            ImageGain(texts.signed(gain * times), ours[image], theirs[image].caption)
             for image, gain in rows
             if image in ours
         ]

@@ -42,7 +42,7 @@ class Show(TextChoices):
 
 
 @dataclass(frozen=True)
-class Said:
+class ShownJudgement:
     """People's judgement of an image against another model's caption, and the metric's."""
 
     other: str
@@ -60,7 +60,7 @@ class ShownImage:
     references: Sequence[str]
     figures: Sequence[tuple[str, str, bool]]
     """Title, value, and whether it is the metric that the page is about."""
-    said: Said | None
+    judgement: ShownJudgement | None
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _shown(
     other = _scoring_of(scoring, chosen.other_id) if chosen and is_judged else None
     captions = {image: text.caption for image, text in texts_of(other, ids).items()} if other else {}
     disagreement_of = {
-        row.image_id: _said(row, metric, chosen.other, captions.get(row.image_id, ""))
+        row.image_id: _judgement_of(row, metric, chosen.other, captions.get(row.image_id, ""))
         for row in rows
         if isinstance(row, Disagreement) and chosen
     }
@@ -213,15 +213,15 @@ def _shown(
             caption=texts[image].caption,
             references=texts[image].references,
             figures=figures[image],
-            said=disagreement_of.get(image),
+            judgement=disagreement_of.get(image),
         )
         for image in ids
         if image in texts
     ]
 
 
-def _said(row: Disagreement, metric: str, other: str, caption: str) -> Said:
-    return Said(
+def _judgement_of(row: Disagreement, metric: str, other: str, caption: str) -> ShownJudgement:
+    return ShownJudgement(
         other=other,
         caption=caption,
         verdict=texts.signed(row.verdict, 1),

@@ -26,7 +26,7 @@ BY_MODEL = "model"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoresQuery:
     """A reader's choices; an empty one means all. `sort` is a figure or “model”, with - in front if ascending."""
 
     language: str = ""
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFigure:
     """One figure. If there is none, `text` is empty and `why` may say why."""
 
     text: str = ""
@@ -49,7 +49,7 @@ class Line:
     row: ScoringRow
     images: int | None
     left_out: int
-    cells: Sequence[Shown]
+    cells: Sequence[ShownFigure]
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class Matrix:
 
     title: str
     models: Sequence[str]
-    lines: Sequence[tuple[Group, Sequence[Shown]]]
+    lines: Sequence[tuple[Group, Sequence[ShownFigure]]]
     plot: DotPlot | None
 
 
 @dataclass(frozen=True)
 class ScoresPage:
-    asked: Asked
+    asked: ScoresQuery
     columns: Sequence[Column]
     model_column: Column
     groups: Sequence[Group]
@@ -100,7 +100,7 @@ Key = tuple[int, str, bool]
 Figures = Mapping[tuple[int, str], ScoreCell]
 
 
-def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: Asked) -> ScoresPage:
+def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: ScoresQuery) -> ScoresPage:
     figures = {(cell.scoring_id, cell.metric): cell for cell in cells}
     chosen = [row for row in rows if _is_asked_for(row, asked)]
     chosen_ids = {row.scoring.pk for row in chosen}
@@ -140,7 +140,7 @@ def text_version(row: ScoringRow) -> str:
     return _("%(tokenizer)s, normalised") % {"tokenizer": name} if row.scoring.normalise else name
 
 
-def _is_asked_for(row: ScoringRow, asked: Asked) -> bool:
+def _is_asked_for(row: ScoringRow, asked: ScoresQuery) -> bool:
     references = row.scoring.references
     return asked.language in ("", references.language_id) and asked.collection in ("", references.collection.slug)
 
@@ -216,10 +216,10 @@ def _value(figures: Figures, row: ScoringRow, metric: str) -> float | None:
     return cell.shown if cell else None
 
 
-def _shown(cell: ScoreCell | None, best: float | None) -> Shown:
+def _shown(cell: ScoreCell | None, best: float | None) -> ShownFigure:
     if cell is None:
-        return Shown()
-    return Shown(value_text(cell.shown), cell.value is not None and cell.value == best, cell.why)
+        return ShownFigure()
+    return ShownFigure(value_text(cell.shown), cell.value is not None and cell.value == best, cell.why)
 
 
 def _plots(group: Group, figures: Figures, columns: Sequence[str]) -> list[RangePlot]:
@@ -248,7 +248,7 @@ def _matrix(metric: str, groups: Sequence[Group], figures: Figures) -> Matrix:
             if value is not None:
                 dots.append(Dot(numbers[name], name, value, value_text(value)))
                 highest, lowest = max(highest, value), min(lowest, value)
-        lines.append((group, [cells.get(name, Shown()) for name in models]))
+        lines.append((group, [cells.get(name, ShownFigure()) for name in models]))
         tracks.append((group.row.scoring.references.language.name, dots))
     ends = (-round_end(-lowest) if lowest < 0 else 0.0, round_end(highest))
     has_dots = any(dots for _, dots in tracks)

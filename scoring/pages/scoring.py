@@ -25,7 +25,7 @@ class FigureLine:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class PastPass:
     """A pass of the history. `changed` says in what it differs from the one before; empty for the first."""
 
     scoring_pass: Pass
@@ -43,7 +43,7 @@ class ScoringPage:
     text: str
     figures: Sequence[FigureLine]
     has_images: bool
-    history: Sequence[Earlier]
+    history: Sequence[PastPass]
 
 
 def scoring_page(details: ScoringDetails, *, is_outdated: bool) -> ScoringPage:
@@ -66,9 +66,9 @@ def _figure(cell: ScoreCell) -> FigureLine:
     return FigureLine(cell.metric, cell.title, value_text(cell.shown), raw, cell.why, cell.signature)
 
 
-def _history(rows: Sequence[PassRow]) -> list[Earlier]:
+def _history(rows: Sequence[PassRow]) -> list[PastPass]:
     """List past passes, the newest first. An open pass does not know its captions yet."""
-    history: list[Earlier] = []
+    history: list[PastPass] = []
     before: Pass | None = None
     for row in reversed(rows):
         one = row.scoring_pass
@@ -79,7 +79,7 @@ def _history(rows: Sequence[PassRow]) -> list[Earlier]:
             )
             for score in row.scores
         ]
-        history.append(Earlier(one, _changed(before, one), figures))
+        history.append(PastPass(one, _changed(before, one), figures))
         before = one if one.state == JobState.DONE else before
     return history[::-1]
 

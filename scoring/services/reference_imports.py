@@ -29,7 +29,7 @@ from languages.models import Language
 from people.models import Project, User
 from scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, count_references, reference_lines
 from scoring.models import ReferenceKind, ReferenceSet
-from scoring.services.references import Change, ReferenceFileError, put_references, set_of
+from scoring.services.references import CaptionChange, ReferenceFileError, put_references, set_of
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ LINES_PER_LOOK_UP = 500
 
 
 @dataclass
-class _Unit:
+class _ImageLines:
     """An image and all lines of the file about it."""
 
     image: Image
@@ -73,7 +73,7 @@ def start_upload(
     `back` is the address of the page that the report leads back to.
     """
     folder, names = keep_waiting([upload])
-    options = _about(project, collection, language, name, kind, source)
+    options = _job_options(project, collection, language, name, kind, source)
     options["options"]["back"] = back
     return ImportJob.objects.create(**options, source_name=names[0], folder=folder, created_by=by)
 
@@ -90,7 +90,7 @@ def import_path(
     clock: Clock,
 ) -> ImportJob:
     """Import a local file at once; see `start_upload`."""
-    job = jobs.start_inline(path, **_about(project, collection, language, name, kind, source), clock=clock)
+    job = jobs.start_inline(path, **_job_options(project, collection, language, name, kind, source), clock=clock)
     _run(job, lambda: path.open("rb"), clock=clock)
     job.refresh_from_db()
     return job
@@ -105,7 +105,7 @@ def run_import(*, job_id: int, clock: Clock) -> None:
     jobs.run(job_id=job_id, kind=ImportKind.REFERENCES, clock=clock, work=work)
 
 
-def _about(
+def _job_options(
     project: Project, collection: Collection, language: Language | None, name: str, kind: ReferenceKind, source: str
 ) -> dict[str, Any]:
     options = {"project": project.pk, "language": language.tag if language else ""}
@@ -142,9 +142,9 @@ class _Import:
         for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
             jobs.take_together(units_at_once, self._take, self._fail)
 
-    def _units(self, lines: Iterator[ReferenceLine | LineError]) -> tuple[list[_Unit], list[LineError]]:
+    def _units(self, lines: Iterator[ReferenceLine | LineError]) -> tuple[list[_ImageLines], list[LineError]]:
         """Find the images still to be imported, and the refused lines that were not reported yet."""
-        units: dict[int, _Unit] = {}
+        units: dict[int, _ImageLines] = {}
         refused: list[LineError] = []
         for some in _parted(lines, LINES_PER_LOOK_UP):
             named = [line for line in some if isinstance(line, ReferenceLine)]
@@ -153,7 +153,7 @@ class _Import:
             for line in named:
                 images = next((images_of[name] for name in line.names if images_of[name]), [])
                 if len(images) == 1:
-                    units.setdefault(images[0].pk, _Unit(images[0])).lines.append(line)
+                    units.setdefault(images[0].pk, _ImageLines(images[0])).lines.append(line)
                 else:
                     refused.append(LineError(_not_one(images), line.name, number=line.number))
             self.job.lease_until = jobs.extend(self.job, now=self.clock())
@@ -168,7 +168,7 @@ class _Import:
             [line for line in refused if line.number not in self.told],
         )
 
-    def _sets(self, units: Sequence[_Unit]) -> dict[str, ReferenceSet]:
+    def _sets(self, units: Sequence[_ImageLines]) -> dict[str, ReferenceSet]:
         options, collection = self.job.options, self.job.collection
         assert collection is not None
         languages = Language.objects.in_bulk(sorted({tag for unit in units for tag in unit.tags}))
@@ -191,18 +191,18 @@ class _Import:
         except ReferenceFileError as refused:
             raise FileRefusedError(str(refused)) from refused
 
-    def _take(self, units: Sequence[_Unit]) -> None:
+    def _take(self, units: Sequence[_ImageLines]) -> None:
         with transaction.atomic():
             self.job.lease_until = jobs.report(self.job, self._put(units), now=self.clock())
 
-    def _fail(self, unit: _Unit, error: Exception) -> None:
+    def _fail(self, unit: _ImageLines, error: Exception) -> None:
         log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image.pk, exc_info=error)
         rows = [self._row(line, Outcome.REJECTED, unexpected(error)) for line in unit.lines]
         with transaction.atomic():
             self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
 
-    def _put(self, units: Sequence[_Unit]) -> list[ImportRow]:
-        changes: dict[tuple[int, str], Change] = {}
+    def _put(self, units: Sequence[_ImageLines]) -> list[ImportRow]:
+        changes: dict[tuple[int, str], CaptionChange] = {}
         # Always in the same order, so that two imports never wait for each other's sets.
         for tag, reference_set in sorted(self.sets.items()):
             captions = {unit.image.pk: unit.captions(tag) for unit in units if tag in unit.tags}
@@ -216,14 +216,14 @@ class _Import:
             if line.number not in self.told
         ]
 
-    def _told_row(self, unit: _Unit, line: ReferenceLine, changes: dict[str, Change]) -> ImportRow:
+    def _told_row(self, unit: _ImageLines, line: ReferenceLine, changes: dict[str, CaptionChange]) -> ImportRow:
         left_out = list(line.left_out)
-        replaced = [tag for tag, change in changes.items() if change == Change.REPLACED]
+        replaced = [tag for tag, change in changes.items() if change == CaptionChange.REPLACED]
         if replaced:
             left_out.insert(
                 0, _("This replaced what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
             )
-        if all(change == Change.SAME for change in changes.values()):
+        if all(change == CaptionChange.SAME for change in changes.values()):
             left_out.insert(0, _("The image already has these captions."))
             return self._row(line, Outcome.ALREADY, " ".join(left_out), unit.image)
         return self._row(line, Outcome.ADDED, " ".join(left_out), unit.image)

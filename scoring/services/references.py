@@ -22,7 +22,7 @@ class ReferenceFileError(Exception):
     """The file or set is refused; the message says why, and what to do."""
 
 
-class Change(StrEnum):
+class CaptionChange(StrEnum):
     """The change to an image's captions."""
 
     ADDED = "added"
@@ -81,7 +81,7 @@ def set_of(
 
 def put_references(
     *, reference_set: ReferenceSet, captions: Mapping[int, Sequence[str]], now: datetime
-) -> dict[int, Change]:
+) -> dict[int, CaptionChange]:
     """Replace the captions of images, by primary key; an image without captions leaves the set.
 
     Other images of the set keep theirs. Digest and counts of the set are in the same transaction.
@@ -90,7 +90,7 @@ def put_references(
         held = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
         stored = _texts(held, captions)
         changes = {image: _change(stored.get(image, []), list(texts)) for image, texts in captions.items()}
-        changed = [image for image, change in changes.items() if change != Change.SAME]
+        changed = [image for image, change in changes.items() if change != CaptionChange.SAME]
         if not changed:
             return changes
         Reference.objects.filter(reference_set=held, image__in=changed).delete()
@@ -136,9 +136,9 @@ def _texts(reference_set: ReferenceSet, images: Iterable[int]) -> dict[int, list
     return texts_of
 
 
-def _change(before: list[str], after: list[str]) -> Change:
+def _change(before: list[str], after: list[str]) -> CaptionChange:
     if before == after:
-        return Change.SAME
+        return CaptionChange.SAME
     if not after:
-        return Change.REMOVED
-    return Change.REPLACED if before else Change.ADDED
+        return CaptionChange.REMOVED
+    return CaptionChange.REPLACED if before else CaptionChange.ADDED

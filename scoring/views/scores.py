@@ -21,7 +21,7 @@ from scoring.formats.scores import Layout
 from scoring.forms import ReferenceSetForm, ScoringForm
 from scoring.models import ReferenceSet, Scoring
 from scoring.pages.progress import progress_of
-from scoring.pages.scores import Asked, scores_page
+from scoring.pages.scores import ScoresQuery, scores_page
 from scoring.pages.scoring import scoring_page
 from scoring.permissions import READERS, scoring_for
 from scoring.rules.metrics import MetricChoiceError
@@ -35,7 +35,7 @@ from scoring.services import scorings as services
 def score_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     rows = scoring_rows(project)
-    asked = Asked(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection", "sort")})
+    asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection", "sort")})
     page = scores_page(rows, score_cells(project), asked)
     context = head(request, project) | {"page": page, "progress": progress_of(rows), "layouts": Layout}
     return render(request, "scoring/scores.html", context)

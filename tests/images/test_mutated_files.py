@@ -24,7 +24,7 @@ from images.rules.archives import contents_of
 from images.rules.image_checks import ImageRefusedError, inspect
 from images.rules.resizing import served_sizes
 from images.services import sources
-from images.services.sources import Entry
+from images.services.sources import ImportEntry
 from scoring.formats.references import count_references, reference_lines
 from tests.images.importing import zipped
 from tests.images.pictures import animation, exif, picture, profile
@@ -74,7 +74,7 @@ def read_zip(content: bytes) -> None:
     with ExitStack() as stack:
         shelf = sources._zip(io.BytesIO(content), stack)
         for item in sources._plan(shelf, sources._manifests_in(shelf)):
-            if isinstance(item, Entry):
+            if isinstance(item, ImportEntry):
                 with suppress(ImageRefusedError):
                     sources.spooled(item.content).close()
 

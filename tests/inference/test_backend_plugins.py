@@ -147,7 +147,7 @@ class Packages:
         (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (about / "entry_points.txt").write_text(f"[{group}]\n{entry} = {module}:{at}\n")
         importlib.invalidate_caches()
-        registry._found.cache_clear()
+        registry._discovered.cache_clear()
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packag
     monkeypatch.syspath_prepend(str(tmp_path))
     yield Packages(tmp_path)
     monkeypatch.undo()
-    registry._found.cache_clear()
+    registry._discovered.cache_clear()
     for module in [name for name in sys.modules if name.startswith("plugin_")]:
         del sys.modules[module]
 

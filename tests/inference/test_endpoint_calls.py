@@ -15,7 +15,7 @@ import pytest
 
 from inference.backends.captioners import BackendDownError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.endpoint import EndpointBackend
-from inference.backends.endpoint_calls import Gate
+from inference.backends.endpoint_calls import RateLimiter
 from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, FakeEndpoint, FakeTime
 
 BUSY = b'{"error": {"message": "Slow down"}}'
@@ -188,7 +188,7 @@ def test_answers_stand_in_the_order_of_their_images(server, load):
     captioner = load(concurrency=3)
     contents = [(number, "") for number in late]
 
-    found = captioner._asking.all(contents, keys=list(late), language="en", decoding=Decoding())
+    found = captioner._requests.all(contents, keys=list(late), language="en", decoding=Decoding())
 
     assert found == [GeneratedCaption("0"), GeneratedCaption("1"), GeneratedCaption("2")]
 
@@ -216,7 +216,7 @@ def test_what_is_asked_again_counts_towards_the_limit(server, load, fake_time):
 
 def test_threads_share_the_limit():
     time = FakeTime()
-    gate = Gate(60, clock=time.clock, wait=time.wait)
+    gate = RateLimiter(60, clock=time.clock, wait=time.wait)
     threads = [threading.Thread(target=gate.enter) for _ in range(10)]
     for thread in threads:
         thread.start()
@@ -228,7 +228,7 @@ def test_threads_share_the_limit():
 
 def test_a_pause_for_one_is_a_pause_for_all():
     time = FakeTime()
-    gate = Gate(None, clock=time.clock, wait=time.wait)
+    gate = RateLimiter(None, clock=time.clock, wait=time.wait)
     gate.enter()
     gate.close_for(20)
     gate.enter()

@@ -57,7 +57,7 @@ class Command(BaseCommand):
             run = runs.start(
                 model=named(models, model, kind="model named", project=project),
                 collection=collection_named(collection, project=project),
-                languages=[_found(Language.objects.filter(pk=tag).first(), f"language {tag}") for tag in languages],
+                languages=[_existing(Language.objects.filter(pk=tag).first(), f"language {tag}") for tag in languages],
                 decoding=decoding,
                 name=name,
                 project=project,
@@ -97,7 +97,7 @@ class Command(BaseCommand):
         return last_event
 
 
-def _found(row: Any, description: str) -> Any:
+def _existing(row: Any, description: str) -> Any:
     if row is None:
         raise CommandError(f"There is no {description}.")
     return row

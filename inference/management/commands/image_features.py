@@ -14,7 +14,7 @@ from PIL import Image
 
 from crosslens_metrics.named_vectors import NamedVectors
 from images.management.arguments import collection_named
-from inference.backends.choosing import image_encoder
+from inference.backends.encoder_choice import image_encoder
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.formats.images import ImageFileError, pictures_in, read_collection, read_folder

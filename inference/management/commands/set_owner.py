@@ -39,7 +39,7 @@ class Command(BaseCommand):
         project = project_of(options["project"])
         if project is None and not options["shared"]:
             raise CommandError("Say whose it will be: --project, --shared, or both.")
-        thing = _found(kind, name, project_of(options["of"]))
+        thing = _thing_named(kind, name, project_of(options["of"]))
         owner: dict[str, Any] = {"project": project, "is_shared": options["shared"], "by": None, "now": timezone.now()}
         try:
             _give(thing, owner)
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{thing} is of {project.slug if project else 'no project'}, {shared}.")
 
 
-def _found(kind: str, name: str, owner: Project | None) -> Any:
+def _thing_named(kind: str, name: str, owner: Project | None) -> Any:
     if kind == "run":
         run = Run.objects.filter(pk=int(name)).first() if name.isdecimal() else None
         if run is None:

@@ -12,7 +12,7 @@ from inference.backends.generation import caption_or_failure, plain
 from inference.rules.pivot import separators_of, split
 
 
-class Writing:
+class CaptionTokenizer:
     """A tokenizer, and how to split its decoded text.
 
     Parameters
