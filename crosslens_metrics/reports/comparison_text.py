@@ -89,7 +89,7 @@ def ranking_lines(ranking: Ranking) -> Iterator[str]:
     if len(ranking.components) > 1:
         yield _(
             "The models fall into groups that were never compared with each other, even indirectly. Each group "
-            "has its own ranking. Strengths in different groups cannot be compared."
+            "has its own ranking, and strengths in different groups cannot be compared."
         )
     for component in ranking.components:
         yield _("Strengths of the models (Bradley-Terry): a lead of 1 means odds of 2.7 to 1 of winning an image")

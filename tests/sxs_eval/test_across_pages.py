@@ -67,7 +67,7 @@ class TestAcross:
         assert (pooled.pooled.outcomes, pooled.incomplete, pooled.set_aside) == (6, 6, 6)
         client.force_login(project.created_by)
         text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"]))).split("Pooled")[1]
-        assert "LOSSES p Outcomes Images Incomplete Set aside" in text
+        assert "LOSSES p-value Outcomes Images Incomplete Set aside" in text
         assert "66.7% 16.7% 0.3750 6 6 6 6" in text
         # French has no outcome left, so the figures are of German alone.
         assert "German" in text.split("66.7%")[0]

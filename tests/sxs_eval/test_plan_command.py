@@ -66,7 +66,7 @@ def test_the_table_tells_each_pair_with_both_differences_the_reasons_and_the_cos
         "A in sw lacks: coco.",
         "B has no scores in sw.",
         "Cost, at 20 s per judgement (as entered):",
-        "a session 1 600 1800 0 10.0",
+        "per session 1 600 1800 0 10.0",
         "in total 2 1200 3600 0 20.0",
     ):
         assert line in lines

@@ -311,7 +311,7 @@ def test_models_that_never_lost_or_never_won_are_ranked_and_marked(tmp_path):
     assert [model["model"] for model in second["models"]] == ["e", "d"]
     assert second["pairs"][0]["interval"]["undefined"] == Reason.STRENGTH_UNBOUNDED
     text = run(file)
-    assert "Strengths in different groups cannot be compared" in text
+    assert "strengths in different groups cannot be compared" in text
     assert "(never lost)" in text
 
 
