@@ -1,1 +1,1 @@
-"""Files of images, vectors and pairs, in and out."""
+"""Read and write files of images, vectors and pairs."""

@@ -1,4 +1,4 @@
-"""Word vectors that a package brings as a table of its own. Only imports load this."""
+"""Read word vectors from a package's own table. Only imports load this module."""
 
 from __future__ import annotations
 

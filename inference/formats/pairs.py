@@ -1,4 +1,4 @@
-"""Captions of images in JSON lines: what a projection is trained on, or projects."""
+"""Read captions of images from JSON lines, to train a projection or to project them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLE = '{"image": …, "caption": …}'
 
 
 def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Image and caption, in the order of the file.
+    """Read images and captions in the order of the file.
 
     Each line is {"image": name, "caption": text}, or has "captions", a list of texts. A JSON list of such will do too.
 

@@ -1,4 +1,4 @@
-"""What managers send: a file of captions."""
+"""The form with which managers import a file of captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How captions are decoded, with the defaults that most models are reported with."""
+"""The form for decoding settings, with the defaults of most publications."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class DecodingForm(forms.Form):
 
     @property
     def decoding(self) -> Decoding:
-        """Of a form that is valid."""
+        """Return the decoding of a valid form."""
         return Decoding.from_stored(self.cleaned_data)
 
     def clean(self) -> dict[str, Any]:

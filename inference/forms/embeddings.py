@@ -1,4 +1,4 @@
-"""Registering an encoder, and asking for vectors by one."""
+"""Forms to register an encoder, and to start a run of vectors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class EncoderForm(OwnerForm):
 
 
 class EmbeddingForm(OwnerForm):
-    """Vectors of a collection's pictures; or of captions, where it is said whose."""
+    """Vectors of a collection's images, or of a model's captions of them."""
 
     encoder = forms.ModelChoiceField(Encoder.objects.none(), label=_("Encoder"), empty_label=_("Choose…"))
     collection = forms.ModelChoiceField(

@@ -1,4 +1,4 @@
-"""What is asked of the gallery. All of it stands in the address."""
+"""The gallery's choices. They are all in the URL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOXES = {"class": "choices"}
 
 
 class GalleryForm(forms.Form):
-    """What is not said is filled in from what there is; without a collection there is nothing to ask for."""
+    """Missing choices are filled in from what exists; without a collection there is nothing to show."""
 
     collection = forms.ChoiceField(label=_("Collection"))
     show = forms.ChoiceField(label=_("Images"), choices=Show.choices, required=False)
@@ -58,7 +58,7 @@ class GalleryForm(forms.Form):
         return [language for tag, language in self._languages.items() if tag in chosen]
 
     def asked(self) -> GalleryQuery:
-        """Call once it is valid."""
+        """Return the choices of a valid form."""
         cleaned = self.cleaned_data
         return GalleryQuery(
             collection=self._collections[cleaned["collection"]],

@@ -1,4 +1,4 @@
-"""Registering models and translators: the fields of one kind each, as researchers think of them.
+"""Forms to register models and translators, with the fields of each kind.
 
 What no field is made for can be given as JSON; so backends of other packages, of which nothing is known here, are
 registered with a source and such options alone.
@@ -28,7 +28,7 @@ FOLDER_OR_HUB, ENDPOINT, NOTHING, ANYTHING = "folder", "endpoint", "nothing", "a
 
 @dataclass(frozen=True)
 class Kind:
-    """What is asked of a backend's models: where they are, and which options have a field."""
+    """The fields of a backend's models: their source, and options with a field of their own."""
 
     source: str = ANYTHING
     options: Sequence[str] = ()
@@ -97,7 +97,7 @@ OF_ANOTHER_TRANSLATOR = Kind()
 
 
 def _option_fields() -> dict[str, forms.Field]:
-    """A field for each option that has one."""
+    """Create the fields of those options that have one."""
     return {
         "model": forms.CharField(
             label=_("Model at the endpoint"), max_length=200, help_text=_("The model's name at the endpoint.")
@@ -156,7 +156,7 @@ def _option_fields() -> dict[str, forms.Field]:
 
 
 class RegisterForm(OwnerForm):
-    """A model or a translator of one backend."""
+    """Register a model or a translator of one backend."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -234,14 +234,14 @@ class RegisterForm(OwnerForm):
         return forms.ChoiceField(label=_("Endpoint"), choices=choices, help_text=help_text)
 
     def first_fields(self) -> list[forms.BoundField]:
-        """What it is; options come below."""
+        """Return the fields about the model itself; options come below."""
         return [self[name] for name in self.fields if name not in (*self.kind.options, "more")]
 
     def option_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in self.fields if name in (*self.kind.options, "more")]
 
     def has_options_open(self) -> bool:
-        """Where an option has to be given, or was wrong, all are shown."""
+        """Whether to show all options: if one is required, or was wrong."""
         return any(field.field.required or field.errors for field in self.option_fields())
 
     def clean(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ class RegisterForm(OwnerForm):
             )
 
     def about(self) -> dict[str, Any]:
-        """What it is registered with, of a form that is valid."""
+        """Return the values to register, of a valid form."""
         cleaned = self.cleaned_data
         options = {name: cleaned[name] for name in self.kind.options if cleaned[name] not in (None, "", {}, False)}
         if "languages" in options:
@@ -284,7 +284,7 @@ class RegisterForm(OwnerForm):
 
 
 class TranslatedModelForm(OwnerForm):
-    """A model whose captions are another one's English captions, translated by a machine."""
+    """Register a model whose captions are machine translations of another's English captions."""
 
     name = forms.CharField(
         label=_("Name"),

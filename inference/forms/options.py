@@ -1,4 +1,4 @@
-"""Fields that are read line by line: what holds for single languages, and options of which there is no field."""
+"""Fields that are read line by line: settings by language, and options without a field of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_NUMBER = 2**53
 
 
 class TagLinesField(forms.CharField):
-    """A language on each line, and after a colon what holds for it: a mapping of our tags to text.
+    """A language per line, and its text after a colon: a mapping of our tags to texts.
 
     With `has_bare_tags` a tag may stand alone; the text is empty then.
     """
@@ -51,7 +51,7 @@ class TagLinesField(forms.CharField):
 
 
 class JsonObjectField(forms.CharField):
-    """An object in JSON; nothing is an empty one."""
+    """A JSON object; empty input is an empty object."""
 
     def __init__(self, **more: Any) -> None:
         attributes = {"rows": 3, "spellcheck": "false", "dir": "ltr"}
@@ -82,7 +82,7 @@ def _refused(name: str) -> object:
 
 
 def _can_be_kept(value: object, *, deep: int) -> bool:
-    """Whether every database keeps it and every page can show it."""
+    """Whether every database can store it and every page can show it."""
     if isinstance(value, dict):
         return deep > 0 and all(is_text(key) and _can_be_kept(inner, deep=deep - 1) for key, inner in value.items())
     if isinstance(value, list):
@@ -95,5 +95,5 @@ def _can_be_kept(value: object, *, deep: int) -> bool:
 
 
 def languages_option(lines: Mapping[str, str]) -> list[str] | dict[str, str]:
-    """Tags alone where the model has no codes of its own for them."""
+    """Build the option `languages`; only tags if the model has no codes of its own."""
     return {tag: code or tag for tag, code in lines.items()} if any(lines.values()) else list(lines)

@@ -1,4 +1,4 @@
-"""Starting a run: first what is to describe what, as everything else depends on it; then languages and decoding."""
+"""Forms to start a run: first the model and the collection, on which the rest depends; then languages and decoding."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RunChoiceForm(forms.Form):
 
 
 class LanguageChoices(forms.CheckboxSelectMultiple):
-    """Check boxes, of which those that the model cannot write are disabled."""
+    """Check boxes; languages that the model cannot write are disabled."""
 
     def __init__(self, disabled: frozenset[str]) -> None:
         super().__init__(attrs={"class": "choices"})
@@ -128,13 +128,13 @@ class RunForm(DecodingForm, OwnerForm):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What a run is started with, of a form that is valid."""
+        """Return the values to start a run, of a valid form."""
         cleaned = self.cleaned_data
         return {"languages": cleaned["languages"], "decoding": self.decoding, "name": cleaned["name"]}
 
     @property
     def owner(self) -> dict[str, Any]:
-        """Whose it will be, of a form that is valid."""
+        """Return the owner, of a valid form."""
         return {name: self.cleaned_data[name] for name in OWNER_FIELDS}
 
     @staticmethod

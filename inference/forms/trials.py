@@ -1,4 +1,4 @@
-"""Trying a model on one image: one of a collection, or one that is sent along."""
+"""The form to try a model on one image, from a collection or uploaded."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class TryForm(DecodingForm):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What a trial is started with, of a form that is valid."""
+        """Return the values to start a trial, of a valid form."""
         cleaned, picture = self.cleaned_data, self.cleaned_data["picture"]
         name = picture.name if picture else ""
         values = {"image": cleaned["image"], "upload": picture, "upload_name": name, "languages": cleaned["languages"]}
@@ -114,5 +114,5 @@ class TryForm(DecodingForm):
 
 
 def _same(picture: Any) -> Image | None:
-    """The image of a collection that this very file is."""
+    """Find the image of a collection that is the same file."""
     return Image.objects.filter(sha256=sha256_of(picture)).first()

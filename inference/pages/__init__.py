@@ -1,1 +1,1 @@
-"""Models, runs and workers as pages show them: lines of tables, counts and shares."""
+"""Prepare models, runs and workers for pages: lines of tables, counts and shares."""

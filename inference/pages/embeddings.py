@@ -1,4 +1,4 @@
-"""Embedding sets as their pages show them: sizes and similarities in words, and what cannot be shown yet."""
+"""Prepare embedding sets for pages: sizes and similarities as text, and what cannot be shown yet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SetLine:
 
 @dataclass(frozen=True)
 class SetPage:
-    """`trouble` says why nothing can be asked of the vectors, empty where it can; `centre` is the image for all."""
+    """`trouble` says why the vectors cannot be used, if they cannot; `centre` is the image closest to all."""
 
     line: SetLine
     trouble: str
@@ -46,7 +46,7 @@ class Near:
 
 @dataclass(frozen=True)
 class NeighboursPage:
-    """`trouble` says why there are no neighbours, empty where there are."""
+    """`trouble` says why there are no neighbours, if there are none."""
 
     image: SetImage
     near: Sequence[Near]
@@ -63,7 +63,7 @@ def set_line(embedding_set: EmbeddingSet) -> SetLine:
 
 
 def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
-    """Each encoder with what its kind is called."""
+    """List the encoders with the titles of their kinds."""
     titles = {name: one.title for name, one in encoders().items()}
     return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders(viewer)]
 
@@ -107,7 +107,7 @@ def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer:
 
 
 def not_whole(embedding_set: EmbeddingSet) -> str:
-    """Why the vectors cannot be used, by what became of their run; empty where they are whole."""
+    """Say why the vectors cannot be used, from the state of their run; empty if they are complete."""
     if embedding_set.file:
         return ""
     state = embedding_set.run.state

@@ -1,4 +1,4 @@
-"""What of a run failed, with its pictures; none of those that the viewer works on."""
+"""Prepare the failures of a run with their images, without images assigned to the viewer."""
 
 from __future__ import annotations
 

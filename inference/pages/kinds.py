@@ -1,4 +1,4 @@
-"""The kinds of models and translators that can be registered, as a page offers them."""
+"""Prepare the choice of kinds of models and translators to register."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def translator_kinds() -> list[KindCard]:
 
 
 def broken_packages() -> list[str]:
-    """Of backends that could not be taken, what is wrong."""
+    """Say what is wrong with packages' backends that cannot be used."""
     return [
         _("%(entry)s of the package %(package)s: %(reason)s")
         % {"entry": one.entry, "package": one.package, "reason": one.reason}
@@ -59,7 +59,7 @@ def broken_packages() -> list[str]:
 
 
 def _cards(backends: Mapping[str, Any], descriptions: Mapping[str, object]) -> list[KindCard]:
-    """List backends by name; our own in the order of `about`, those of packages below."""
+    """List cards of backends: our own in the order of `descriptions`, those of packages below."""
     order = [
         *(name for name in descriptions if name in backends),
         *(name for name in backends if name not in descriptions),

@@ -1,4 +1,4 @@
-"""Models as lists and their own page show them."""
+"""Prepare models for lists and for their own page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ModelLine:
 
 @dataclass(frozen=True)
 class WritableLine:
-    """A language that the model can write, by its own code, and how many captions there are in it."""
+    """A language that the model can write, its own code, and the number of captions in it."""
 
     language: Language
     code: str
@@ -41,7 +41,7 @@ class WritableLine:
 
 @dataclass(frozen=True)
 class Ability:
-    """What a model can be asked for here."""
+    """What a model can do on this installation."""
 
     codes: Mapping[str, str]
     """Our tags of the languages that it can write, with its own code for each."""
@@ -107,7 +107,7 @@ def model_page(details: ModelDetails) -> ModelPage:
 
 
 def kind_titles() -> dict[str, str]:
-    """What each backend is called, by its name."""
+    """Map the names of backends to their titles."""
     own = {IMPORTED: _("imported"), TRANSLATED: _("translated by a machine")}
     return own | {name: str(backend.title) for name, backend in registry.backends().items()}
 
@@ -130,7 +130,7 @@ def ability_of(model: CaptioningModel) -> Ability:
 
 
 def _options(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """As they are stored, a line for each; those by language are told one by one."""
+    """List the stored options, one per line; options by language get a line for each language."""
     lines = []
     for name, value in options.items():
         if isinstance(value, dict):

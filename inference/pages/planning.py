@@ -1,4 +1,4 @@
-"""What a run would do, said before it is started."""
+"""Say what a run would do, before it is started."""
 
 from __future__ import annotations
 

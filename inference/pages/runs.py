@@ -1,4 +1,4 @@
-"""A run as its page shows it: how far it is, what hinders it, and what can be done with it."""
+"""Prepare a run for its page: progress, obstacles and possible actions."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def run_page(details: RunDetails, log: Log) -> RunPage:
 
 
 def decoding_lines(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and value of each setting, in the order of the form; none where nothing was decoded yet."""
+    """List names and values of the settings, in the order of the form; none if nothing is decoded yet."""
     if not stored:
         return []
     decoding = Decoding.from_stored(stored)

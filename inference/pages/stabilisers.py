@@ -1,4 +1,4 @@
-"""The report on a pivot-stabilised model's stabilisers, as its page shows it."""
+"""Prepare the report on a pivot-stabilised model's stabilisers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StabilisersPage:
 
 
 def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -> StabilisersPage | None:
-    """None where there are no stabilisers. A collection that is not there is taken for the one with most images."""
+    """Prepare the report; None if there are no stabilisers. The default collection is the one with most images."""
     collection_tallies = tallies(model, viewer)
     if not collection_tallies:
         return None

@@ -1,4 +1,4 @@
-"""A trial as its page shows it."""
+"""Prepare a trial for its page."""
 
 from __future__ import annotations
 

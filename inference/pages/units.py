@@ -1,4 +1,4 @@
-"""Times, speeds and shares in words and figures."""
+"""Format times, rates and shares."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 
 
 def count_text(number: int) -> str:
-    """With its thousands apart, as the language of the page writes them."""
+    """Format a count with the page language's thousands separators."""
     return number_format(number, 0, force_grouping=True)
 
 
 def rate_text(per_second: float | None) -> str:
-    """Empty where it is not known."""
+    """Format a rate; empty if it is not known."""
     if per_second is None:
         return ""
     if per_second >= 1:
@@ -30,7 +30,7 @@ def rate_text(per_second: float | None) -> str:
 
 
 def duration_text(time: timedelta | None) -> str:
-    """To the two largest units; empty where it is not known."""
+    """Format a duration in its two largest units; empty if it is not known."""
     if time is None:
         return ""
     seconds = max(0, round(time.total_seconds()))
@@ -46,7 +46,7 @@ def duration_text(time: timedelta | None) -> str:
 
 
 def share(part: int | None, whole: int | None) -> int | None:
-    """Percent; None where one of the two is not known."""
+    """Compute a percentage; None if one of the two numbers is not known."""
     return None if part is None or not whole else min(100, round(100 * part / whole))
 
 

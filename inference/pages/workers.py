@@ -1,4 +1,4 @@
-"""Workers as lists show them: what each has in use and what it does."""
+"""Prepare workers for lists: memory, software and current run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def workers_page(rows: Sequence[WorkerRow], viewer: User) -> WorkersPage:
 
 
 def worker_line(row: WorkerRow, seen: AnyOf[int] = ()) -> WorkerLine:
-    """`seen`: the runs that the viewer may see."""
+    """Prepare the line of a worker; `seen`: the runs that the viewer may see."""
     worker = row.worker
     return WorkerLine(
         worker=worker,

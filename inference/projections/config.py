@@ -1,4 +1,4 @@
-"""What a projection is trained with, and what it is then known by."""
+"""The settings of a projection, and its signature."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ProjectionError(Exception):
-    """A projection cannot be trained or used, and why."""
+    """A projection cannot be trained or used; the message says why."""
 
 
 @dataclass(frozen=True)

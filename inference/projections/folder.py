@@ -24,7 +24,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a projection is; its `signature` follows from that.
+    """The description of a projection, from which its `signature` follows.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Manifest:
 
     @property
     def encoder(self) -> str:
-        """Its name in files of vectors and in the signatures of scores."""
+        """Its name in vector files and in the signatures of scores."""
         return f"{self.kind}-{self.language}-{self.signature[:16]}"
 
 
@@ -73,7 +73,7 @@ def write_projection(folder: Path, manifest: Manifest, words: list[str], weights
 
 
 def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
-    """Read what `write_projection` wrote, and compare it with its signature.
+    """Read a folder that `write_projection` wrote, and compare it with its signature.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What is said of the projection in a folder.
+    """Read the manifest of the projection in a folder.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def words_sha256(words: list[str]) -> str:
 
 
 def weights_sha256(weights: Weights) -> str:
-    """Of names, shapes and numbers, whatever file they lie in."""
+    """Compute SHA-256 of names, shapes and numbers, independent of the file format."""
     digest = hashlib.sha256()
     for name in sorted(weights):
         rows = np.ascontiguousarray(weights[name], dtype="<f4")
@@ -130,7 +130,7 @@ def weights_sha256(weights: Weights) -> str:
 
 
 class replacing:  # noqa: N801 - reads as a word: with replacing(path) as partial
-    """A file beside `path` that takes its place, whole and on the disk, at the end; after an error nothing does."""
+    """Write a file that replaces `path` when it is complete and on the disk; after an error, nothing is replaced."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.partial = path, path.with_name(f".{path.name}.partial")

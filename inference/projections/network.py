@@ -1,4 +1,4 @@
-"""The network itself, and the loss it is trained by. Imported by functions that need it: it loads PyTorch."""
+"""The network and its loss. Functions import this module when they need it, because it loads PyTorch."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Network(nn.Module):
 
 
 def triplet_loss(texts: Any, images: Any, same: Any, margin: float) -> Any:
-    """How far each text is from being nearer to its image than to the nearest other one, by `margin`, on average.
+    """Compute how far texts are, on average, from being nearer to their image than to any other, by `margin`.
 
     `same[i, j]` says that the image of pair j is that of pair i, and so is no wrong one. As in F. Faghri et al. (2018),
     VSE++, only the hardest wrong image counts.

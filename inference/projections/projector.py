@@ -1,4 +1,4 @@
-"""Using a projection that was trained."""
+"""Use a trained projection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Projection:
         self._reader, self._network = reader, network
 
     def vectors(self, captions: Sequence[str]) -> NDArray[np.float32]:
-        """A row of float32 for each caption as it was written, shape (n, dimensions).
+        """Compute a float32 row for each caption in its original spelling, shape (n, dimensions).
 
         Raises
         ------
@@ -48,7 +48,7 @@ class Projection:
 
 
 def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
-    """A projection from its folder, with the word vectors that it was trained with.
+    """Open a projection from its folder, with the word vectors that it was trained with.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Training a projection: seeded, and to be taken up again after any interruption with the same result.
+"""Train a projection: seeded, and resumable after any interruption with the same result.
 
 Everything random of an epoch follows from the seed and its number, so that a checkpoint needs the weights and the state
 of the optimiser only.
@@ -42,7 +42,7 @@ Progress = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned: captions as tokens parted by whitespace, and the image of each.
+    """The training data: captions as tokens separated by whitespace, and the image of each.
 
     `text`, `tokenizer` and `normalise` say how captions became tokens.
     """
@@ -58,7 +58,7 @@ class Task:
 
 
 def train(task: Task, config: Config, folder: Path, *, resume: bool, progress: Progress) -> Manifest:
-    """Train a projection into `folder`; on the CPU of one machine the same task and seed give the same weights.
+    """Train a projection into `folder`. On the CPU of one machine, the same task and seed give the same weights.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def train(task: Task, config: Config, folder: Path, *, resume: bool, progress: P
 
 
 def network_of(words: int, vectors: int, dimensions: int, config: Config) -> Any:
-    """The network of a projection of so many words, numbers to a word vector (0: none) and image features."""
+    """Create the network for these numbers of words, word-vector dimensions (0: none) and image features."""
     from inference.projections.network import Network
     from inference.projections.words import FIRST_WORD
 
@@ -121,7 +121,7 @@ def network_of(words: int, vectors: int, dimensions: int, config: Config) -> Any
 
 
 def tensors_of(read: ReadCaptions) -> tuple[Any, Any, Any]:
-    """What the network takes, on the device on which it computes."""
+    """Convert read captions to the network's inputs, on its device."""
     library, place = torch(), device()
     bags, sequences, means = (library.from_numpy(part).to(place) for part in (read.bags, read.sequences, read.means))
     return bags, sequences, means
@@ -173,7 +173,7 @@ class _Trainer:
             self._torch.save(state, partial)
 
     def load(self, path: Path, run: str) -> int:
-        """Take up a checkpoint; returns the number of the epoch that comes next."""
+        """Load a checkpoint; returns the number of the next epoch."""
         try:
             state = self._torch.load(path, map_location=self._device, weights_only=True)
             saved_run, epoch = state["run"], int(state["epoch"])
@@ -226,7 +226,7 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
 
 
 def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str]) -> str:
-    """What a checkpoint belongs to."""
+    """Identify the run that a checkpoint belongs to."""
     captions = json.dumps([[image, caption] for image, caption in zip(task.images, task.captions, strict=True)])
     return signature_of(
         {

@@ -1,4 +1,4 @@
-"""Captions as a projection reads them: a bag of words, the numbers of the words in order, the mean of their vectors."""
+"""Read captions for a projection: as bag of words, sequence of word numbers, and mean word vector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST_WORD = 2
 
 @dataclass(frozen=True)
 class ReadCaptions:
-    """Some captions.
+    """Captions as inputs of the network.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ReadCaptions:
 
 
 class Reader:
-    """Reads captions with the words that training saw, and with the vectors of any word."""
+    """Reads captions with the words seen in training, and with the vectors of any word."""
 
     def __init__(self, words: Sequence[str], vectors: Vectors | None) -> None:
         self.words = tuple(words)
@@ -44,7 +44,7 @@ class Reader:
         self._found: dict[str, NDArray[np.float32] | None] = {}
 
     def read(self, captions: Sequence[str]) -> ReadCaptions:
-        """Captions of tokens parted by whitespace."""
+        """Read captions whose tokens are separated by whitespace."""
         tokens = [caption.split() for caption in captions]
         longest = max([1, *map(len, tokens)])
         bags = np.zeros((len(tokens), len(self.words)), dtype=np.float32)
@@ -62,7 +62,7 @@ class Reader:
         return ReadCaptions(bags, sequences, means)
 
     def table(self, rng: np.random.Generator, dimensions: int) -> NDArray[np.float32]:
-        """What the GRU's words begin as: their vectors, small random numbers for those without one."""
+        """Initialise the GRU's word embeddings: word vectors, or small random numbers for words without one."""
         size = self.vectors.dimensions if self.vectors else dimensions
         rows = rng.uniform(-0.1, 0.1, size=(FIRST_WORD + len(self.words), size)).astype(np.float32)
         rows[PADDING] = 0
@@ -80,7 +80,7 @@ class Reader:
 
 
 def words_of(captions: Sequence[str], *, least_count: int) -> list[str]:
-    """The words that come `least_count` times or more, the most frequent first."""
+    """List the words that occur at least `least_count` times, the most frequent first."""
     counts = Counter(word for caption in captions for word in caption.split())
     often = [(word, count) for word, count in counts.items() if count >= least_count]
     return [word for word, _count in sorted(often, key=lambda pair: (-pair[1], pair[0]))]
