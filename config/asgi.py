@@ -18,8 +18,8 @@ from people.models import Role, User
 from people.permissions import project_for
 from people.services.session_store import SessionStore
 
-SIGNED_OUT = "You are signed out, so the files were not taken. Go back, sign in, and send them again."
-NOT_YOURS = "Only managers and researchers may send files, so these were not taken."
+SIGNED_OUT = "You are signed out, so the files were not accepted. Go back, sign in and send them again."
+NOT_YOURS = "Only managers and researchers can send files, so these were not accepted."
 
 
 def check_uploader(environ: dict[str, Any]) -> None:

@@ -99,7 +99,7 @@ class Connections(Variables):
         parts = self._url("STORAGE_URL", {"s3", "file"}, host=False)
         if parts.scheme == "file":
             if not parts.path.startswith("/") or parts.netloc:
-                raise self._malformed("STORAGE_URL", "names no absolute folder")
+                raise self._malformed("STORAGE_URL", "does not name an absolute folder")
             return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": parts.path}}
         if not parts.hostname:
             raise self._malformed("STORAGE_URL", "names no bucket")

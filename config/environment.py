@@ -30,7 +30,7 @@ class Environment(Connections):
     def hsts(self) -> str:
         value = self.variables.get("HSTS", "").lower() or "host"
         if value not in ("host", "subdomains", "preload"):
-            raise self._malformed("HSTS", f"is {value!r}, none of host, subdomains and preload")
+            raise self._malformed("HSTS", f"is {value!r}, which is not host, subdomains or preload")
         return value
 
     def second_factor_required(self) -> bool:
@@ -43,7 +43,7 @@ class Environment(Connections):
         """The file of their digests; empty where there is none."""
         value = self.variables.get("BREACHED_PASSWORDS", "")
         if value and not Path(value).is_absolute():
-            raise self._malformed("BREACHED_PASSWORDS", f"is {value!r}, which is no absolute path")
+            raise self._malformed("BREACHED_PASSWORDS", f"is {value!r}, which is not an absolute path")
         if value and (fault := fault_of(Path(value))):
             raise self._malformed("BREACHED_PASSWORDS", f"names {value}, which {fault}")
         return value
@@ -51,13 +51,13 @@ class Environment(Connections):
     def proxies(self) -> int:
         value = self.variables.get("PROXIES") or ("0" if self.is_embedded else "1")
         if not value.isascii() or not value.isdecimal() or int(value) > 9:
-            raise self._malformed("PROXIES", f"is {value!r}, not a number from 0 to 9")
+            raise self._malformed("PROXIES", f"is {value!r}, which is not a number from 0 to 9")
         return int(value)
 
     def log_format(self) -> str:
         value = self.variables.get("LOG_FORMAT", "").lower() or ("text" if self.is_embedded else "json")
         if value not in ("json", "text"):
-            raise self._malformed("LOG_FORMAT", f"is {value!r}, neither json nor text")
+            raise self._malformed("LOG_FORMAT", f"is {value!r}, which is neither json nor text")
         return value
 
     def metrics_token(self) -> str:
@@ -65,7 +65,9 @@ class Environment(Connections):
         token = self.variables.get("METRICS_TOKEN", "").strip()
         # Not repeated: it would stand in the log of the start.
         if token and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
-            raise self._malformed("METRICS_TOKEN", "is too short, or has blanks or other characters than tokens have")
+            raise self._malformed(
+                "METRICS_TOKEN", "is too short, or has spaces or other characters that a token cannot have"
+            )
         return token
 
     def vectors(self) -> Path:
@@ -99,7 +101,7 @@ class Environment(Connections):
         elif parts.username is not None or parts.password is not None or parts.query or parts.fragment:
             wrong = f"has more than host and path in its address; a key belongs in {key_variable(name)}"
         elif parts.path.rstrip("/").endswith("/completions"):
-            wrong = "ends in /completions: name what stands before /chat/completions"
+            wrong = "ends in /completions: give only the part before /chat/completions"
         if wrong:
             raise self._malformed("CAPTION_ENDPOINTS", f"has the endpoint {name}, which {wrong}")
         return address.rstrip("/")
@@ -118,8 +120,8 @@ class Environment(Connections):
             # Not repeated: it would stand in the log of the start.
             if not key.isascii() or not key.isprintable() or " " in key:
                 raise ImproperlyConfigured(
-                    f"{variable} is no key: it has blanks, or other characters than keys have. It should look like: "
-                    "sk-0123456789abcdef, or none where the endpoint asks for no key"
+                    f"{variable} is not a key: it has spaces or other characters that a key cannot have. "
+                    "It should look like: sk-0123456789abcdef, or none where the endpoint needs no key"
                 )
             if key:
                 keys[endpoints[variable]] = key
@@ -159,7 +161,7 @@ class Environment(Connections):
             return "Crosslens <noreply@localhost>"
         address = self.variables["DEFAULT_FROM_EMAIL"]
         if not re.search(r"[^\s@<]+@[^\s@>]+", address):
-            raise self._malformed("DEFAULT_FROM_EMAIL", f"is {address!r}, which holds no address")
+            raise self._malformed("DEFAULT_FROM_EMAIL", f"is {address!r}, which contains no address")
         return address
 
 
@@ -182,5 +184,5 @@ def _kept_secret(path: Path) -> str:
                 os.link(file.name, path)
     secret = path.read_text()
     if len(secret) < SHORTEST_SECRET:
-        raise ImproperlyConfigured(f"{path} holds no secret any more. Remove it; the next start makes a new one.")
+        raise ImproperlyConfigured(f"{path} no longer holds a secret. Remove it, and the next start makes a new one.")
     return secret

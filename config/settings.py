@@ -212,7 +212,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Crosslens",
-    "DESCRIPTION": "What programs can do for managers and annotators, by the same rules as the pages; see docs/api.md.",
+    "DESCRIPTION": "What programs can do for managers and annotators, under the rules of the website; see docs/api.md.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",

@@ -26,12 +26,12 @@ OPTIONAL = {
     "CAPTION_ENDPOINTS": "lab=http://gpu7:8000/v1,openai=https://api.openai.com/v1 (default: none)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
-    "PROXIES": "how many reverse proxies of yours add to X-Forwarded-For (default: 1 in production, 0 embedded)",
-    "HTTPS": "on or off (default: on in production, off embedded); off only behind nothing but a test",
-    "HSTS": "host, subdomains or preload (default: host): for what browsers are told to use nothing but HTTPS",
+    "PROXIES": "how many of your reverse proxies add to X-Forwarded-For (default: 1 in production, 0 embedded)",
+    "HTTPS": "on or off (default: on in production, off embedded); off only for tests",
+    "HSTS": "host, subdomains or preload (default: host): where browsers are told to use only HTTPS",
     "BREACHED_PASSWORDS": "/srv/pwned-passwords.txt, sorted SHA-1 digests of passwords to refuse (default: none)",
-    "SECOND_FACTOR_REQUIRED": "on or off (default: off); on where staff and managers must have a second factor",
-    "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on where webhooks lead to servers of your own network",
+    "SECOND_FACTOR_REQUIRED": "on or off (default: off); on if staff and managers must have a second factor",
+    "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on if webhooks may lead to servers on your own network",
     "LOG_FORMAT": "json or text (default: json in production, text embedded)",
     "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",
     "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
@@ -68,7 +68,7 @@ class Variables:
     def _is_on(self, name: str, *, default: str) -> bool:
         value = self.variables.get(name, "").lower() or default
         if value not in ("on", "off"):
-            raise self._malformed(name, f"is {value!r}, neither on nor off")
+            raise self._malformed(name, f"is {value!r}, which is neither on nor off")
         return value == "on"
 
     def _folder(self, variable: str, name: str) -> Path:
@@ -76,7 +76,7 @@ class Variables:
         if not value:
             return self.var / name
         if not Path(value).is_absolute():
-            raise self._malformed(variable, f"is {value!r}, which is no absolute folder")
+            raise self._malformed(variable, f"is {value!r}, which is not an absolute folder")
         return Path(value)
 
     def _split(self, name: str, value: str) -> SplitResult:

@@ -13,11 +13,11 @@ BRIEF, RICH, WOBBLY = MODELS = (
     "demo-wobbly (written by hand)",
 )
 DESCRIPTIONS = {
-    BRIEF: "Names the main thing in the picture, and no more.",
-    RICH: "Tells of relations, activity and background; now and then of what is not there.",
+    BRIEF: "Names only the main thing in the photograph.",
+    RICH: "Describes relations, activity and background, and sometimes things that are not there.",
     WOBBLY: "Sometimes wrong, sometimes ungrammatical. In German only.",
 }
-DISCLAIMER = "Written by hand for the demo. No model made these captions, and nothing follows from them about any."
+DISCLAIMER = "Written by hand for the demo. No model made these captions, so they say nothing about any model."
 
 CAPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "de": {

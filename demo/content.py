@@ -64,7 +64,7 @@ MANAGER, RESEARCHER = "mara", "rami"
 PEOPLE = (
     Person(MANAGER, "Mara", Role.MANAGER, "manages the project"),
     Person(RESEARCHER, "Rami", Role.RESEARCHER, "researcher of the project"),
-    Person("anna-de", "Anna", Role.ANNOTATOR, "writes German: has handed in all 15", "de"),
+    Person("anna-de", "Anna", Role.ANNOTATOR, "writes German: has submitted all 15", "de"),
     Person("bernd-de", "Bernd", Role.ANNOTATOR, "writes German: in the middle of writing", "de", Level.FLUENT),
     Person("lucia-es", "Lucía", Role.ANNOTATOR, "writes Spanish: in the middle of rating", "es"),
     Person("mateo-es", "Mateo", Role.ANNOTATOR, "writes Spanish", "es"),
@@ -76,10 +76,12 @@ PEOPLE = (
     Person("arjun-hi", "Arjun", Role.ANNOTATOR, "writes Hindi", "hi", Level.FLUENT),
     Person("haruka-ja", "Haruka", Role.ANNOTATOR, "writes Japanese", "ja"),
     Person("kenji-ja", "Kenji", Role.ANNOTATOR, "writes Japanese", "ja"),
-    Person("neema-sw", "Neema", Role.ANNOTATOR, "writes Swahili: her time ran out", "sw"),
+    Person("neema-sw", "Neema", Role.ANNOTATOR, "writes Swahili: her batch has expired", "sw"),
     Person("baraka-sw", "Baraka", Role.ANNOTATOR, "writes Swahili", "sw", Level.FLUENT),
     Person(evaluations.IN_THE_MIDDLE, "Emil", Role.RATER, "compares German captions: in the middle of a batch", "de"),
-    Person(evaluations.GAVE_BACK, "Greta", Role.RATER, "compares German captions: gave a batch back half done", "de"),
+    Person(
+        evaluations.GAVE_BACK, "Greta", Role.RATER, "compares German captions: returned a half-finished batch", "de"
+    ),
     Person(evaluations.STARTED, "Jonas", Role.RATER, "compares German captions", "de", Level.FLUENT),
     Person(
         "salma-ar",
@@ -96,7 +98,7 @@ PEOPLE = (
     Person("pablo-es", "Pablo", Role.PLAYER, "plays in Spanish", "es"),
     Person("olga-en", "Olga", Role.PLAYER, "plays in English", "en"),
     Person("tomas-es", "Tomás", Role.PLAYER, "plays in Spanish", "es"),
-    Person("shy-en", "Sheila", Role.PLAYER, "plays in English, and is not on the board", "en"),
+    Person("shy-en", "Sheila", Role.PLAYER, "plays in English and is not on the leaderboard", "en"),
 )
 NEEDING_CONSENT = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
 LANGUAGES = tuple(dict.fromkeys(person.language for person in PEOPLE if person.role == Role.ANNOTATOR))

@@ -58,12 +58,12 @@ IN_THE_MIDDLE = "pia-en"
 
 LAST_SEASON = Texts(
     name="Warm-up season",
-    description="A short season to try the game. It is over: look at the **board**.",
+    description="A short season to try the game. It is over: see the **leaderboard**.",
     prizes="The winner got a postcard of a lighthouse, the runner-up one of the fog around it.",
 )
 THIS_SEASON = Texts(
     name="Demo season",
-    description="Sentences in English and Spanish. One word is missing, you have three guesses, and pictures help.",
+    description="Sentences in English and Spanish with one missing word. You have three guesses, and photographs help.",
     prizes="Nothing but glory: this is a demo.",
 )
 
@@ -98,7 +98,7 @@ def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: S
     found = ItemSet.objects.filter(project=project, name=SET_NAME).first()
     item_set = found or create_item_set(project=project, name=SET_NAME, by=manager)
     if item_set.items.count() < len(game_items.items()):
-        say("Drawing the pictures of the game ...")
+        say("Drawing the game's images ...")
         pictures = game_pictures.prepared(unpacked, game_items.names_of_pictures())
         path = game_items.write(pictures)
         fresh: list[int] = []

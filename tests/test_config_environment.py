@@ -39,7 +39,7 @@ MALFORMED = [
     ("ALLOWED_HOSTS", "https://crosslens.example.org", "not the name of a host"),
     ("ALLOWED_HOSTS", "crosslens.example.org,", "''"),
     ("STORAGE_URL", "/srv/media", "file or s3"),
-    ("STORAGE_URL", "file://srv/media", "no absolute folder"),
+    ("STORAGE_URL", "file://srv/media", "does not name an absolute folder"),
     ("STORAGE_URL", "s3://", "no bucket"),
     ("STORAGE_URL", "s3://pictures?regoin=eu", "regoin"),
     ("STORAGE_URL", "s3://pictures?region", "region"),
@@ -48,10 +48,10 @@ MALFORMED = [
     ("CSRF_TRUSTED_ORIGINS", "crosslens.example.org", "not an origin"),
     ("CACHE_URL", "memcached://cache.example.org", "memcached"),
     ("HTTPS", "perhaps", "perhaps"),
-    ("HSTS", "forever", "'forever', none of host, subdomains and preload"),
+    ("HSTS", "forever", "'forever', which is not host, subdomains or preload"),
     ("WEBHOOKS_TO_PRIVATE_ADDRESSES", "sometimes", "sometimes"),
     ("SECOND_FACTOR_REQUIRED", "staff", "neither on nor off"),
-    ("BREACHED_PASSWORDS", "pwned.txt", "no absolute path"),
+    ("BREACHED_PASSWORDS", "pwned.txt", "not an absolute path"),
     ("BREACHED_PASSWORDS", "/nowhere/pwned.txt", "cannot be read (No such file or directory)"),
     ("BREACHED_PASSWORDS", "/", "cannot be read (Is a directory)"),
     ("BREACHED_PASSWORDS", "/dev/null", "is empty"),
@@ -59,7 +59,7 @@ MALFORMED = [
     ("PROXIES", "many", "many"),
     ("LOG_FORMAT", "xml", "neither json nor text"),
     ("METRICS_TOKEN", "short", "too short"),
-    ("METRICS_TOKEN", "with blanks in between", "has blanks"),
+    ("METRICS_TOKEN", "with blanks in between", "has spaces"),
     ("DATABASE_URL", "postgres://[bad/x", "not an address"),
     ("CSRF_TRUSTED_ORIGINS", "https://[x", "not an address"),
     ("ALLOWED_HOSTS", "x.org:8000", "not the name of a host"),
@@ -69,7 +69,7 @@ MALFORMED = [
     ("STORAGE_URL", "s3://b?endpoint=foo", "not an http address"),
     ("STORAGE_URL", "s3://b?addressing=zz", "addressing"),
     ("STORAGE_URL", "s3://b/path?region=x", "has a path"),
-    ("DEFAULT_FROM_EMAIL", "@", "holds no address"),
+    ("DEFAULT_FROM_EMAIL", "@", "contains no address"),
     ("CAPTION_ENDPOINTS", "http://gpu7:8000/v1", "without a name"),
     ("CAPTION_ENDPOINTS", "Lab=http://gpu7:8000/v1", "without a name"),
     ("CAPTION_ENDPOINTS", "lab=http://gpu7/v1,", "without a name"),
@@ -129,7 +129,7 @@ def test_vectors_and_models_lie_with_the_other_files_or_in_a_folder_of_their_own
 
     assert folder(CROSSLENS_VAR=str(tmp_path)) == tmp_path / name
     assert folder(**{variable: f"/srv/{name}"}) == Path(f"/srv/{name}")
-    with pytest.raises(ImproperlyConfigured, match=f"{variable} is '{name}', which is no absolute folder"):
+    with pytest.raises(ImproperlyConfigured, match=f"{variable} is '{name}', which is not an absolute folder"):
         folder(**{variable: name})
 
 
@@ -225,7 +225,7 @@ def test_a_key_of_an_endpoint_that_is_not_there_is_told_by_its_variable(tmp_path
 def test_a_key_that_could_not_stand_in_a_header_is_refused_and_not_repeated(key: str, tmp_path: Path):
     variables = {"CAPTION_ENDPOINTS": "lab=http://gpu7/v1", "CAPTION_ENDPOINT_KEY_LAB": key}
 
-    with pytest.raises(ImproperlyConfigured, match=r"^CAPTION_ENDPOINT_KEY_LAB is no key") as refusal:
+    with pytest.raises(ImproperlyConfigured, match=r"^CAPTION_ENDPOINT_KEY_LAB is not a key") as refusal:
         Environment(variables, tmp_path).caption_endpoint_keys()
 
     assert "hunter2" not in str(refusal.value)
@@ -343,7 +343,7 @@ def test_no_other_file_reads_the_environment_for_settings():
 
 def test_a_lost_secret_is_said_to_be_lost(tmp_path: Path):
     (tmp_path / "secret_key").touch()
-    with pytest.raises(ImproperlyConfigured, match="holds no secret"):
+    with pytest.raises(ImproperlyConfigured, match="no longer holds a secret"):
         Environment({"CROSSLENS_VAR": str(tmp_path)}, tmp_path).secret_key()
 
 

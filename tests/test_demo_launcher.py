@@ -167,7 +167,7 @@ def test_a_second_demo_on_the_same_port_is_told_so_and_changes_nothing(tmp_path)
 def test_the_demo_refuses_to_fill_a_production_database(tmp_path, settings):
     settings.IS_EMBEDDED = False
 
-    with pytest.raises(CommandError, match="brings its own database"):
+    with pytest.raises(CommandError, match="uses its own database"):
         call_command("demo")
 
 

@@ -138,7 +138,7 @@ class TestAddLanguage:
 
     @pytest.mark.parametrize("tag", ["de", "DE", "iw", "qu"])
     def test_a_language_that_is_there_is_not_added_twice(self, tag):
-        with pytest.raises(CommandError, match="there already"):
+        with pytest.raises(CommandError, match="already exists"):
             self.add(tag)
         assert Language.objects.count() == 36
 

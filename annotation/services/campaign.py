@@ -118,7 +118,7 @@ def plan_pilot(
     by: User,
     now: datetime,
 ) -> Round:
-    """Plan the next pilot of a language, and its rating; as its last round was, where nothing else is said.
+    """Plan the next pilot of a language, and its rating; as its last round was, by default.
 
     Raises
     ------

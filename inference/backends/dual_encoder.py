@@ -58,7 +58,7 @@ class DualEncoder:
         self._kind = self._model.config.model_type
         if not (hasattr(self._model, "get_text_features") and hasattr(self._model, "get_image_features")):
             raise EncoderSettingsError(
-                f"{source} is a model of the kind {self._kind}, which has no vectors of text and pictures."
+                f"{source} is a model of the kind {self._kind}, which has no vectors of text and images."
             )
         self._model.to(self._device).eval()
         description = {"files": self._digests} | ({"padded": "max_length"} if self._kind in FIXED_LENGTH else {})

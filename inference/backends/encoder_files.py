@@ -30,7 +30,7 @@ def folder_at(source: str) -> Path:
         return path
     if PINNED.fullmatch(source) is None:
         raise EncoderSettingsError(
-            f"{source} is neither a folder nor a model of the hub with its commit, such as name/model@ and 40 digits: "
+            f"{source} is neither a folder nor a model of the hub with its commit, name/model@ and 40 digits: "
             "without the commit, scores would not say by what they were made."
         )
     try:

@@ -188,6 +188,6 @@ def check_options(spec: Spec, known: Mapping[str, Sequence[str]]) -> None:
     """
     for option, value in spec.options.items():
         if option not in known:
-            raise EncoderSettingsError(f"There is no option {option!r} here. There are: {', '.join(known) or 'none'}.")
+            raise EncoderSettingsError(f"There is no option {option!r}. Use: {', '.join(known) or 'none'}.")
         if value not in known[option]:
-            raise EncoderSettingsError(f"{option} is {value!r}; it may be {', '.join(known[option])}.")
+            raise EncoderSettingsError(f"{option} is {value!r}. It must be one of {', '.join(known[option])}.")

@@ -101,7 +101,7 @@ class MobileNetBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source:
-            raise EncoderSettingsError("MobileNetV2 comes from a package: leave the source empty.")
+            raise EncoderSettingsError("MobileNetV2 comes from a package. Leave the source empty.")
         check_options(spec, {})
 
     def subjects(self, spec: Spec) -> frozenset[Subject]:
@@ -121,7 +121,7 @@ def _weights() -> Path:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             if digest == WEIGHTS_SHA256:
                 return path
-            raise ExtraMissingError(f"{path} is not the file of weights that is known here. Install it again: {how}.")
+            raise ExtraMissingError(f"{path} is not the expected file of weights. Install it again: {how}.")
     raise ExtraMissingError(f"The weights of MobileNetV2 are not installed: {how}.")
 
 

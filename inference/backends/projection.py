@@ -64,7 +64,7 @@ class ProjectionBackend:
 
     def check(self, spec: Spec) -> None:
         if NAME.fullmatch(spec.source) is None:
-            raise EncoderSettingsError(f"“{spec.source}” is no name of a folder that train_projection made.")
+            raise EncoderSettingsError(f"“{spec.source}” is not the name of a folder made by train_projection.")
         folder_here(spec.source)
         check_options(spec, {})
 

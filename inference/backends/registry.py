@@ -117,7 +117,7 @@ def encoder_named(name: str) -> EncoderBackend:
         Where there is no such encoder.
     """
     if name not in encoders():
-        raise EncoderSettingsError(f"There is no encoder {name!r}. There are: {', '.join(encoders())}.")
+        raise EncoderSettingsError(f"There is no encoder {name!r}. Available: {', '.join(encoders())}.")
     return encoders()[name]
 
 
@@ -194,7 +194,7 @@ def _entry_named(own: tuple[str, ...], group: str, name: str) -> Any:
         return entry.by_name[name]
     reasons = [f"The package {one.package} brings it, but: {one.reason}. " for one in entry.broken if one.entry == name]
     raise BackendSettingsError(
-        f"No backend {name!r} is installed here. {''.join(reasons)}There are: {', '.join(entry.by_name)}; others come "
+        f"No backend {name!r} is installed here. {''.join(reasons)}Available: {', '.join(entry.by_name)}; others come "
         "as packages (docs/backends.md)."
     )
 
@@ -227,7 +227,7 @@ def _checked(entry: EntryPoint) -> Any:
     name = getattr(one, "name", None)
     if not isinstance(name, str) or NAME.fullmatch(name) is None or name in RESERVED:
         raise BackendSettingsError(
-            f"its name is {name!r}: small letters, digits, points and hyphens are taken, at most 40, and neither of "
+            f"its name is {name!r}: use at most 40 lower-case letters, digits, points and hyphens, and none of "
             f"{', '.join(RESERVED)}"
         )
     lacking = [each for each in ("title", "queue") if not (isinstance(getattr(one, each, None), str))]

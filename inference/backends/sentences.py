@@ -56,7 +56,7 @@ class SentencesBackend:
 
     def check(self, spec: Spec) -> None:
         if spec.source:
-            raise EncoderSettingsError("The sentence encoder comes from a package: leave the source empty.")
+            raise EncoderSettingsError("The sentence encoder comes from a package. Leave the source empty.")
         check_options(spec, {})
 
     def subjects(self, spec: Spec) -> frozenset[Subject]:

@@ -115,18 +115,16 @@ class VisionModel:
             raise EncoderSettingsError(f"{self._source} cannot be loaded by transformers: {error}") from error
         if hasattr(self._model, "get_text_features"):
             kind = self._model.config.model_type
-            raise EncoderSettingsError(
-                f"{self._source} is of the kind {kind}, of pictures and texts: use dual-encoder."
-            )
+            raise EncoderSettingsError(f"{self._source} is of the kind {kind}, for images and texts. Use dual-encoder.")
         if getattr(self._model, "main_input_name", "") != "pixel_values":
             raise EncoderSettingsError(
-                f"{self._source} is a model of the kind {self._model.config.model_type}, not of vision."
+                f"{self._source} is a model of the kind {self._model.config.model_type}, not a vision model."
             )
         # What is missing would be random numbers, others each time.
         missing = set(info["missing_keys"])
         pooler = {name for name in missing if "pooler" in name}
         if missing - pooler:
-            raise EncoderSettingsError(f"{self._source} lacks weights, such as {min(missing - pooler)}.")
+            raise EncoderSettingsError(f"{self._source} lacks weights, for example {min(missing - pooler)}.")
         return not pooler
 
     def _pool_of(self, pool: str, has_pooler: bool) -> str:
@@ -143,7 +141,7 @@ class VisionModel:
         if self._pool == POOLER:
             pooled = getattr(output, "pooler_output", None)
             if pooled is None:
-                raise EncoderSettingsError(f"{self._source} pools nothing itself. Choose another pool.")
+                raise EncoderSettingsError(f"{self._source} has no pooling of its own. Choose another pool.")
             # ResNet's is a map of one place.
             return pooled.flatten(1)
         last = output.last_hidden_state
@@ -164,7 +162,7 @@ class VisionModel:
                 f"{self._source} gives features of the shape {one.shape[1:]}, not finite numbers in a row."
             )
         if not np.allclose(one, same, rtol=SAME_WITHIN, atol=SAME_WITHIN):
-            raise EncoderSettingsError(f"{self._source} gives other features for the same picture each time.")
+            raise EncoderSettingsError(f"{self._source} gives different features for the same image each time.")
         return one.shape[1]
 
     @staticmethod

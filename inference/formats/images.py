@@ -50,14 +50,14 @@ def read_collection(collection: Collection) -> Iterator[tuple[str, Image.Image]]
             with default_storage.open(entry.image.original) as file:
                 yield entry.key, _upright(file, entry.key)
         except FileNotFoundError as error:
-            raise ImageFileError(f"The file of picture {entry.key} is gone from storage.") from error
+            raise ImageFileError(f"The file of image {entry.key} is missing from storage.") from error
 
 
 def _opened(path: Path, name: str) -> IO[bytes]:
     try:
         return path.open("rb")
     except OSError as error:
-        raise ImageFileError(f"Picture {name} cannot be read ({error.strerror}).") from error
+        raise ImageFileError(f"Image {name} cannot be read ({error.strerror}).") from error
 
 
 def _upright(file: IO[bytes], name: str) -> Image.Image:
@@ -65,4 +65,4 @@ def _upright(file: IO[bytes], name: str) -> Image.Image:
         # As runs on the platform read it, so that the same encoder gives the same features.
         return upright(file, side=None)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning) as error:
-        raise ImageFileError(f"Picture {name} cannot be read as a picture ({error}).") from error
+        raise ImageFileError(f"{name} cannot be read as an image ({error}).") from error

@@ -46,7 +46,7 @@ def check_file_to_write(path: Path) -> None:
     CommandError
     """
     if path.exists():
-        raise CommandError(f"{path} is there already. Remove it, or choose another name.")
+        raise CommandError(f"{path} already exists. Remove it, or choose another name.")
     if not path.parent.is_dir():
         raise CommandError(f"There is no folder {path.parent}.")
 
@@ -61,7 +61,7 @@ def _signature(argument: str, language: str) -> str:
     if row is None:
         known = ", ".join(WordVectorSet.objects.filter(language_id=language).values_list("name", flat=True)) or "none"
         raise CommandError(
-            f"There is neither a file {argument} nor word vectors of that name for {language} (there are: {known}). "
-            f"Import them with import_word_vectors, or name packaged ones: {', '.join(PACKAGED)}."
+            f"There is neither a file {argument} nor word vectors of that name for {language} (available: {known}). "
+            f"Import them with import_word_vectors, or use packaged ones: {', '.join(PACKAGED)}."
         )
     return row.signature

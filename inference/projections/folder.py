@@ -85,9 +85,9 @@ def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
         with np.load(folder / WEIGHTS, allow_pickle=False) as file:
             weights = {name: file[name] for name in file}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise ProjectionError(f"The projection in {folder} is not whole ({error}). Train it again.") from error
+        raise ProjectionError(f"The projection in {folder} is incomplete ({error}). Train it again.") from error
     if (words_sha256(words), weights_sha256(weights)) != (manifest.words_sha256, manifest.weights_sha256):
-        raise ProjectionError(f"Words or weights in {folder} are not those of its manifest. Train it again.")
+        raise ProjectionError(f"The words or weights in {folder} do not match its manifest. Train it again.")
     return manifest, words, weights
 
 
@@ -101,7 +101,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
         unfinished = (folder / CHECKPOINT).is_file()
-        why = "its training was not finished: go on with --resume" if unfinished else f"there is no {MANIFEST}"
+        why = "its training was not finished, continue with --resume" if unfinished else f"there is no {MANIFEST}"
         raise ProjectionError(f"{folder} holds no projection; {why}.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ def read_manifest(folder: Path) -> Manifest:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ProjectionError(f"{path} is not the manifest of a projection ({error}).") from error
     if (manifest.layout, manifest.kind, manifest.signature) != (LAYOUT, KIND, signature):
-        raise ProjectionError(f"{path} was changed, or is of another version. Train the projection again.")
+        raise ProjectionError(f"{path} was changed or belongs to another version. Train the projection again.")
     return manifest
 
 

@@ -71,5 +71,5 @@ def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
     try:
         network.load_state_dict({name: library.from_numpy(np.array(value)) for name, value in weights.items()})
     except RuntimeError as error:
-        raise ProjectionError(f"The weights in {folder} are of another network. Train it again.") from error
+        raise ProjectionError(f"The weights in {folder} belong to another network. Train it again.") from error
     return Projection(manifest, Reader(words, vectors), network.to(device()).eval())

@@ -181,7 +181,7 @@ class _Trainer:
             raise ProjectionError(f"{path} cannot be read ({error}). Remove it and train from the start.") from error
         if saved_run != run:
             raise ProjectionError(
-                f"{path} is of another training: captions, features, vectors or options were others. Give those again, "
+                f"{path} belongs to a training with other captions, features, vectors or options. Give those, "
                 "or another folder."
             )
         self._network.load_state_dict(state["network"])
@@ -203,17 +203,19 @@ def _rows_of_images(task: Task) -> NDArray[np.int64]:
     places = task.features.rows()
     twice = next((key for key, rows in places.items() if len(rows) > 1), None)
     if twice is not None:
-        raise ProjectionError(f"The features hold image {twice} twice.")
+        raise ProjectionError(f"The features contain image {twice} twice.")
     missing = [image for image in dict.fromkeys(task.images) if image not in places]
     if missing:
         more = f", nor have {len(missing) - 1:,} other images" if missing[1:] else ""
         raise ProjectionError(f"Image {missing[0]} has captions but no features{more}.")
     if len(set(task.images)) < 2:
-        raise ProjectionError("Captions of two images or more are needed: the wrong images are those of the others.")
+        raise ProjectionError(
+            "Give captions of at least two images, because each image serves as a wrong one for the others."
+        )
     rows = np.array([places[image][0] for image in task.images], dtype=np.int64)
     zero = np.flatnonzero(~task.features.vectors[rows].any(axis=1))
     if zero.size:
-        raise ProjectionError(f"The features of image {task.images[zero[0]]} are zero throughout.")
+        raise ProjectionError(f"The features of image {task.images[zero[0]]} are all zeros.")
     return rows
 
 
@@ -222,7 +224,9 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
     if (folder / MANIFEST).exists():
         raise ProjectionError(f"{folder} holds a finished projection, which is never changed. Choose another folder.")
     if (folder / CHECKPOINT).exists() and not resume:
-        raise ProjectionError(f"{folder} holds an unfinished training. Go on with --resume, or choose another folder.")
+        raise ProjectionError(
+            f"{folder} holds an unfinished training. Continue with --resume, or choose another folder."
+        )
 
 
 def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str]) -> str:

@@ -4,7 +4,7 @@ KEY_VARIABLE = "CAPTION_ENDPOINT_KEY_"
 """What the variable of an endpoint's key begins with."""
 
 NO_KEY = "none"
-"""The value of that variable where the endpoint asks for no key."""
+"""The value of that variable where the endpoint needs no key."""
 
 
 def key_variable(endpoint: str) -> str:

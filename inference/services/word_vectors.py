@@ -59,10 +59,10 @@ def import_packaged(*, name: str, now: datetime, language: Language | None = Non
     """
     packaged = PACKAGED.get(name)
     if packaged is None:
-        raise WordVectorFileError(f"There are no packaged vectors {name}; there are {', '.join(PACKAGED)}.")
+        raise WordVectorFileError(f"There are no packaged vectors {name}. Available: {', '.join(PACKAGED)}.")
     language = language or Language.objects.get(pk=packaged.languages[0])
     if language.tag not in packaged.languages:
-        raise WordVectorFileError(f"{name} has no {language.tag}; it has {', '.join(packaged.languages)}.")
+        raise WordVectorFileError(f"{name} does not have {language.tag}. It has {', '.join(packaged.languages)}.")
     if packaged == USE_MULTILINGUAL:
         return _import_encoder(language=language, now=now)
     # Loads pyarrow.
@@ -80,7 +80,7 @@ def check_vectors(*, signature: str) -> WordVectorSet:
     """
     vectors = WordVectorSet.objects.filter(signature=signature).first()
     if vectors is None:
-        raise WordVectorsUnavailableError(f"No word vectors have the signature {signature}.")
+        raise WordVectorsUnavailableError(f"There are no word vectors with the signature {signature}.")
     try:
         if vectors.kind == VectorKind.TABLE:
             current = check_table(folder_of(signature)).signature
@@ -89,7 +89,7 @@ def check_vectors(*, signature: str) -> WordVectorSet:
     except (MalformedTableError, use_multilingual.EncoderMissingError) as error:
         raise WordVectorsUnavailableError(str(error)) from error
     if current != signature:
-        raise WordVectorsUnavailableError(f"What is there now has the signature {current}, not {signature}.")
+        raise WordVectorsUnavailableError(f"The vectors stored now have the signature {current}, not {signature}.")
     return vectors
 
 
@@ -168,7 +168,8 @@ def _put_in_place(folder: Path, manifest: Manifest) -> None:
 def _check_name(name: str, language: Language, signature: str) -> None:
     if WordVectorSet.objects.filter(name=name, language=language).exclude(signature=signature).exists():
         raise WordVectorFileError(
-            f"Other vectors for {language.tag} are called {name} already, and are never changed: scores may name them. "
+            f"There are already other vectors for {language.tag} named {name}. "
+            "They are never changed, because scores may refer to them. "
             "Import these under another name."
         )
 
@@ -179,5 +180,5 @@ def _keep(signature: str, **values: Any) -> tuple[WordVectorSet, bool]:
         return WordVectorSet.objects.get_or_create(signature=signature, defaults=values)
     except IntegrityError as error:
         raise WordVectorFileError(
-            f"Other vectors were called {values['name']} in the meantime. Import again."
+            f"Other vectors were named {values['name']} in the meantime. Import again."
         ) from error

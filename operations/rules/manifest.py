@@ -64,7 +64,7 @@ def read(folder: Path) -> Manifest:
         manifest = Manifest(**said)
         _ = manifest.dump
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BackupError(f"{path} is damaged. Take another backup.") from error
+        raise BackupError(f"{path} is damaged. Use another backup.") from error
     return manifest
 
 
@@ -78,6 +78,6 @@ def read_sums(lines: Iterable[str]) -> dict[str, str]:
     for number, line in enumerate(lines, start=1):
         digest, blanks, name = line.rstrip("\n").partition("  ")
         if not blanks or len(digest) != 64 or ".." in Path(name).parts or Path(name).is_absolute():
-            raise BackupError(f"Line {number} of {SUMS} is damaged. Take another backup.")
+            raise BackupError(f"Line {number} of {SUMS} is damaged. Use another backup.")
         sums[name] = digest
     return sums

@@ -39,7 +39,7 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
     """
     folder = folder.absolute()
     if folder.exists():
-        raise BackupError(f"{folder} is there already. Name a folder that is not: each backup is a new one.")
+        raise BackupError(f"{folder} already exists. Name a new folder: each backup gets its own.")
     older = _sums_of(previous) if previous else {}
     with _unfinished(folder) as unfinished:
         dump = unfinished / "dump"
@@ -102,11 +102,11 @@ def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
     for name, digest in sums.items():
         path = folder / name
         if not path.is_file():
-            raise BackupError(f"{path} is missing. Take another backup.")
+            raise BackupError(f"{path} is missing. Use another backup.")
         if stored_files.checksum(path) != digest:
-            raise BackupError(f"{path} is not what it was when the backup was made. Take another backup.")
+            raise BackupError(f"{path} has changed since the backup was made. Use another backup.")
     if len(sums) != manifest.files or manifest.dump not in sums:
-        raise BackupError(f"{folder / SUMS} is damaged. Take another backup.")
+        raise BackupError(f"{folder / SUMS} is damaged. Use another backup.")
     return manifest, sums
 
 
@@ -119,15 +119,15 @@ def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
         With a sentence for the operator; the database is as it was.
     """
     manifest, sums = verify(folder)
-    say(f"All {manifest.files:,} files of the backup are what they were.")
+    say(f"All {manifest.files:,} files of the backup are unchanged.")
     _require_possible(manifest, force=force)
     stored = [name for name in sums if name.startswith(f"{FILES_FOLDER}/")]
     # Files first: no row is to speak of one that is not there.
     for name in stored:
         stored_files.put_back(name.removeprefix(f"{FILES_FOLDER}/"), folder / name)
-    say(f"Files: {len(stored):,} put back.")
+    say(f"Files: {len(stored):,} restored.")
     databases.load(folder / manifest.dump, rows=manifest.rows)
-    say(f"Database: {sum(manifest.rows.values()):,} rows in {len(manifest.rows)} tables, as the backup says.")
+    say(f"Database: {sum(manifest.rows.values()):,} rows in {len(manifest.rows)} tables, the same as in the backup.")
     return manifest
 
 
@@ -135,13 +135,13 @@ def remarks(manifest: Manifest) -> Iterator[str]:
     """What the operator has to know or to do after a restore."""
     if manifest.secret_key != fingerprint():
         yield (
-            "SECRET_KEY is not the one of the backup: everybody is signed out, links in mails are void, and people "
-            "have other pseudonyms in downloads than before. Put the old one back if you have it."
+            "SECRET_KEY differs from that of the backup: everybody is signed out, links in e-mails no longer work, "
+            "and people have new pseudonyms in downloads. Restore the old key if you have it."
         )
     if not manifest.has_files:
-        yield f"The backup has no files: storage was {manifest.storage}, which has to be brought back by itself."
+        yield f"The backup has no files: storage was {manifest.storage}. Restore it separately."
     if _known_migrations() - set(manifest.migrations):
-        yield "The backup is of an older Crosslens: run python manage.py migrate before you start anything."
+        yield "The backup is from an older version of Crosslens. Run manage.py migrate before you start anything."
 
 
 def fingerprint() -> str:
@@ -152,23 +152,23 @@ def fingerprint() -> str:
 def _require_possible(manifest: Manifest, *, force: bool) -> None:
     if manifest.engine != databases.engine():
         raise BackupError(
-            f"The backup is of {manifest.engine}, and this installation's database is {databases.engine()}."
+            f"The backup is from {manifest.engine}, but this installation's database is {databases.engine()}."
         )
     if unknown := sorted(set(manifest.migrations) - _known_migrations()):
         raise BackupError(
-            f"The backup is of a newer Crosslens ({manifest.code}): this one does not know {unknown[0]}. "
-            "Restore it with the version that made it, or a later one."
+            f"The backup is from a newer version of Crosslens ({manifest.code}); this one does not know {unknown[0]}. "
+            "Restore it with that version or a later one."
         )
     if others := databases.others_connected():
         raise BackupError(
-            f"{others} other programs are at the database. Stop web, workers and beat, then run this again."
+            f"{others} other programs are using the database. Stop web, workers and beat, then run this again."
         )
     if force:
         return
     if databases.tables():
-        raise BackupError("The database is not empty. With --force, everything in it is replaced by the backup.")
+        raise BackupError("The database is not empty. Use --force to replace everything in it.")
     if manifest.has_files and next(stored_files.names(), None):
-        raise BackupError("Storage is not empty. With --force, files of the same names are replaced by the backup's.")
+        raise BackupError("Storage is not empty. Use --force to replace files that have the same names.")
 
 
 def _known_migrations() -> set[str]:
@@ -178,7 +178,7 @@ def _known_migrations() -> set[str]:
 def _sums_of(folder: Path) -> dict[str, str]:
     manifest, path = read(folder), folder / SUMS
     if not path.is_file() or stored_files.checksum(path) != manifest.sums:
-        raise BackupError(f"{path} is missing or damaged. Take another backup.")
+        raise BackupError(f"{path} is missing or damaged. Use another backup.")
     with path.open(encoding="utf-8") as lines:
         return read_sums(lines)
 

@@ -57,9 +57,7 @@ def load(path: Path, *, rows: Mapping[str, int]) -> None:
 def _require(rows: Mapping[str, int], found: Mapping[str, int]) -> None:
     if different := sorted(table for table in {*found, *rows} if found.get(table) != rows.get(table)):
         said = ", ".join(different)[:300]
-        raise BackupError(
-            f"The database has other numbers of rows than the backup says, in {said}. Take another backup."
-        )
+        raise BackupError(f"The numbers of rows in the database differ from the backup, in {said}. Use another backup.")
 
 
 def tables() -> list[str]:

@@ -24,7 +24,7 @@ TITLES = {
     406: "Not acceptable",
     408: "Too slow",
     409: "Not now",
-    410: "No longer in hand",
+    410: "No longer assigned",
     413: "Too large",
     415: "Unsupported media type",
     422: "Refused",
@@ -32,7 +32,7 @@ TITLES = {
     500: "Server error",
     501: "No such method",
     503: "Not ready",
-    507: "No room",
+    507: "No space left",
 }
 CODES = {
     400: "malformed",

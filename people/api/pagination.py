@@ -38,11 +38,11 @@ class Part(Generic[Row]):
 
 
 PARAMETERS = [
-    OpenApiParameter("cursor", str, description="Where to go on: as the page before says in `next`."),
+    OpenApiParameter("cursor", str, description="Where to continue: from `next` of the previous page."),
     OpenApiParameter(
         "limit",
         {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT},
-        description="How many at most.",
+        description="The most entries to return.",
     ),
 ]
 

@@ -17,15 +17,15 @@ ALL_CODES: dict[str, str] = {
     "read-only-token": "The token only reads; make one that may also change things.",
     "not-found": "There is nothing here, or nothing that you may know of.",
     "method-not-allowed": "The address is there, but not for this method; see Allow.",
-    "not-acceptable": "The answer cannot be given in the form that Accept asks for.",
+    "not-acceptable": "The response is not available in the format that Accept requests.",
     "unsupported-media-type": "Send JSON.",
-    "invalid": "Fields are missing or wrong; see errors.",
-    "too-many-requests": "Ask again after Retry-After.",
+    "invalid": "Some fields are missing or not valid; see errors.",
+    "too-many-requests": "Try again after Retry-After.",
     "too-large": "The body is larger than 1 MB.",
-    "too-slow": "The body came too slowly, or not to its end.",
-    "fault": "The server met an error. Its log has more under the X-Request-ID of the answer.",
-    "busy": "Too many downloads at once. Ask again after Retry-After.",
-    "no-room": "The server's disk is full. Ask again after Retry-After.",
+    "too-slow": "The body arrived too slowly or incomplete.",
+    "fault": "The server had an error. Its log has details under the X-Request-ID of the response.",
+    "busy": "Too many downloads at once. Try again after Retry-After.",
+    "no-room": "The server's disk is full. Try again after Retry-After.",
 }
 """What each code means, for the documents; the apps add theirs."""
 

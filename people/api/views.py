@@ -39,7 +39,7 @@ class ProjectSerializer(serializers.Serializer[Any]):
     slug = serializers.SlugField()
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
-    roles = serializers.ListField(child=serializers.ChoiceField(Role.choices), help_text="One's own, in it.")
+    roles = serializers.ListField(child=serializers.ChoiceField(Role.choices), help_text="Your roles in it.")
 
 
 class SkillSerializer(serializers.Serializer[Any]):
@@ -54,7 +54,7 @@ class MeSerializer(serializers.Serializer[Any]):
 
 
 class MeView(APIView):
-    @extend_schema(operation_id="me", summary="Who asks", tags=["people"], responses=MeSerializer)
+    @extend_schema(operation_id="me", summary="Your account", tags=["people"], responses=MeSerializer)
     def get(self, request: Request) -> Response:
         user = asker(request)
         skills = user.language_skills.order_by("language").values("language", "level")
@@ -65,7 +65,7 @@ class MeView(APIView):
 class ProjectList(APIView):
     @extend_schema(
         operation_id="projects",
-        summary="The projects one is in",
+        summary="Your projects",
         tags=["people"],
         parameters=PARAMETERS,
         responses=paged("ProjectPage", ProjectSerializer),

@@ -13,7 +13,7 @@ from languages.selectors import language_by_tag
 from people.models import Owned, Project
 
 Thing = TypeVar("Thing", bound=Owned)
-PROJECT_HELP = "whom what is made belongs to, for it alone; without it, it is shared with all"
+PROJECT_HELP = "project that owns the result; without it, the result is shared with all"
 
 
 def language_of(tag: str) -> Language:
@@ -22,7 +22,7 @@ def language_of(tag: str) -> Language:
     except MalformedTagError as error:
         raise CommandError(str(error)) from error
     if language is None:
-        raise CommandError(f"There is no language {tag} in the table; add it first.")
+        raise CommandError(f"There is no language {tag}. Add it with add_language first.")
     return language
 
 
@@ -48,5 +48,5 @@ def named(
         return match or same[0]
     if same:
         owners = ", ".join(one.project.slug if one.project else "shared" for one in same)
-        raise CommandError(f"Several have the name {name} (of {owners}). Say which with {option}.")
+        raise CommandError(f"Several are named {name} (owners: {owners}). Say which with {option}.")
     raise CommandError(f"There is no {kind} {name}.")

@@ -299,7 +299,7 @@ class TestCommands:
             ("collection", str(us.collection), {"project": them.project.slug}, "is used by other projects too"),
             ("model", str(us.variant), {"shared": True}, "is a variant of"),
             ("run", "0", {"shared": True}, "no run 0"),
-            ("translator", "zebra translator", {}, "Say whose it will be"),
+            ("translator", "zebra translator", {}, "Give --project, --shared or both"),
         ):
             with pytest.raises(CommandError, match=said):
                 call_command("set_owner", kind, name, **options)

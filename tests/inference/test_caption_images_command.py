@@ -40,9 +40,9 @@ def test_the_command_makes_what_is_missing_and_says_how_far_it_is(monkeypatch):
     assert said.endswith("20 of 20\n")
     assert not Worker.objects.exists()
 
-    assert "of which 20 are there" in command(*about)
+    assert "including 20 that already exist" in command(*about)
     variant = command(*about, "--beams", "3", "--name", "Fake with beams")
-    assert "of which 0 are there" in variant
+    assert "including 0 that already exist" in variant
     assert Run.objects.first().model.name == "Fake with beams"
 
 

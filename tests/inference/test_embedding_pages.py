@@ -201,7 +201,7 @@ def test_an_encoder_is_registered_and_what_it_does_not_take_is_told(client):
     sent = {"name": "Sentences", "backend": "sentences", "source": "", "pool": "first", "description": ""}
     refused = client.post(where, sent | {"source": "folder"})
     assert refused.status_code == 422
-    assert "leave the source empty" in unescape(refused.content.decode())
+    assert "Leave the source empty" in unescape(refused.content.decode())
     response = client.post(where, sent)
     made = Encoder.objects.get()
     assert (made.name, made.backend, made.options) == ("Sentences", "sentences", {})

@@ -226,13 +226,16 @@ def test_an_encoder_that_makes_no_vectors_of_these_is_refused_at_the_start():
         ({"name": "Taken", "backend": "mean-colours"}, "already"),
         ({"name": "New", "backend": "nothing"}, "There is no encoder 'nothing'"),
         ({"name": "New", "backend": "mean-colours", "source": "refused"}, "no such source"),
-        ({"name": "New", "backend": "mobilenet", "source": "folder"}, "leave the source empty"),
+        ({"name": "New", "backend": "mobilenet", "source": "folder"}, "Leave the source empty"),
         ({"name": "New", "backend": "mobilenet", "options": {"pool": "mean"}}, "no option 'pool'"),
         ({"name": "New", "backend": "vision", "source": "../secret"}, "neither a folder"),
         ({"name": "New", "backend": "vision", "source": "owner/name"}, "commit"),
-        ({"name": "New", "backend": "vision", "source": f"o/n@{'0' * 40}", "options": {"pool": "x"}}, "it may be"),
+        (
+            {"name": "New", "backend": "vision", "source": f"o/n@{'0' * 40}", "options": {"pool": "x"}},
+            "It must be one of",
+        ),
         ({"name": "New", "backend": "projection", "source": f"o/n@{'0' * 40}"}, "train_projection"),
-        ({"name": "New", "backend": "sentences", "source": "folder"}, "leave the source empty"),
+        ({"name": "New", "backend": "sentences", "source": "folder"}, "Leave the source empty"),
     ],
 )
 def test_an_encoder_that_cannot_be_is_not_registered(about, said):

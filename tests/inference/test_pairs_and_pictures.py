@@ -67,7 +67,7 @@ def test_pictures_are_turned_upright_and_broken_ones_named(tmp_path):
 
     [(_name, picture)] = read_folder(tmp_path, ["turned.jpg"])
     assert picture.size == (2, 4)
-    with pytest.raises(ImageFileError, match=r"broken\.png cannot be read as a picture"):
+    with pytest.raises(ImageFileError, match=r"broken\.png cannot be read as an image"):
         list(read_folder(tmp_path, ["broken.png"]))
 
 
@@ -118,7 +118,7 @@ def test_word_vectors_of_a_file_are_copied_once_and_taken_again(tmp_path):
 def test_nothing_is_written_over_and_no_folder_made_up(tmp_path):
     (tmp_path / "there.npz").write_bytes(b"")
 
-    with pytest.raises(CommandError, match="there already"):
+    with pytest.raises(CommandError, match="already exists"):
         check_file_to_write(tmp_path / "there.npz")
     with pytest.raises(CommandError, match="no folder"):
         check_file_to_write(tmp_path / "none" / "new.npz")

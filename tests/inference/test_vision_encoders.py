@@ -176,13 +176,13 @@ def test_other_weights_are_another_encoder(models):
 
 @needs_torch
 def test_a_model_that_says_something_else_each_time_is_refused(models):
-    with pytest.raises(EncoderSettingsError, match="other features for the same picture"):
+    with pytest.raises(EncoderSettingsError, match="different features for the same image"):
         loaded(save(models / "masked", masked))
 
 
 @needs_torch
 def test_a_model_of_words_is_refused(models):
-    with pytest.raises(EncoderSettingsError, match="not of vision"):
+    with pytest.raises(EncoderSettingsError, match="not a vision model"):
         loaded(save(models / "words", of_words))
 
 

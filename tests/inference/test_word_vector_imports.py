@@ -132,7 +132,7 @@ def test_a_malformed_file_is_refused_by_line_and_leaves_nothing(tmp_path, vector
 @pytest.mark.django_db
 def test_a_name_keeps_its_vectors(tmp_path, vectors_folder):
     first = import_bytes(tmp_path / "f", GLOVE).vectors
-    with pytest.raises(WordVectorFileError, match="called small already"):
+    with pytest.raises(WordVectorFileError, match="other vectors for en named small"):
         import_bytes(tmp_path / "f", GLOVE + b"bird 1 2\n")
     assert list(WordVectorSet.objects.all()) == [first]
     assert [folder.name for folder in vectors_folder.iterdir()] == [first.signature]
@@ -171,7 +171,7 @@ def test_vectors_whose_files_are_gone_or_changed_are_not_to_be_had(tmp_path):
 
     folder_of(one).rename(folder_of("was"))
     folder_of(other).rename(folder_of(one))
-    with pytest.raises(WordVectorsUnavailableError, match=r"“one” \(en\) are not those with the signature"):
+    with pytest.raises(WordVectorsUnavailableError, match=r"“one” \(en\) do not have the signature"):
         vectors_of(one)
     with pytest.raises(WordVectorsUnavailableError, match="There are no word vectors with the signature"):
         vectors_of("0" * 64)
@@ -216,7 +216,7 @@ def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
     signature = import_packaged(name="use-multilingual-v3", now=NOW).vectors.signature
     assert check_vectors(signature=signature).signature == signature
     monkeypatch.setattr(use_multilingual, "version", lambda package: "0.3.0")
-    with pytest.raises(WordVectorsUnavailableError, match="What is there now has the signature"):
+    with pytest.raises(WordVectorsUnavailableError, match="The vectors stored now have the signature"):
         check_vectors(signature=signature)
     with pytest.raises(WordVectorsUnavailableError, match="Install or import the original version again"):
         vectors_of(signature)
@@ -229,7 +229,7 @@ def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
 def test_all_languages_of_packages_are_known():
     tags = {tag for packaged in PACKAGED.values() for tag in packaged.languages}
     assert set(Language.objects.filter(pk__in=tags).values_list("pk", flat=True)) >= tags - {"zh-TW"}
-    with pytest.raises(WordVectorFileError, match="has no hi"):
+    with pytest.raises(WordVectorFileError, match="does not have hi"):
         import_packaged(name="use-multilingual-v3", language=Language.objects.get(pk="hi"), now=NOW)
     with pytest.raises(WordVectorFileError, match="There are no packaged vectors elmo"):
         import_packaged(name="elmo", now=NOW)
@@ -263,8 +263,8 @@ def test_the_command_imports_and_checks(tmp_path):
     signature = WordVectorSet.objects.get().signature
     assert said.splitlines() == [
         "Imported: small (en), 3 words × 2.",
-        "1 words came twice; the first vector of each was taken.",
-        "1 words with nothing but zeros were left out.",
+        "1 words occurred twice. The first vector of each was used.",
+        "1 words with all-zero vectors were left out.",
         f"Signature: {signature}",
     ]
     assert command(*asked).startswith("Already there: small (en)")
@@ -291,7 +291,7 @@ def test_the_command_imports_and_checks(tmp_path):
         (["f", "--name", "n\0", "--language", "en", "--format", "glove"], "--name needs 1 to 120"),
         (["no-such-file", "--name", "n", "--language", "en", "--format", "glove"], "There is no file"),
         (["--check", "0"], "There are no word vectors with the signature 0"),
-        (["--packaged", "glove-6b-50d", "--language", "de"], "glove-6b-50d has no de"),
+        (["--packaged", "glove-6b-50d", "--language", "de"], "glove-6b-50d does not have de"),
     ],
 )
 def test_the_command_says_what_is_wrong_with_what_it_is_given(words, said):

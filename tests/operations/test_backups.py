@@ -94,7 +94,7 @@ def test_what_is_restored_is_what_was_backed_up(tmp_path, media, elsewhere):
     told = run("restore", tmp_path / "monday")
 
     assert "3." in said
-    assert "as the backup says" in told
+    assert "the same as in the backup" in told
     assert Project.objects.get().name == "Lions → Löwen"
     assert User.objects.get().username == "ann"
     assert {name: default_storage.open(name).read() for name in PICTURES} == PICTURES
@@ -109,7 +109,7 @@ def test_a_backup_can_be_checked_without_us(tmp_path, media):
     run("backup", tmp_path / "monday")
 
     subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=tmp_path / "monday", check=True)
-    assert "is whole" in run("restore", tmp_path / "monday", check=True)
+    assert "is complete" in run("restore", tmp_path / "monday", check=True)
 
 
 @pytest.mark.parametrize("file", ["files/originals/ab/abc", "dump", SUMS, MANIFEST])
@@ -163,7 +163,9 @@ def test_a_restore_that_fails_leaves_the_database_as_it_was(tmp_path, media):
 
     with pytest.raises(Exception, match=r"pg_restore failed|malformed|not a database|in use"):
         databases.load(torn, rows={})
-    with pytest.raises(BackupError, match=r"other numbers of rows than the backup says, in people_project\."):
+    with pytest.raises(
+        BackupError, match=r"numbers of rows in the database differ from the backup, in people_project\."
+    ):
         databases.load(dump, rows=rows | {"people_project": 5})
 
     assert Project.objects.count() == 2
@@ -179,7 +181,7 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path, media, elsewhere):
         recorder.record_unapplied("people", "0099_of_the_future")
     elsewhere()
 
-    with pytest.raises(CommandError, match=r"newer Crosslens .* does not know people\.0099_of_the_future"):
+    with pytest.raises(CommandError, match=r"newer version of Crosslens .* does not know people\.0099_of_the_future"):
         run("restore", tmp_path / "monday")
 
 
@@ -191,7 +193,7 @@ def test_another_secret_is_told_of(tmp_path, media, elsewhere, settings):
 
     settings.SECRET_KEY = "another" * 10
 
-    assert "other pseudonyms" in run("restore", tmp_path / "monday", check=True)
+    assert "new pseudonyms" in run("restore", tmp_path / "monday", check=True)
     assert settings.SECRET_KEY not in (tmp_path / "monday" / MANIFEST).read_text()
 
 
@@ -247,7 +249,7 @@ def test_an_earlier_backup_shares_the_files_that_are_the_same(tmp_path, media):
     assert (files / "ab" / "abc").samefile(tmp_path / "monday" / "files" / "originals" / "ab" / "abc")
     assert (files / "cd" / "cde").read_bytes() == b"ANOTHER PICTURE"
     assert (files / "ef" / "efg").read_bytes() == b"a third"
-    assert "is whole" in run("restore", tmp_path / "tuesday", check=True)
+    assert "is complete" in run("restore", tmp_path / "tuesday", check=True)
 
 
 def test_a_backup_never_touches_one_that_is_there(tmp_path, media):
@@ -255,7 +257,7 @@ def test_a_backup_never_touches_one_that_is_there(tmp_path, media):
     run("backup", tmp_path / "monday")
     before = (tmp_path / "monday" / MANIFEST).read_bytes()
 
-    with pytest.raises(CommandError, match="there already"):
+    with pytest.raises(CommandError, match="already exists"):
         run("backup", tmp_path / "monday")
 
     assert (tmp_path / "monday" / MANIFEST).read_bytes() == before

@@ -13,7 +13,7 @@ from demo import content, launcher, preparation
 
 
 class Command(BaseCommand):
-    help = "Start web server and worker with demo content; Ctrl-C ends both. What was done is kept in var/."
+    help = "Start a web server and a worker with demo content. Ctrl-C stops both. Your changes are kept in var/."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
         if not settings.IS_EMBEDDED:
-            raise CommandError("The demo brings its own database; unset DATABASE_URL and the other variables.")
+            raise CommandError("The demo uses its own database. Unset DATABASE_URL and the other variables.")
         try:
             launcher.require_free(port)
             preparation.prepare(say=self._say)

@@ -27,25 +27,27 @@ LOOK_EVERY_S = 2.0
 
 
 class Command(BaseCommand):
-    help = "Caption the images of a collection by a registered model, here and now. Again, it makes what is missing."
+    help = "Caption the images of a collection with a registered model. Run it again to make what is missing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         usual = Decoding()
         parser.add_argument("collection", help="short name, as in addresses")
         parser.add_argument("--model", required=True, help="name of a registered model")
-        parser.add_argument("--languages", required=True, nargs="+", metavar="TAG", help="such as de fr")
+        parser.add_argument("--languages", required=True, nargs="+", metavar="TAG", help="for example de fr")
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
-        parser.add_argument("--name", default="", help="of the variant, where the model is decoded in a new way")
+        parser.add_argument("--name", default="", help="name of the variant, if the decoding is new for the model")
         parser.add_argument("--beams", type=int, default=usual.beams)
         parser.add_argument("--max-tokens", type=int, default=usual.max_tokens)
         parser.add_argument("--min-tokens", type=int, default=usual.min_tokens)
         parser.add_argument("--length-penalty", type=float, default=usual.length_penalty)
-        parser.add_argument("--temperature", type=float, default=usual.temperature, help="0: the likeliest words")
+        parser.add_argument(
+            "--temperature", type=float, default=usual.temperature, help="0: always the most likely words"
+        )
         parser.add_argument("--top-p", type=float, default=usual.top_p)
         parser.add_argument("--seed", type=int, default=usual.seed)
         parser.add_argument("--precision", default=usual.precision, choices=("auto", "float32", "float16", "bfloat16"))
         parser.add_argument(
-            "--consistent", action="store_true", dest="is_consistent", help="one stabiliser for all languages"
+            "--consistent", action="store_true", dest="is_consistent", help="use one stabiliser for all languages"
         )
 
     def handle(self, *, collection: str, model: str, languages: list[str], name: str, **options: Any) -> None:
@@ -72,7 +74,7 @@ class Command(BaseCommand):
             self._work(run)
         except KeyboardInterrupt as interrupted:
             runs.cancel(run=run, now=timezone.now())
-            raise CommandError("Interrupted. What is stored stays; run it again for the rest.") from interrupted
+            raise CommandError("Interrupted. What is stored is kept. Run it again for the rest.") from interrupted
         finally:
             heartbeat.stop()
 

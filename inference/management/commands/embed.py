@@ -25,17 +25,19 @@ FAILURES_SHOWN = 10
 
 
 class Command(BaseCommand):
-    help = "Make vectors of a collection's pictures, or of a model's captions of them, as an embedding set."
+    help = "Compute vectors of a collection's images, or of a model's captions of them, as an embedding set."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("collection", help="name or slug")
         parser.add_argument(
-            "--encoder", default=MOBILENET, metavar="NAME", help="a registered one; default %(default)s"
+            "--encoder", default=MOBILENET, metavar="NAME", help="a registered encoder; default %(default)s"
         )
-        parser.add_argument("--backend", help="registers the encoder under that name where there is none yet")
-        parser.add_argument("--source", default="", help="of the encoder that is registered")
-        parser.add_argument("--captions-of", metavar="MODEL", help="whose captions, instead of the pictures")
-        parser.add_argument("--language", metavar="TAG", help="of the captions")
+        parser.add_argument(
+            "--backend", help="backend with which to register the encoder, if there is none of that name"
+        )
+        parser.add_argument("--source", default="", help="source of the encoder to register")
+        parser.add_argument("--captions-of", metavar="MODEL", help="model whose captions to use, instead of the images")
+        parser.add_argument("--language", metavar="TAG", help="language of the captions")
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
         parser.add_argument("--precision", choices=Precision.values, default=Precision.FLOAT16)
 
@@ -74,7 +76,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{failure.image.sha256[:16]}: {failure.reason}")
         if run.state != RunState.DONE:
             # Workers that took chunks of it too may still be at them.
-            raise CommandError(run.error or f"Run {run.pk} goes on in the background: {run.get_state_display()}.")
+            raise CommandError(run.error or f"Run {run.pk} continues in the background: {run.get_state_display()}.")
         made = EmbeddingSet.objects.select_related("encoder").get(run=run)
         self.stdout.write(
             f"Embedding set {made.pk}: {made.rows:,} × {made.dimensions}, {made.precision}; {run.failed:,} failed.\n"
@@ -88,7 +90,7 @@ def _encoder(name: str, backend: str | None, source: str, project: Project | Non
         return named(usable, name, kind="encoder", project=project)
     if backend is None and name != MOBILENET:
         names = ", ".join(usable.values_list("name", flat=True)) or "none"
-        raise CommandError(f"There is no encoder {name} (there are: {names}). Register it with --backend and --source.")
+        raise CommandError(f"There is no encoder {name} (available: {names}). Register it with --backend and --source.")
     return encoders.register(
         name=name,
         backend=backend or MOBILENET,

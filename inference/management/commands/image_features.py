@@ -24,10 +24,10 @@ AT_ONCE = 16
 
 
 class Command(BaseCommand):
-    help = "Write the features of the pictures in a folder (by file) or a collection (by key) to an npz file."
+    help = "Write the features of the images in a folder (by file) or a collection (by key) to an npz file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("source", help="folder of pictures, or name or slug of a collection")
+        parser.add_argument("source", help="folder of images, or name or slug of a collection")
         parser.add_argument("--out", type=Path, required=True, help="npz file to write")
         parser.add_argument(
             "--encoder",
@@ -64,5 +64,5 @@ def _pictures(source: str) -> tuple[int, Iterator[tuple[str, Image.Image]]]:
             raise CommandError(f"There is no folder {source}. {error}") from error
         count, pictures = collection.entries.count(), read_collection(collection)
     if not count:
-        raise CommandError(f"There are no pictures in {source}.")
+        raise CommandError(f"There are no images in {source}.")
     return count, pictures

@@ -22,9 +22,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--model", required=True, help="name that the model goes by; made where there is none")
-        parser.add_argument("--language", required=True, help="tag of the captions' language, such as en")
-        parser.add_argument("--collection", help="name or slug of the collection in which images are looked for")
+        parser.add_argument("--model", required=True, help="name of the model; created if there is none")
+        parser.add_argument("--language", required=True, help="tag of the captions' language, for example en")
+        parser.add_argument("--collection", help="name or slug of the collection to look for images in")
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
         parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
 
@@ -33,9 +33,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no file {file}.")
         model = model.strip()
         if not model or len(model) > MODEL_NAME_CHARACTERS:
-            raise CommandError(f"--model has {len(model)} characters; give it 1 to {MODEL_NAME_CHARACTERS}.")
+            raise CommandError(f"--model has {len(model)} characters. Give it 1 to {MODEL_NAME_CHARACTERS} characters.")
         if not model.isprintable():
-            raise CommandError("--model holds control characters.")
+            raise CommandError("--model contains control characters. Remove them.")
         tongue = language_of(language)
         project, collection = project_of(options["project"]), None
         if options["collection"] is not None:

@@ -22,12 +22,12 @@ class Command(BaseCommand):
     help = "Import word vectors from a word2vec or GloVe file, or from an installed package; or check imported ones."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, nargs="?", help="may be packed (.gz)")
-        parser.add_argument("--name", help="what the vectors are called where seasons are set up")
-        parser.add_argument("--language", help="tag of the words' language, such as en")
-        parser.add_argument("--format", choices=[str(known) for known in FileFormat], help="of the file")
-        parser.add_argument("--packaged", choices=[*PACKAGED], help="instead of a file: vectors from a package")
-        parser.add_argument("--check", metavar="SIGNATURE", help="read imported vectors through, every byte")
+        parser.add_argument("file", type=Path, nargs="?", help="file of vectors, may be compressed (.gz)")
+        parser.add_argument("--name", help="name of the vectors, as shown where seasons are created")
+        parser.add_argument("--language", help="tag of the words' language, for example en")
+        parser.add_argument("--format", choices=[str(known) for known in FileFormat], help="format of the file")
+        parser.add_argument("--packaged", choices=[*PACKAGED], help="use vectors from a package instead of a file")
+        parser.add_argument("--check", metavar="SIGNATURE", help="check every byte of imported vectors")
 
     def handle(self, *, file: Path | None, packaged: str | None, check: str | None, **options: Any) -> None:
         if sum(option is not None for option in (file, packaged, check)) != 1:
@@ -51,9 +51,9 @@ class Command(BaseCommand):
         vectors = imported.vectors
         self.stdout.write(f"{'Imported' if imported.is_new else 'Already there'}: {_line(vectors)}.")
         if imported.duplicates:
-            self.stdout.write(f"{imported.duplicates} words came twice; the first vector of each was taken.")
+            self.stdout.write(f"{imported.duplicates} words occurred twice. The first vector of each was used.")
         if imported.zeros:
-            self.stdout.write(f"{imported.zeros} words with nothing but zeros were left out.")
+            self.stdout.write(f"{imported.zeros} words with all-zero vectors were left out.")
         self.stdout.write(f"Signature: {vectors.signature}")
 
 
@@ -64,7 +64,7 @@ def _import_file(file: Path, language: Language | None, name: str | None, file_f
     name = name.strip()
     longest = WordVectorSet._meta.get_field("name").max_length or 0
     if not 1 <= len(name) <= longest or not name.isprintable():
-        raise CommandError(f"--name needs 1 to {longest} characters, none of them a control character.")
+        raise CommandError(f"--name needs 1 to {longest} characters and no control characters.")
     if not file.is_file():
         raise CommandError(f"There is no file {file}.")
     return import_table(

@@ -17,7 +17,7 @@ NOTHING = Spec("", "", {})
 
 
 class Command(BaseCommand):
-    help = "List the backends that can caption and translate here, in how many languages, and what is missing for them."
+    help = "List the backends for captioning and translation, their number of languages, and what they are missing."
 
     def handle(self, **options: Any) -> None:
         self._list("Captioning", registry.backends())
@@ -43,12 +43,12 @@ class Command(BaseCommand):
         for name in settings.CAPTION_ENDPOINTS:
             key = settings.CAPTION_ENDPOINT_KEYS.get(name)
             state = "is set" if key else f"is missing: set {key_variable(name)}"
-            self.stdout.write(f"Endpoint {name}: {'asks for no key' if key == NO_KEY else f'its key {state}'}")
+            self.stdout.write(f"Endpoint {name}: {'needs no key' if key == NO_KEY else f'its key {state}'}")
 
 
 def _languages(backend: Backend | TranslatorBackend) -> str:
     try:
         count = len(backend.languages(NOTHING))
     except BackendSettingsError:
-        return "languages as its models know them"
-    return f"{count} language{'' if count == 1 else 's'} where nothing else is said"
+        return "the languages of its models"
+    return f"{count} language{'' if count == 1 else 's'} by default"

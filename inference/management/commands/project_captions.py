@@ -18,10 +18,12 @@ from inference.management.arguments import check_file_to_write
 
 
 class Command(BaseCommand):
-    help = "Project captions by a projection of train_projection, or by a CLIP-like model in its place."
+    help = "Project captions with a projection made by train_projection, or with a CLIP-like model."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("encoder", help="folder of train_projection or of a model, or name/model@commit of the hub")
+        parser.add_argument(
+            "encoder", help="folder made by train_projection, folder of a model, or name/model@commit of the hub"
+        )
         parser.add_argument("captions", type=Path, help='JSON lines: {"image": …, "caption": …} or "captions": […]')
         parser.add_argument("--out", type=Path, required=True, help="npz file to write")
 

@@ -29,18 +29,20 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("pairs", type=Path, help='JSON lines: {"image": …, "caption": …} or "captions": […]')
         parser.add_argument("--features", type=Path, required=True, help="npz file of image_features")
-        parser.add_argument("--language", required=True, help="tag of the captions' language, such as en")
+        parser.add_argument("--language", required=True, help="tag of the captions' language, for example en")
         parser.add_argument("--vectors", required=True, help=f"{VECTORS_HELP}; {NO_VECTORS} for none")
         parser.add_argument("--out", type=Path, required=True, help="folder for the projection")
         parser.add_argument("--tokenizer", choices=[str(kind) for kind in Tokenizer])
         parser.add_argument("--seed", type=whole_number(0, 2**31 - 1), default=Config.seed)
         parser.add_argument("--epochs", type=whole_number(1, 10_000), default=Config.epochs)
-        parser.add_argument("--resume", action="store_true", help="go on after an interruption")
+        parser.add_argument("--resume", action="store_true", help="continue after an interruption")
 
     def handle(self, *, pairs: Path, features: Path, out: Path, resume: bool, **options: Any) -> None:
         language = language_of(options["language"])
         if options["tokenizer"] is None and not language.spaced:
-            raise CommandError(f"No spaces part the words of {language.tag}: give --tokenizer icu or characters.")
+            raise CommandError(
+                f"The words of {language.tag} are not separated by spaces. Give --tokenizer icu or characters."
+            )
         tokenizer = options["tokenizer"] or Tokenizer.WHITESPACE
         config = Config(seed=options["seed"], epochs=options["epochs"])
         with as_command_errors():
@@ -61,7 +63,7 @@ class Command(BaseCommand):
         except (FileProblemsError, ProjectionError, ExtraMissingError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt as stopped:
-            raise CommandError(f"Interrupted. What is done is in {out}; go on with --resume.") from stopped
+            raise CommandError(f"Interrupted. What is done is in {out}. Continue with --resume.") from stopped
         self.stdout.write(f"Trained on {manifest.pairs:,} captions; the projection is in {out}.")
         self.stdout.write(f"Encoder: {manifest.encoder}")
 

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     help = "Add a language to those that captions can be written in."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("tag", metavar="TAG", help="BCP-47 tag, such as eu, pt-BR or sr-Cyrl")
+        parser.add_argument("tag", metavar="TAG", help="BCP-47 tag, for example eu, pt-BR or sr-Cyrl")
         parser.add_argument("--english-name", required=True, metavar="NAME")
         parser.add_argument("--own-name", required=True, metavar="NAME", help="what its speakers call it")
         parser.add_argument("--rtl", action="store_true", help="it is written from right to left")
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="CODE",
-            help="ISO 15924 code of a script it is written in; may be repeated; without it the script is not checked",
+            help="ISO 15924 code of a script it is written in; can be repeated; without it the script is not checked",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

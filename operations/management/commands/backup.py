@@ -14,19 +14,19 @@ from operations.services import backups, stored_files
 
 
 class Command(BaseCommand):
-    help = "Write a backup into a new folder, which is there whole or not at all."
+    help = "Write a backup into a new folder. The folder appears only when the backup is complete."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that is not there yet")
+        parser.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that does not exist yet")
         parser.add_argument(
             "--previous",
             type=Path,
             metavar="OLDER",
-            help="an earlier backup on the same disk, to share equal files with",
+            help="an earlier backup on the same disk, with which to share equal files",
         )
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--files", action="store_true", help="copy the files of a bucket, too")
-        which.add_argument("--no-files", action="store_true", help="leave the files out; the database alone")
+        which.add_argument("--no-files", action="store_true", help="leave out the files and back up only the database")
 
     def handle(self, *, folder: Path, previous: Path | None, files: bool, no_files: bool, **_options: Any) -> None:
         began = time.monotonic()
@@ -44,4 +44,4 @@ class Command(BaseCommand):
         took_s = time.monotonic() - began
         self.stdout.write(self.style.SUCCESS(f"{folder}: {manifest.bytes:,} bytes in {took_s:.1f} s."))
         if not with_files:
-            self.stdout.write("Without the files in storage, which need a backup of their own.")
+            self.stdout.write("The files in storage are not included. Back them up separately.")

@@ -16,11 +16,9 @@ class Command(BaseCommand):
     help = "Check every byte of a backup, then put it in place of this installation's database and files."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="FOLDER", help="what `backup` made")
-        parser.add_argument(
-            "--force", action="store_true", help="although something is here already, which is lost then"
-        )
-        parser.add_argument("--check", action="store_true", help="only look whether the backup is whole")
+        parser.add_argument("folder", type=Path, metavar="FOLDER", help="folder made by `backup`")
+        parser.add_argument("--force", action="store_true", help="replace what is here already, which is then lost")
+        parser.add_argument("--check", action="store_true", help="only check that the backup is complete")
 
     def handle(self, *, folder: Path, force: bool, check: bool, **_options: Any) -> None:
         began = time.monotonic()
@@ -32,7 +30,7 @@ class Command(BaseCommand):
         except BackupError as refused:
             raise CommandError(str(refused)) from refused
         took_s = time.monotonic() - began
-        done = "is whole" if check else "is restored"
+        done = "is complete" if check else "is restored"
         self.stdout.write(
             self.style.SUCCESS(f"{folder}, made {manifest.made_at} by {manifest.code}, {done} ({took_s:.1f} s).")
         )

@@ -12,10 +12,10 @@ from people.services import audit_log
 
 
 class Command(BaseCommand):
-    help = "Check that no entry in the log of a project, or of all projects, was edited or removed."
+    help = "Check that no entry in the audit log of a project, or of all projects, was edited or removed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", nargs="?", help="short name, as in addresses; all projects where none is given")
+        parser.add_argument("project", nargs="?", help="short name, as in addresses; without it, all projects")
 
     def handle(self, *, project: str | None, **options: Any) -> None:
         projects = Project.objects.order_by("slug")
@@ -25,9 +25,7 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no project {project}.")
         broken = [f"{checked.slug} {number}" for checked in projects for number in self._broken(checked)]
         if broken:
-            raise CommandError(
-                f"Edited since, or what was before them is gone: {', '.join(broken)}. Compare them with a backup."
-            )
+            raise CommandError(f"Edited, or earlier entries are missing: {', '.join(broken)}. Compare with a backup.")
 
     def _broken(self, project: Project) -> list[int]:
         numbers = list(audit_log.broken(project))

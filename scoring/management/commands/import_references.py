@@ -27,9 +27,9 @@ class Command(BaseCommand):
         parser.add_argument("project", help="the project's slug")
         parser.add_argument("collection", help="name or slug of the collection of the images")
         parser.add_argument("file", type=Path)
-        parser.add_argument("--name", required=True, help="what the references are called, such as XM3600")
+        parser.add_argument("--name", required=True, help="name of the references, for example XM3600")
         parser.add_argument(
-            "--language", help="tag of the captions' language; without it, all languages that the lines name"
+            "--language", help="tag of the captions' language; without it, all languages named in the lines"
         )
         parser.add_argument("--kind", choices=[str(kind) for kind in KINDS], default=str(ReferenceKind.IMPORTED))
         parser.add_argument("--source", default="", help="where the captions come from, and under which licence")
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         name = name.strip()
         longest = ReferenceSet._meta.get_field("name").max_length or 0
         if not 1 <= len(name) <= longest or not name.isprintable():
-            raise CommandError(f"--name needs 1 to {longest} characters, none of them a control character.")
+            raise CommandError(f"--name needs 1 to {longest} characters and no control characters.")
         check_report(options["report"])
         into = _project(project)
         job = import_path(
