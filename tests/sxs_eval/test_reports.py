@@ -174,7 +174,7 @@ class TestFigures:
         Comparison.objects.update(seed=4711)
         text = text_of(reader.get(address("comparison-show", comparison)))
         assert "10000 bootstrap resamples, seed 4711" in text
-        assert "for the downloaded file with --seed 4711 --replication 3;" in text
+        assert "for the downloaded file with --seed 4711 --replication 3," in text
 
     def test_they_are_the_same_each_time(self, comparison):
         assert report(comparison).as_json() == report(comparison).as_json()
