@@ -230,7 +230,7 @@ def compared(versus: evaluations.Versus) -> Comparison:
 
 
 def judge_next(rater: User) -> Judgement:
-    """The next answer of a assigned batch: right much better."""
+    """The next answer of an assigned batch: right much better."""
     batch = JudgingBatch.objects.get(lease__person=rater, lease__state=BatchState.OPEN)
     position = judging_page(batch, rater, timezone.now()).trial.position
     return judging.judge(batch_id=batch.pk, rater=rater, position=position, choice=-3, now=timezone.now())
