@@ -172,9 +172,9 @@ class Migration(migrations.Migration):
                         choices=[
                             ("planned", "Not open yet"),
                             ("open", "Open"),
-                            ("closed", "Closed, to be decided"),
+                            ("closed", "Closed, not decided"),
                             ("accepted", "Accepted"),
-                            ("rejected", "Not good enough"),
+                            ("rejected", "Rejected"),
                             ("skipped", "Skipped"),
                         ],
                         default="open",
@@ -594,8 +594,8 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("counted", "Counted"),
-                            ("late", "Came late"),
-                            ("sent-back", "Sent back"),
+                            ("late", "Late"),
+                            ("sent-back", "Returned for correction"),
                             ("excluded", "Excluded by a manager"),
                             ("withdrawn", "Consent withdrawn"),
                         ],

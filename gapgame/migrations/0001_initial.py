@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
                     "representative_source",
                     models.CharField(
                         choices=[
-                            ("embeddings", "least mean cosine distance to the others"),
+                            ("embeddings", "smallest mean cosine distance to the others"),
                             ("file", "named in the file"),
                             ("first", "the first of the images"),
                         ],
@@ -182,8 +182,8 @@ class Migration(migrations.Migration):
                     "access",
                     models.CharField(
                         choices=[
-                            ("open", "Everybody may sign up"),
-                            ("invited", "Only who is invited to the project as a player"),
+                            ("open", "Anyone can sign up"),
+                            ("invited", "Only people invited to the project as players"),
                         ],
                         default="invited",
                         max_length=8,
@@ -303,7 +303,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("playing", "Takes part"),
-                            ("cleared", "Marked, looked at, and takes part"),
+                            ("cleared", "Marked, then cleared"),
                             ("set_aside", "Set aside"),
                             ("withdrawn", "Consent withdrawn"),
                         ],
@@ -430,7 +430,7 @@ class Migration(migrations.Migration):
                     "outcome",
                     models.CharField(
                         choices=[
-                            ("waiting", "Not begun"),
+                            ("waiting", "Not started"),
                             ("open", "In progress"),
                             ("attempt_1", "Found at the first attempt"),
                             ("attempt_2", "Found at the second attempt"),
@@ -453,9 +453,9 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         choices=[
-                            ("offensive", "The sentence or a picture is offensive"),
+                            ("offensive", "The sentence or an image is offensive"),
                             ("broken", "The sentence makes no sense"),
-                            ("wrong_picture", "A picture does not fit"),
+                            ("wrong_picture", "An image does not fit"),
                             ("other", "Something else"),
                         ],
                         max_length=13,

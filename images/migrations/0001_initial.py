@@ -92,7 +92,7 @@ class Migration(migrations.Migration):
                     "is_shared",
                     models.BooleanField(
                         default=False,
-                        help_text="Managers and researchers of every project may use it.",
+                        help_text="Managers and researchers of every project can use it.",
                         verbose_name="shared with all",
                     ),
                 ),
@@ -251,7 +251,7 @@ class Migration(migrations.Migration):
                 (
                     "outcome",
                     models.CharField(
-                        choices=[("added", "Added"), ("already", "Already there"), ("rejected", "Not taken")],
+                        choices=[("added", "Added"), ("already", "Already there"), ("rejected", "Not imported")],
                         max_length=8,
                     ),
                 ),

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                     "is_shared",
                     models.BooleanField(
                         default=False,
-                        help_text="Managers and researchers of every project may use it.",
+                        help_text="Managers and researchers of every project can use it.",
                         verbose_name="shared with all",
                     ),
                 ),
@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
                     "is_shared",
                     models.BooleanField(
                         default=False,
-                        help_text="Managers and researchers of every project may use it.",
+                        help_text="Managers and researchers of every project can use it.",
                         verbose_name="shared with all",
                     ),
                 ),
@@ -220,7 +220,7 @@ class Migration(migrations.Migration):
                     "is_shared",
                     models.BooleanField(
                         default=False,
-                        help_text="Managers and researchers of every project may use it.",
+                        help_text="Managers and researchers of every project can use it.",
                         verbose_name="shared with all",
                     ),
                 ),
@@ -281,7 +281,7 @@ class Migration(migrations.Migration):
                     "is_shared",
                     models.BooleanField(
                         default=False,
-                        help_text="Managers and researchers of every project may use it.",
+                        help_text="Managers and researchers of every project can use it.",
                         verbose_name="shared with all",
                     ),
                 ),
@@ -726,7 +726,7 @@ class Migration(migrations.Migration):
                 (
                     "precision",
                     models.CharField(
-                        choices=[("float16", "16 bits a number"), ("float32", "32 bits a number")],
+                        choices=[("float16", "16 bits per number"), ("float32", "32 bits per number")],
                         default="float16",
                         max_length=7,
                     ),

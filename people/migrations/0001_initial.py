@@ -324,9 +324,9 @@ class Migration(migrations.Migration):
                     "on_withdrawal",
                     models.CharField(
                         choices=[
-                            ("keep", "Answers given before stay, under a pseudonym"),
-                            ("remove", "Answers given before count no longer, and are in no later release"),
-                            ("choose", "Whoever withdraws chooses between the two"),
+                            ("keep", "Keep earlier answers under a pseudonym"),
+                            ("remove", "Stop counting earlier answers, and leave them out of later releases"),
+                            ("choose", "Let each person choose"),
                         ],
                         default="choose",
                         help_text="What becomes of answers when somebody withdraws; stated beside the text.",

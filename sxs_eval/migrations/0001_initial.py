@@ -107,8 +107,8 @@ class Migration(migrations.Migration):
                     "equal_captions",
                     models.CharField(
                         choices=[
-                            ("shown", "Shown to raters like any other pair"),
-                            ("similar", "Counted as SIMILAR without being shown"),
+                            ("shown", "Show them to raters like any other pair"),
+                            ("similar", "Count them as SIMILAR without showing them"),
                         ],
                         default="shown",
                         max_length=7,
@@ -315,7 +315,7 @@ class Migration(migrations.Migration):
                 (
                     "kind",
                     models.CharField(
-                        choices=[("pair", "Pair"), ("gold", "Gold pair"), ("repeat", "Repeat with sides swapped")],
+                        choices=[("pair", "Pair"), ("gold", "Gold pair"), ("repeat", "Repeat, sides swapped")],
                         default="pair",
                         max_length=6,
                     ),
@@ -463,8 +463,8 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("paused", "Paused"),
-                            ("restored", "Goes on"),
-                            ("excluded", "Left out"),
+                            ("restored", "Restored"),
+                            ("excluded", "Excluded"),
                             ("withdrawn", "Consent withdrawn"),
                         ],
                         default="paused",
