@@ -147,8 +147,8 @@ def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
     if _may_pass(error) and not is_inline:
         return False
     log.error("Import %s stopped.", job.pk, exc_info=error)
-    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
-    if is_inline or not held.filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
+    leased = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    if is_inline or not leased.filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
         reason = _(
             "An error stopped the import (%(error)s). What was imported is kept. For details, see the server log."
         )
@@ -204,17 +204,17 @@ def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datet
 def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
     # A microsecond more each time: the lease is what tells one holder from the next.
     until = max(now + LEASE, (job.lease_until or now) + timedelta(microseconds=1))
-    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
-    if not held.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
+    leased = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    if not leased.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
         raise LeaseLostError(job.pk)
     return until
 
 
 def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     """Close the job and delete its waiting files."""
-    held = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
+    leased = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
     state = JobState.FAILED if error else JobState.DONE
-    if held.update(state=state, error=printable(error), lease_until=None, finished_at=now) and job.folder:
+    if leased.update(state=state, error=printable(error), lease_until=None, finished_at=now) and job.folder:
         file_storage.drop_folder(job.folder)
 
 

@@ -149,9 +149,9 @@ class Chat:
                 _("“%(source)s” is not known to write %(tag)s. Add it with the option “languages”.")
                 % {"source": self._spec.source, "tag": language}
             )
-        held = self._tokens.held(stabilisers, language, len(prepared))
+        beginnings = self._tokens.held(stabilisers, language, len(prepared))
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
-        outputs = self._written(prepared, language, held, keys, decoding.precision, asked)
+        outputs = self._written(prepared, language, beginnings, keys, decoding.precision, asked)
         return self._tokens.captions(outputs, language, stabilisers)
 
     def close(self) -> None:
@@ -161,13 +161,13 @@ class Chat:
         self,
         prepared: Sequence[Any],
         tag: str,
-        held: Sequence[str],
+        beginnings: Sequence[str],
         keys: Sequence[str],
         precision: str,
         asked: Callable[..., dict[str, Any]],
     ) -> list[str]:
         """Generate the answers, without the given beginnings in `held`."""
-        answers = [self._tokens.tokens(one) for one in held]
+        answers = [self._tokens.tokens(one) for one in beginnings]
         together: dict[int, list[int]] = defaultdict(list)
         for number, answer in enumerate(answers):
             together[len(answer)].append(number)

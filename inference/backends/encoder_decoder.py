@@ -113,8 +113,8 @@ class EncoderDecoder:
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
     ) -> list[GeneratedCaption | Failed]:
-        held = self._tokens.held(stabilisers, language, len(prepared))
-        begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in held]
+        beginnings = self._tokens.held(stabilisers, language, len(prepared))
+        begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in beginnings]
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, begins, keys, decoding.precision, asked)
         return self._tokens.captions(outputs, language, stabilisers)

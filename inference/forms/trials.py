@@ -90,7 +90,7 @@ class TryForm(DecodingForm):
                 "key" if key else "picture",
                 gettext("This image is in a batch assigned to you. Submit that batch first, or choose another image."),
             )
-        # What is an image of a collection is tried as that: so it is kept from view while it is in hand, later too.
+        # An upload that is an image of a collection is tried as that, so that it is hidden while it is assigned.
         cleaned["image"], cleaned["picture"] = image, None if image is not None else picture
         return cleaned
 

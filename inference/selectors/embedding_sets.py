@@ -81,7 +81,7 @@ def entry_of(embedding_set: EmbeddingSet, public_id: UUID) -> CollectionImage | 
 def neighbours(embedding_set: EmbeddingSet, image_id: int, viewer: User) -> list[SetImage]:
     """List the neighbours, the nearest first. None if the image is assigned to the viewer: they hint at its caption.
 
-    Nor are images in hand among the neighbours of others, which would tell as much: they are passed over.
+    Assigned images are left out of the neighbours of others, because that would reveal as much.
 
     Raises
     ------
@@ -91,16 +91,16 @@ def neighbours(embedding_set: EmbeddingSet, image_id: int, viewer: User) -> list
     """
     if hidden_from(viewer, [image_id]):
         return []
-    held = assigned_of(viewer, embedding_set)
-    near = nearest(open_set(embedding_set), image_id, count=NEIGHBOURS + len(held))
-    similarity = {one.image: one.similarity for one in near if one.image not in held}
+    assigned_ids = assigned_of(viewer, embedding_set)
+    near = nearest(open_set(embedding_set), image_id, count=NEIGHBOURS + len(assigned_ids))
+    similarity = {one.image: one.similarity for one in near if one.image not in assigned_ids}
     return set_images(embedding_set, list(similarity)[:NEIGHBOURS], viewer, similarity=similarity)
 
 
 def assigned_of(viewer: User, embedding_set: EmbeddingSet) -> set[int]:
     """List the images of the set's collection that are assigned to `viewer`."""
-    held = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=embedding_set.run.collection_id)
-    return set(held.values_list("image_id", flat=True))
+    assigned = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=embedding_set.run.collection_id)
+    return set(assigned.values_list("image_id", flat=True))
 
 
 def centre(embedding_set: EmbeddingSet) -> int | None:

@@ -1,7 +1,7 @@
 """Page through the images of a collection with several models' captions.
 
-Nothing is counted, and pages are found by where the last one ended: the hundred-thousandth image comes as fast as the
-first. Of images that the viewer has in hand, neither picture nor captions are read.
+Nothing is counted, and a page starts where the last one ended, so that the hundred-thousandth image comes as fast as
+the first. Of images that are assigned to the viewer, neither picture nor captions are read.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def gallery_page(asked: GalleryQuery, viewer: User, *, after: str = "", before: 
 
 def hidden_from(viewer: User, images: Iterable[int]) -> set[int]:
     """Find those of `images` that are assigned to `viewer`."""
-    held = Image.objects.filter(is_assigned(viewer, "pk"), pk__in=list(images))
-    return set(held.values_list("pk", flat=True))
+    assigned = Image.objects.filter(is_assigned(viewer, "pk"), pk__in=list(images))
+    return set(assigned.values_list("pk", flat=True))
 
 
 def usual_choice(

@@ -74,13 +74,15 @@ def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
 
 
 def stabilisers_table(model: CaptioningModel, collection: Collection, viewer: User) -> Iterator[bytes]:
-    """A CSV file with a line for each image: never the words. Of those that `viewer` has in hand, figures neither."""
+    """Yield a CSV file with figures of each image, never the words; images assigned to `viewer` have no figures."""
     entries = CollectionImage.objects.filter(is_assigned(viewer, "image"), collection=collection)
-    held = set(entries.values_list("image_id", flat=True))
+    assigned_ids = set(entries.values_list("image_id", flat=True))
     counted = _per_image(model, "image__entries__key").filter(image__entries__collection=collection)
     rows = counted.order_by("image__entries__key").iterator(chunk_size=2000)
     lines = (
-        csv_line([collection.slug, row["image__entries__key"], *_figures(row, is_assigned=row["image_id"] in held)])
+        csv_line(
+            [collection.slug, row["image__entries__key"], *_figures(row, is_assigned=row["image_id"] in assigned_ids)]
+        )
         for row in rows
     )
     return in_pieces(line for part in ([BYTE_ORDER_MARK + csv_line(COLUMNS)], lines) for line in part)

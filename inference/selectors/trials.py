@@ -35,8 +35,8 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class TrialDetails:
-    """`picture` and `key` are of an image of a collection. Where the viewer has that in hand, `is_hidden`, and there is
-    neither picture nor caption. `seconds` is from asking to the end, None until then."""
+    """`picture` and `key` are of an image of a collection. If it is assigned to the viewer, `is_hidden` is set and there
+    is neither picture nor caption. `seconds` is from the request to the end, None until then."""
 
     trial: Trial
     picture: Picture | None

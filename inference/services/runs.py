@@ -328,7 +328,7 @@ def retry(*, run: Run, now: datetime) -> int:
         if locked.state in GOING:
             raise RunRefusedError(_("Workers are working on it. Wait until it is done, or pause it."))
         failed = set(RunFailure.objects.filter(run=locked).values_list("image_id", flat=True))
-        # One whose lease is still counted is in hand; it is left alone, with its failures.
+        # A chunk with a valid lease is being worked on; it is left alone, with its failures.
         free = Chunk.objects.filter(run=locked).exclude(state=JobState.RUNNING, lease_until__gt=now)
         again, images = [], set()
         for chunk in free.select_for_update(skip_locked=True, no_key=True, of=("self",)):

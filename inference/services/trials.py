@@ -205,15 +205,17 @@ class _TrialRunner:
         if captioner.side is not None:
             picture = read_image(self.name, side=captioner.side, pixels=self.pixels)
         prepared, keys = [captioner.prepare(picture)], [self.key]
-        held = None
+        stabilisers = None
         if model.is_pivot and self.decoding.is_consistent:
             (stabiliser,) = captioner.stabilise(prepared, keys=keys, decoding=self.decoding)
             if isinstance(stabiliser, Failed):
                 return dict.fromkeys(tags, stabiliser)
-            held = [stabiliser]
+            stabilisers = [stabiliser]
         made: dict[str, GeneratedCaption | Failed] = {}
         for tag in tags:
-            (caption,) = captioner.caption(prepared, keys=keys, language=tag, decoding=self.decoding, stabilisers=held)
+            (caption,) = captioner.caption(
+                prepared, keys=keys, language=tag, decoding=self.decoding, stabilisers=stabilisers
+            )
             made[tag] = checked(caption)
         return made
 

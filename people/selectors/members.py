@@ -59,8 +59,8 @@ def _member(user: User, consent: int | None, newest: int | None) -> Member:
     here: list[Membership] = user.here  # type: ignore[attr-defined]
     return Member(
         user=user,
-        roles=[RoleHeld(pk=held.pk, label=str(Role(held.role).label)) for held in here],
+        roles=[RoleHeld(pk=membership.pk, label=str(Role(membership.role).label)) for membership in here],
         skills=list(user.language_skills.all()),
         consent=consent,
-        is_consent_due=any(needs_consent(held.role) for held in here) and consent != newest,
+        is_consent_due=any(needs_consent(membership.role) for membership in here) and consent != newest,
     )

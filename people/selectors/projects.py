@@ -19,8 +19,8 @@ def roles_of(user: User) -> set[str]:
 def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[str]]:
     """The roles of `user` in each of `projects`, in the order of their names."""
     roles = defaultdict(list)
-    held = Membership.objects.filter(user=user, project__in=list(projects)).order_by("role")
-    for project_id, role in held.values_list("project", "role"):
+    memberships = Membership.objects.filter(user=user, project__in=list(projects)).order_by("role")
+    for project_id, role in memberships.values_list("project", "role"):
         roles[project_id].append(role)
     return roles
 

@@ -56,10 +56,10 @@ def change_owner(
         with transaction.atomic():
             for thing in things:
                 # Whoever begins to use it meanwhile holds the project, and is not waited for.
-                held: Owned = type(thing)._default_manager.select_for_update(no_key=True).get(pk=thing.pk)
+                locked: Owned = type(thing)._default_manager.select_for_update(no_key=True).get(pk=thing.pk)
                 if not is_shared:
-                    _check_used_by_nobody_else(held, project)
-                _record_change(held, project, is_shared=is_shared, by=by, now=now)
+                    _check_used_by_nobody_else(locked, project)
+                _record_change(locked, project, is_shared=is_shared, by=by, now=now)
                 thing.project, thing.is_shared = project, is_shared
                 thing.save(update_fields=["project", "is_shared"])
     except IntegrityError as error:

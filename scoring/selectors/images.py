@@ -107,7 +107,7 @@ def disagreements(figures: PerImage, verdicts: Mapping[int, float]) -> list[Disa
 def texts_of(scoring: Scoring, images: Iterable[int]) -> dict[int, ImageTexts]:
     """Read texts by image, in few queries; `scoring.references` must be loaded. An image removed since has no key.
 
-    Images without a reference are left out: by references it is found out whether somebody has them in hand.
+    Images without a reference are left out, because only references show whether an image is assigned to somebody.
     """
     images = list(images)
     references: dict[int, list[str]] = defaultdict(list)

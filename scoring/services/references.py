@@ -87,27 +87,27 @@ def put_references(
     Other images of the set keep theirs. Digest and counts of the set are in the same transaction.
     """
     with transaction.atomic():
-        held = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
-        stored = _texts(held, captions)
+        locked = ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
+        stored = _texts(locked, captions)
         changes = {image: _change(stored.get(image, []), list(texts)) for image, texts in captions.items()}
         changed = [image for image, change in changes.items() if change != CaptionChange.SAME]
         if not changed:
             return changes
-        Reference.objects.filter(reference_set=held, image__in=changed).delete()
+        Reference.objects.filter(reference_set=locked, image__in=changed).delete()
         Reference.objects.bulk_create(
-            Reference(reference_set=held, image_id=image, position=position, text=text)
+            Reference(reference_set=locked, image_id=image, position=position, text=text)
             for image in changed
             for position, text in enumerate(captions[image], start=1)
         )
         pictures = dict(Image.objects.filter(pk__in=changed).values_list("pk", "sha256"))
-        total = as_total(held.digest)
+        total = as_total(locked.digest)
         for image in changed:
             before, after = stored.get(image, []), captions[image]
             total += image_digest(pictures[image], after) - image_digest(pictures[image], before)
-            held.captions += len(after) - len(before)
-            held.images += bool(after) - bool(before)
-        held.digest, held.changed_at = as_digest(total), now
-        held.save(update_fields=["digest", "changed_at", "images", "captions"])
+            locked.captions += len(after) - len(before)
+            locked.images += bool(after) - bool(before)
+        locked.digest, locked.changed_at = as_digest(total), now
+        locked.save(update_fields=["digest", "changed_at", "images", "captions"])
         return changes
 
 
@@ -122,8 +122,8 @@ def drop_references(*, reference_set: ReferenceSet) -> None:
     try:
         with transaction.atomic():
             # No caption is put in while they are looked for, or it would stay behind.
-            for held in ReferenceSet.objects.select_for_update().filter(pk=reference_set.pk):
-                held.delete()
+            for locked in ReferenceSet.objects.select_for_update().filter(pk=reference_set.pk):
+                locked.delete()
     except ProtectedError as error:
         raise ReferenceFileError(_("Models are scored against these references. Remove those scores first.")) from error
 

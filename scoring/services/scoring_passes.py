@@ -282,16 +282,16 @@ def _keep(scoring_pass: Pass, scores: list[Score], *, now: datetime) -> None:
 def _extend(scoring_pass: Pass, *, now: datetime, done: int = 0) -> None:
     # A microsecond more each time: the end of the lease identifies its holder.
     until = max(now + LEASE, (scoring_pass.lease_until or now) + timedelta(microseconds=1))
-    held = Pass.objects.filter(pk=scoring_pass.pk, state=JobState.RUNNING, lease_until=scoring_pass.lease_until)
-    if not held.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
+    leased = Pass.objects.filter(pk=scoring_pass.pk, state=JobState.RUNNING, lease_until=scoring_pass.lease_until)
+    if not leased.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
         raise LeaseLostError(scoring_pass.pk)
     scoring_pass.lease_until = until
 
 
 def _finish(scoring_pass: Pass, *, now: datetime, error: str = "") -> None:
-    held = Pass.objects.filter(pk=scoring_pass.pk, state=JobState.RUNNING, lease_until=scoring_pass.lease_until)
+    leased = Pass.objects.filter(pk=scoring_pass.pk, state=JobState.RUNNING, lease_until=scoring_pass.lease_until)
     state = JobState.FAILED if error else JobState.DONE
-    held.update(state=state, error=error, lease_until=None, finished_at=now, total=F("done"))
+    leased.update(state=state, error=error, lease_until=None, finished_at=now, total=F("done"))
 
 
 def _nothing(scoring: Scoring, material: Material) -> str:

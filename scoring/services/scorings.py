@@ -90,8 +90,8 @@ def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:
     """
     with transaction.atomic():
         # Whoever asks at the same time waits here.
-        held = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
-        return None if held is None else _ask(held, now=now)
+        locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
+        return None if locked is None else _ask(locked, now=now)
 
 
 def drop(*, scoring: Scoring) -> None:
@@ -99,19 +99,19 @@ def drop(*, scoring: Scoring) -> None:
     with transaction.atomic():
         # Nobody adds a pass or scores while they are looked for, or the last of them would stay behind. Only the passes
         # are locked in full before that: whoever writes one of them refers to the scoring afterwards.
-        held = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
-        if held is not None:
-            list(Pass.objects.select_for_update().filter(scoring=held).order_by("pk").values_list("pk"))
-            held.delete()
+        locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
+        if locked is not None:
+            list(Pass.objects.select_for_update().filter(scoring=locked).order_by("pk").values_list("pk"))
+            locked.delete()
 
 
 def _locked(values: Mapping[str, Any], *, defaults: Mapping[str, Any]) -> Scoring:
     """Get or create the scoring with these values and lock it, even if it is deleted at this moment."""
     while True:
         scoring, _is_new = Scoring.objects.get_or_create(**values, defaults=defaults)
-        held = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
-        if held is not None:
-            return held
+        locked = Scoring.objects.select_for_update(no_key=True).filter(pk=scoring.pk).first()
+        if locked is not None:
+            return locked
 
 
 def _ask(scoring: Scoring, *, now: datetime) -> Pass:
