@@ -69,7 +69,7 @@ def test_an_interrupted_command_keeps_what_is_stored_and_leaves_nothing_to_worke
     before = counts(run)[2]
     assert 4 <= before < 20
 
-    assert f"of which {before} are there" in command(*about)
+    assert f"including {before} that already exist" in command(*about)
     check_complete(Run.objects.first())
 
 

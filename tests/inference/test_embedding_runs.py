@@ -154,7 +154,7 @@ def test_what_is_no_number_fails_its_image(monkeypatch):
     monkeypatch.setattr(MeanColours, "prepare", lambda encoder, image: np.full(3, np.nan, dtype=np.float32))
     made = work(begin(make_encoder(), painted_collection(1)))
 
-    assert "no number" in RunFailure.objects.get(run=made.run).reason
+    assert "not a number" in RunFailure.objects.get(run=made.run).reason
 
 
 def test_batches_are_halved_where_memory_runs_out(monkeypatch):

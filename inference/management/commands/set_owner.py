@@ -31,22 +31,24 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("kind", choices=list(KINDS))
         parser.add_argument("name", help="name, slug of a collection, or number of a run")
-        parser.add_argument("--of", metavar="SLUG", help="the project that has it now, where several have one so named")
-        parser.add_argument("--project", metavar="SLUG", help="whose it will be; without it, nobody's")
-        parser.add_argument("--shared", action="store_true", help="managers and researchers of all projects may use it")
+        parser.add_argument(
+            "--of", metavar="SLUG", help="the project that owns it now, if several own one of that name"
+        )
+        parser.add_argument("--project", metavar="SLUG", help="project that will own it; without it, no project")
+        parser.add_argument("--shared", action="store_true", help="managers and researchers of all projects can use it")
 
     def handle(self, *, kind: str, name: str, **options: Any) -> None:
         project = project_of(options["project"])
         if project is None and not options["shared"]:
-            raise CommandError("Say whose it will be: --project, --shared, or both.")
+            raise CommandError("Give --project, --shared or both.")
         thing = _thing_named(kind, name, project_of(options["of"]))
         owner: dict[str, Any] = {"project": project, "is_shared": options["shared"], "by": None, "now": timezone.now()}
         try:
             _give(thing, owner)
         except OwnerRefusedError as refused:
             raise CommandError(str(refused)) from refused
-        shared = "shared with all" if options["shared"] else "for it alone"
-        self.stdout.write(f"{thing} is of {project.slug if project else 'no project'}, {shared}.")
+        shared = "shared with all" if options["shared"] else "not shared"
+        self.stdout.write(f"{thing} belongs to {project.slug if project else 'no project'}, {shared}.")
 
 
 def _thing_named(kind: str, name: str, owner: Project | None) -> Any:
@@ -64,7 +66,7 @@ def _give(thing: Any, owner: dict[str, Any]) -> None:
         give_collection(collection=thing, **owner)
     elif isinstance(thing, CaptioningModel):
         if thing.variant_of is not None:
-            raise CommandError(f"{thing} is a variant of {thing.variant_of}, and goes where that goes.")
+            raise CommandError(f"{thing} is a variant of {thing.variant_of}. Change the owner of that model instead.")
         models.give_model(model=thing, **owner)
     elif isinstance(thing, Run):
         runs.give(run=thing, **owner)
