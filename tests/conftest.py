@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 import pytest
@@ -22,9 +22,10 @@ from pytest_django import DjangoDbBlocker
 
 from annotation.selectors.work import language_of
 from people import tasks
-from tests import first_rows, servers
+from tests import rows, servers
 
 pytest_plugins = ["tests.tiers", "tests.leftovers"]
+T = TypeVar("T")
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 
 
@@ -103,17 +104,28 @@ def _mails_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def rows_of_migrations(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def rows_of_migrations(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Mapping[str, rows.Rows]]:
     """Put the rows of migrations back as they are stored: Django makes and saves an object for each of hundreds."""
     with django_db_blocker.unblock():
-        kept = first_rows.read(connection)
+        of_migrations = rows.read(connection)
 
     def put_back(self: BaseDatabaseCreation, _data: str) -> None:
-        first_rows.write(self.connection, kept)
+        rows.write(self.connection, of_migrations)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseDatabaseCreation, "deserialize_db_from_string", put_back)
-        yield
+        yield of_migrations
+
+
+@pytest.fixture(scope="module")
+def _kept_rows(rows_of_migrations: Mapping[str, rows.Rows]) -> rows.Kept:
+    return rows.Kept(rows_of_migrations)
+
+
+@pytest.fixture
+def made_once(_kept_rows: rows.Kept, db: None) -> Callable[[Callable[[], T]], T]:
+    """`made_once(make)`: what `make()` returns and writes into tables that are empty, made once for a file's tests."""
+    return _kept_rows.get
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,11 @@ def client_of(user: User) -> Client:
 
 
 @pytest.fixture
-def round() -> Round:
+def round(made_once) -> Round:
+    return made_once(make_rated_round)
+
+
+def make_rated_round() -> Round:
     """Three pictures that ann and bea wrote about; they rated the first alike, the second and third apart."""
     round = make_round(images=3, replication=2)
     ratings = {"ann": ("GOOD", "GOOD", "BAD"), "bea": ("GOOD", "BAD", "EXCELLENT")}

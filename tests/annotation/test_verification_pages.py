@@ -32,7 +32,11 @@ def signed_in(user) -> Client:
 
 
 @pytest.fixture
-def round() -> Round:
+def round(made_once) -> Round:
+    return made_once(make_two_times_captioned)
+
+
+def make_two_times_captioned() -> Round:
     return make_verification(make_captioned_round(images=4, captions=2)[0])
 
 
@@ -244,7 +248,11 @@ def test_a_round_of_rating_is_not_taken_as_one_of_captioning(round):
 
 
 @pytest.fixture
-def rated() -> Round:
+def rated(made_once) -> Round:
+    return made_once(make_rated)
+
+
+def make_rated() -> Round:
     round, _ = rated_round(*OPINIONS)
     figures.compute(round_id=round.pk, now=timezone.now())
     return round

@@ -68,8 +68,8 @@ PLACES = [
 
 
 @pytest.fixture
-def seeded() -> Seeded:
-    return make_seeded()
+def seeded(made_once) -> Seeded:
+    return made_once(make_seeded)
 
 
 def told(answer: Any) -> int:

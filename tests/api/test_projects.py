@@ -27,8 +27,8 @@ OTHERS = ("language-list", "progress-show")
 
 
 @pytest.fixture
-def seeded() -> Seeded:
-    return make_seeded()
+def seeded(made_once) -> Seeded:
+    return made_once(make_seeded)
 
 
 @pytest.fixture

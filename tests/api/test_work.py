@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def seeded() -> Seeded:
-    return make_seeded()
+def seeded(made_once) -> Seeded:
+    return made_once(make_seeded)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import Undefined
 from crosslens_metrics.undefined import Reason
 from inference.models import ModelCaption
+from people.models import Project
 from sxs_eval.models import RaterState, RaterStatus
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.sxs_eval.judged import judge_all, keys_of, report, results, text_of
@@ -16,34 +17,38 @@ from tests.sxs_eval.judged import judge_all, keys_of, report, results, text_of
 pytestmark = pytest.mark.django_db
 
 
+def make_compared_models() -> Project:
+    """Three models in German, two of them in French too, over the same images."""
+    project, collection = make_project("lions"), make_collection(6)
+    german = [make_captioner(collection, f"m{n}", language="de", text=f"m{n} sagt") for n in range(3)]
+    for model in german[:2]:
+        ModelCaption.objects.bulk_create(
+            ModelCaption(model=model, image_id=image, language_id="fr", text=f"{model.name} dit {image}")
+            for image in collection.entries.values_list("image", flat=True)
+        )
+    answers = {
+        (0, 1, "de"): [3, 3, -3, 2, 0, 1],
+        (0, 1, "fr"): [3, -1, -3, 2, 0, 1],
+        (1, 2, "de"): [1, -1, 2, -2, 1, -3],
+        (0, 2, "de"): [1, 1, 2, -2, 1, 3],
+    }
+    for (base, test, language), scores in answers.items():
+        comparison = make_comparison(
+            project=project,
+            collection=collection,
+            base=german[base],
+            test=german[test],
+            language=language,
+            replication=1,
+        )
+        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
+    return project
+
+
 class TestAcross:
     @pytest.fixture
-    def project(self):
-        """Three models in German, two of them in French too, over the same images."""
-        project, collection = make_project("lions"), make_collection(6)
-        german = [make_captioner(collection, f"m{n}", language="de", text=f"m{n} sagt") for n in range(3)]
-        for model in german[:2]:
-            ModelCaption.objects.bulk_create(
-                ModelCaption(model=model, image_id=image, language_id="fr", text=f"{model.name} dit {image}")
-                for image in collection.entries.values_list("image", flat=True)
-            )
-        answers = {
-            (0, 1, "de"): [3, 3, -3, 2, 0, 1],
-            (0, 1, "fr"): [3, -1, -3, 2, 0, 1],
-            (1, 2, "de"): [1, -1, 2, -2, 1, -3],
-            (0, 2, "de"): [1, 1, 2, -2, 1, 3],
-        }
-        for (base, test, language), scores in answers.items():
-            comparison = make_comparison(
-                project=project,
-                collection=collection,
-                base=german[base],
-                test=german[test],
-                language=language,
-                replication=1,
-            )
-            judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
-        return project
+    def project(self, made_once) -> Project:
+        return made_once(make_compared_models)
 
     def test_each_comparison_stands_with_the_figures_of_its_own_report(self, project):
         for result in results(project).results:

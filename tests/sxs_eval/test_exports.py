@@ -58,7 +58,11 @@ def figures(path: Path, comparison: Comparison, capsys) -> dict[str, Any]:
 
 
 @pytest.fixture
-def comparison() -> Comparison:
+def comparison(made_once) -> Comparison:
+    return made_once(make_judged)
+
+
+def make_judged() -> Comparison:
     """Eight images, three raters, with gold pairs and repeats; keys run against primary keys, regions are known."""
     collection = make_collection(8)
     for position, entry in enumerate(collection.entries.order_by("-pk"), start=1):

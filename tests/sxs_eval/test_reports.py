@@ -43,7 +43,11 @@ def address(name: str, comparison: Comparison) -> str:
 
 
 @pytest.fixture
-def comparison() -> Comparison:
+def comparison(made_once) -> Comparison:
+    return made_once(make_judged)
+
+
+def make_judged() -> Comparison:
     """Five images: two wins, one loss, one without a majority, one that only two have judged."""
     made = make_comparison(images=5, batch_size=10)
     return judge_as(made, [[3, 1, -2, 0, 2], [2, 1, -1, 1, 2], [-1, 0, -3, -2, None]])
