@@ -233,7 +233,7 @@ def test_a_manager_with_pictures_assigned_reads_no_words_about_them(seeded):
 
 def test_a_release_that_cannot_be_made_says_all_that_is_missing(seeded, mia):
     refused = mia.post(address("release-list", "lions"), title="Lions", licence="CC-BY-4.0", authors="Mia")
-    assert code(refused) == (409, "release-refused")
+    assert code(refused) == (409, "release-settings")
     assert refused.json()["errors"]["release"]
     wrong = mia.post(address("release-list", "lions"), title="", licence="MIT")
     assert set(wrong.json()["errors"]) == {"title", "licence", "authors"}
