@@ -52,9 +52,9 @@ def test_a_superuser_finds_all_but_words_guesses_and_scores(season) -> None:
         "player/?total__gte=1",
         "player/?turns__gt=0",
         "player/?season__players__total__gte=1",
-        "item/?word__startswith=q",
-        "item/?key__contains=quokka",
-        "item/?before__contains=Behold",
+        "gapitem/?word__startswith=q",
+        "gapitem/?key__contains=quokka",
+        "gapitem/?before__contains=Behold",
         "turn/?score__gte=1",
         "turn/?outcome=attempt_2",
         "turn/?item__word=quokka",
@@ -68,7 +68,7 @@ def test_words_and_scores_cannot_be_asked_for_in_the_address(season, asked) -> N
 
 def test_the_filters_of_the_pages_work(season) -> None:
     client = client_of(make_user(is_staff=True, is_superuser=True))
-    asked = [f"player/?season__id__exact={season.pk}&is_marked__exact=0", "item/?split__exact=1", "mark/?rule=fast"]
+    asked = [f"player/?season__id__exact={season.pk}&is_marked__exact=0", "gapitem/?split__exact=1", "mark/?rule=fast"]
     asked += [f"season/?project__id__exact={season.project_id}&access__exact=open", "player/?q=nick"]
     for address in asked:
         assert client.get(f"/admin/gapgame/{address}").status_code == 200, address
