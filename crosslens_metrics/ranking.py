@@ -295,16 +295,21 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
     strengths, groups_of = np.zeros((resamples, n_models)), np.zeros((resamples, n_models), dtype=int)
     for start in range(0, resamples, at_once):
         draws = rng.multinomial(n_images, frequency / n_images, size=min(at_once, resamples - start))
-        for row, cells in enumerate(draws @ kinds, start=start):
+        # Of few images many resamples are alike: one fit serves all of them.
+        distinct, alike = np.unique(draws @ kinds, axis=0, return_inverse=True)
+        fits, groups_in = np.zeros((len(distinct), n_models)), np.zeros((len(distinct), n_models), dtype=int)
+        for number, cells in enumerate(distinct):
             table = cells.reshape(n_models, n_models) + added
-            groups_of[row] = groups(table)
-            for group in range(groups_of[row].max() + 1):
-                members = np.flatnonzero(groups_of[row] == group)
+            groups_in[number] = groups(table)
+            for group in range(groups_in[number].max() + 1):
+                members = np.flatnonzero(groups_in[number] == group)
                 try:
-                    strengths[row, members] = bradley_terry(table[np.ix_(members, members)])
+                    fits[number, members] = bradley_terry(table[np.ix_(members, members)])
                 except UndefinedFigureError:
                     # It came to no end: of none of them anything is known.
-                    groups_of[row, members] = n_models + members
+                    groups_in[number, members] = n_models + members
+        rows = slice(start, start + len(draws))
+        strengths[rows], groups_of[rows] = fits[alike.reshape(-1)], groups_in[alike.reshape(-1)]
     return Resampled(strengths, groups_of)
 
 
