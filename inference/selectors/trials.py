@@ -35,7 +35,7 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class TrialDetails:
-    """`picture` and `key` are of an image of a collection. If it is assigned to the viewer, `is_hidden` is set and there
+    """`picture` and `key` are of a collection's image. If it is assigned to the viewer, `is_hidden` is set and there
     is neither picture nor caption. `seconds` is from the request to the end, None until then."""
 
     trial: Trial
