@@ -272,7 +272,7 @@ def test_prompts_name_the_language_or_its_code():
         ({"prompt": "Describe this picture."}, "{code} or {language} in the option “prompt”"),
         ({"template": "USER: <image>"}, "{prompt} in the option “template”"),
         ({"prompts": {"tlh": "nuqneH"}}, "has tlh, which the model does not have"),
-        ({"side": 0}, "“side” is 0"),
+        ({"side": 0}, "“side” cannot be 0"),
     ],
 )
 def test_options_that_cannot_be_are_refused_where_no_model_need_be(tmp_path, settings, options, said):

@@ -168,7 +168,7 @@ def test_an_endpoint_that_calls_parameters_otherwise_is_sent_its_own_names(serve
 @pytest.mark.parametrize(
     ("decoding", "said"),
     [
-        ({"beams": 4}, "beams"),
+        ({"beams": 4}, "beam search"),
         ({"min_tokens": 5}, "minimum number of tokens"),
         ({"length_penalty": 0.8}, "length penalty"),
         ({"precision": "float16"}, "cannot set the precision"),
@@ -219,19 +219,25 @@ RUBBISH = {
     "content of the wrong kind": (Answer(body=completion(17)), "no text"),
     "parts without text": (Answer(body=completion([{"type": "audio"}])), "no text"),
     "empty": (Answer(body=completion(" \n ")), "empty"),
-    "no characters": (Answer(body=completion("\u0000heron")), "not valid"),
-    "half a character": (Answer(body=b'{"choices": [{"message": {"content": "heron \\ud800"}}]}'), "not valid"),
-    "a book": (Answer(body=completion(WORDS * 100)), "at most 2000 are taken"),
+    "no characters": (Answer(body=completion("\u0000heron")), "invalid characters"),
+    "half a character": (
+        Answer(body=b'{"choices": [{"message": {"content": "heron \\ud800"}}]}'),
+        "invalid characters",
+    ),
+    "a book": (Answer(body=completion(WORDS * 100)), "The most allowed is 2000"),
     "reasoning": (Answer(body=completion(f"<think>heron</think> {WORDS}")), "reasoning"),
     "a refusal": (Answer(body=completion(None, refusal="I cannot talk of a heron.")), "refused to answer"),
     "a filter": (Answer(body=completion(WORDS, finish="content_filter")), "refused to answer"),
-    "cut": (Answer(body=completion(WORDS, finish="length")), "not at its end after 40 tokens"),
+    "cut": (Answer(body=completion(WORDS, finish="length")), "cut off after 40 tokens"),
     "huge": (Answer(body=b" " * (LARGEST_ANSWER_BYTES + 1)), "more than 1000000 bytes"),
     "a picture it does not take": (Answer(body=b'{"error": {"message": "Bad picture"}}', status=400), "400, “Bad pict"),
     "a filter before it": (Answer(body=b'{"error": "flagged"}', status=403), "403, “flagged”"),
-    "too large a picture": (Answer(body=b"<html>heron", status=413), r"refuses \(413\)"),
-    "what a validator found": (Answer(body=b'{"detail": [{"input": "heron"}]}', status=422), r"refuses \(422\)"),
-    "an error in a list": (Answer(body=b'{"error": ["heron"]}', status=400), r"refuses \(400\)"),
+    "too large a picture": (Answer(body=b"<html>heron", status=413), r"rejected the request \(413\)"),
+    "what a validator found": (
+        Answer(body=b'{"detail": [{"input": "heron"}]}', status=422),
+        r"rejected the request \(422\)",
+    ),
+    "an error in a list": (Answer(body=b'{"error": ["heron"]}', status=400), r"rejected the request \(400\)"),
 }
 
 
@@ -276,7 +282,7 @@ def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server
 
     server.always = lambda asked: Answer(body=b"<html>")
     assert len(ask(captioner, images=IN_A_ROW - 1)) == IN_A_ROW - 1
-    with pytest.raises(BackendDownError, match=f"no caption of {IN_A_ROW} in a row.*HTML"):
+    with pytest.raises(BackendDownError, match=f"make a caption {IN_A_ROW} times in a row.*HTML"):
         ask(captioner)
 
     # Whoever goes on after a look at it is given as many again.
@@ -288,8 +294,8 @@ def test_many_without_a_caption_in_a_row_stop_the_run_but_refusals_do_not(server
     ("answer", "said"),
     [
         (Answer(body=b'{"error": {"message": "Bad key"}}', status=401), "CAPTION_ENDPOINT_KEY_LAB .401, “Bad key”"),
-        (Answer(body=b'{"error": {"message": "No credit"}}', status=402), "wants to be paid first .402, “No credit”"),
-        (Answer(body=b'{"message": "No tiny-1"}', status=404), "no such model or address .404, “No tiny-1”"),
+        (Answer(body=b'{"error": {"message": "No credit"}}', status=402), "requires payment .402, “No credit”"),
+        (Answer(body=b'{"message": "No tiny-1"}', status=404), "does not know this model or address .404, “No tiny-1”"),
         (Answer(status=302, body=b"", headers={"Location": "/v2/chat/completions"}), "redirect .302.*not followed"),
     ],
 )

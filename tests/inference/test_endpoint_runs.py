@@ -91,7 +91,7 @@ def test_neither_key_nor_address_comes_into_the_database(server):
     rows = [row for model in apps.get_app_config("inference").get_models() for row in model._default_manager.all()]
     stored = serializers.serialize("json", rows)
     assert again == 3
-    assert "refuses (400, “…”)" in stored
+    assert "rejected the request (400, “…”)" in stored
     assert KEY not in stored
     assert server.address not in stored
     assert str(server.address.split(":")[2].partition("/")[0]) not in log_of(run)
@@ -142,7 +142,7 @@ def test_a_run_that_could_not_be_decoded_so_or_whose_endpoint_is_gone_is_not_sta
     with pytest.raises(RunRefusedError, match=r"has no code for .*Klingon"):
         begin(model, collection, "en", "tlh")
     settings.CAPTION_ENDPOINTS = {}
-    with pytest.raises(RunRefusedError, match="There is no endpoint “lab” here"):
+    with pytest.raises(RunRefusedError, match="There is no endpoint “lab”"):
         begin(model, collection, "en")
 
     assert not Run.objects.exists()

@@ -205,7 +205,7 @@ def test_captions_are_projected_one_by_one_as_together_whatever_words_they_have(
         ({"images": ["image-1"] * 9}, "two images"),
         (
             {"features": NamedVectors(tuple(f"image-{n}" for n in range(9)), np.zeros((9, 5), np.float32), "x", "x")},
-            "image-0 are zero",
+            "image-0 are all zeros",
         ),
         ({"features": NamedVectors(("image-0",) * 9, np.ones((9, 5), np.float32), "x", "x")}, "image-0 twice"),
     ],

@@ -148,7 +148,7 @@ def test_what_is_no_caption_fails_with_the_reason_and_is_not_repeated(monkeypatc
     assert set(run.captions.values_list("text", flat=True)) == {"fine", "ﬁne"}
     reasons = "\n".join(run.failures.values_list("reason", flat=True))
     assert "empty" in reasons
-    assert "not valid" in reasons
+    assert "invalid characters" in reasons
     assert "5000 characters" in reasons.replace("4999", "5000")
 
 

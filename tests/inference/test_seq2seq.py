@@ -166,7 +166,7 @@ def test_languages_are_those_of_the_family_without_english_or_those_that_options
 
 @needs_torch
 def test_codes_that_the_model_does_not_have_are_refused_when_it_is_loaded(models):
-    with pytest.raises(BackendSettingsError, match="no language of the code deu_Goth"):
+    with pytest.raises(BackendSettingsError, match="no language with the code deu_Goth"):
         loaded("nllb", languages={"de": "deu_Goth"})
     with pytest.raises(BackendSettingsError, match="no language of the code te"):
         loaded("m2m_100", languages={"te": "te"})
@@ -206,5 +206,5 @@ def test_without_packages_and_without_the_folder_the_family_has_to_be_said(tmp_p
         assert BACKEND.languages(Spec("x", source, {"family": "nllb"}))["fil"] == "tgl_Latn"
         with pytest.raises(BackendSettingsError, match="which languages it translates into"):
             BACKEND.check(Spec("x", source, {"family": "marian"}))
-        with pytest.raises(BackendSettingsError, match="This backend takes: nllb, m2m_100"):
+        with pytest.raises(BackendSettingsError, match="This backend runs: nllb, m2m_100"):
             BACKEND.check(Spec("x", source, {"family": "bart"}))

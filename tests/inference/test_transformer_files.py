@@ -129,13 +129,13 @@ def test_sources_that_are_no_name_and_no_commit_of_the_hub_are_refused(source):
     ("options", "said"),
     [
         ({"promts": {}}, "no option “promts”"),
-        ({"prompts": "a"}, "“prompts” is"),
+        ({"prompts": "a"}, "“prompts” cannot be"),
         ({"prompts": {"de": "ein"}}, "has de, which the model does not have"),
         ({"prompts": {"en": 3}}, "a text for each language"),
-        ({"batch_size": 0}, "“batch_size” is 0"),
-        ({"batch_size": True}, "“batch_size” is true"),
-        ({"languages": {"de": 3}}, "“languages” is to be like"),
-        ({"languages": {}}, "“languages” is to be like"),
+        ({"batch_size": 0}, "“batch_size” cannot be 0"),
+        ({"batch_size": True}, "“batch_size” cannot be true"),
+        ({"languages": {"de": 3}}, "“languages” like this"),
+        ({"languages": {}}, "“languages” like this"),
     ],
 )
 def test_options_that_are_not_understood_are_refused(tmp_path, settings, options, said):

@@ -169,7 +169,7 @@ def test_a_metric_says_how_many_images_lack_features_and_the_other_is_computed(r
     few = make_set(encoder, few_of(references.collection, 1))
     found = run(make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=few))
 
-    assert why(found, "cmedrel").startswith("2 images have no vector among the features chosen.")
+    assert why(found, "cmedrel").startswith("2 images have no vector in the chosen features.")
     assert found.scores.get(metric="clinrel").value is not None
 
 
@@ -205,7 +205,7 @@ def test_features_of_more_images_take_the_place_of_those_before_and_others_are_r
         make_set(encoder, references.collection, precision=Precision.FLOAT16),
         make_set(make_encoder("Other"), references.collection),
     ):
-        with pytest.raises(MetricChoiceError, match="with other features already"):
+        with pytest.raises(MetricChoiceError, match="already scored against these references with other features"):
             make_scoring(references, features=other, **about)
 
 

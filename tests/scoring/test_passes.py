@@ -290,7 +290,7 @@ def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     after = run(scoring, at=NOW + 100 * scoring_passes.LEASE)
 
     assert (after.state, after.done) == (JobState.DONE, 3)
-    assert "each time" in after.scores.get(metric="rouge-l").why_undefined
+    assert "every time" in after.scores.get(metric="rouge-l").why_undefined
     assert after.scores.get(metric="cider-d").value is not None
 
 
@@ -301,7 +301,7 @@ def test_a_pass_that_never_gets_anywhere_ends_as_failed():
 
     found = run(scoring)
 
-    assert (found.state, "stopped 6 times" in found.error) == (JobState.FAILED, True)
+    assert (found.state, "crashed 6 times" in found.error) == (JobState.FAILED, True)
 
 
 @pytest.mark.django_db

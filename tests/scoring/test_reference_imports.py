@@ -269,7 +269,7 @@ def test_a_set_of_another_collection_or_origin_is_left_alone(tmp_path):
 
     make_references(project=Project.objects.get(), collection=other, name="Ours", origin="round:1")
     job = take([{"image": keys(other)[0], "caption": "one"}], tmp_path, other, name="Ours")
-    assert (job.state, "elsewhere" in job.error) == (JobState.FAILED, True)
+    assert (job.state, "another source" in job.error) == (JobState.FAILED, True)
     assert Reference.objects.filter(text="one").count() == 1
 
 
