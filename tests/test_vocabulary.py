@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import polib
 import pytest
@@ -34,6 +35,14 @@ RETIRED = {
     r"\bpictures?\b": "image",
 }
 """Words that the interface does not use, and what it says instead."""
+GUIDES = [
+    ROOT / "README.md",
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("annotators", "game", "importing", "managers", "planning", "raters", "releases")
+    ),
+]
+"""Guides that use no retired word either."""
 MISNOMERS = re.compile(r"(Refused|Problem|Standing|Blocker)$")
 
 
@@ -44,6 +53,25 @@ def test_the_interface_uses_no_retired_word(retired: str) -> None:
     texts = [re.sub(r"%\(\w+\)\w|\{\w*\}|`[^`]*`|“[^”]*”", "", message) for message in messages]
     assert len(texts) > 3000
     assert [text for text in texts if re.search(retired, text, re.IGNORECASE)] == [], f"say: {RETIRED[retired]}"
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("retired", RETIRED)
+def test_the_guides_use_no_retired_word(guide: Path, retired: str) -> None:
+    text = re.sub(r"^```.*?^```$|`[^`]*`", "", guide.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    words = re.sub(r"\s+", " ", text)
+    found = [
+        words[max(match.start() - 40, 0) : match.end() + 40] for match in re.finditer(retired, words, re.IGNORECASE)
+    ]
+    assert found == [], f"say: {RETIRED[retired]}"
+
+
+def test_the_glossary_names_only_classes_that_exist() -> None:
+    glossary = (ROOT / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:[a-z_]+\.)*([A-Z][a-z]\w+)`", glossary))
+    classes = {node.name for _, node in _classes()}
+    assert len(named) > 40
+    assert named - classes == {"Error"}
 
 
 def test_a_retired_word_would_be_found() -> None:
