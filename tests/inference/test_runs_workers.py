@@ -158,7 +158,7 @@ def test_a_expired_chunk_is_resumed_where_it_was_and_the_log_says_from_whom():
     assert (run.state, counts(run)[2]) == (RunState.RUNNING, 8), "the other one's chunk is left alone"
 
     check_complete(go(run, at=NOW + LEASE))
-    assert "Took over from gone:1, which fell silent." in log_of(run)
+    assert "Took over from gone:1, which stopped responding." in log_of(run)
 
 
 @pytest.mark.django_db

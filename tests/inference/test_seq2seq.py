@@ -168,7 +168,7 @@ def test_languages_are_those_of_the_family_without_english_or_those_that_options
 def test_codes_that_the_model_does_not_have_are_refused_when_it_is_loaded(models):
     with pytest.raises(BackendSettingsError, match="no language with the code deu_Goth"):
         loaded("nllb", languages={"de": "deu_Goth"})
-    with pytest.raises(BackendSettingsError, match="no language of the code te"):
+    with pytest.raises(BackendSettingsError, match="no language with the code te"):
         loaded("m2m_100", languages={"te": "te"})
 
 
