@@ -101,7 +101,7 @@ trial:
 	$(PYTHON) -m deploy.trial
 
 messages: $(VENV)/.installed-dev
-	$(BIN)/python manage.py makemessages --all --no-wrap --no-location --ignore=.venv --ignore=var
+	$(BIN)/python manage.py makemessages --all --no-wrap --no-location --ignore=.venv --ignore=var --ignore=tests
 	$(BIN)/python manage.py compilemessages --ignore=.venv
 
 screenshots: $(VENV)/.installed-dev

@@ -111,7 +111,7 @@ def test_batches_and_instructions_are_for_members_of_the_project(comparison, des
     assert outsider.post(taking).status_code == 404
     assert outsider.get(reading).status_code == 404
     assert desk.post(taking).status_code == 302
-    assert "Say which caption describes the picture better" in desk.get(reading).content.decode()
+    assert "Choose which caption describes the image better" in desk.get(reading).content.decode()
     assert Client().get(reading).status_code == 302
 
 

@@ -237,7 +237,7 @@ class TestGoldPairs:
             "Line 2: No image in the collection has the key, file name or SHA-256 “nowhere”",
             "Line 3: worse: There is no caption.",
             "Line 4: Both captions are the same",
-            "Line 5: Names no image",
+            "Line 5: No image is named",
             "Line 6:",
             f"Line 7: “{first}” already has a different gold pair",
             "Line 8: This line is not a JSON object with “image”, “better” and “worse”.",
