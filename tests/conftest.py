@@ -21,6 +21,7 @@ from psycopg import sql
 from pytest_django import DjangoDbBlocker
 
 from annotation.selectors.work import language_of
+from languages.models import Language
 from people import tasks
 from tests import rows, servers
 
@@ -135,9 +136,12 @@ def _tables_begin_as_migrations_left_them(request: pytest.FixtureRequest) -> Non
     Django asks the connection that made the database for them, and Playwright's event loop gets another.
     """
     if _is_transactional(request.node):
-        request.getfixturevalue("rows_of_migrations")
+        of_migrations = request.getfixturevalue("rows_of_migrations")
         connection._test_serialized_contents = "see rows_of_migrations"  # type: ignore[attr-defined]
         request.getfixturevalue("transactional_db")
+        if not Language.objects.exists():
+            # The database was set up before this fixture, on a connection that does not know of the rows.
+            rows.write(connection, of_migrations)
 
 
 @pytest.fixture

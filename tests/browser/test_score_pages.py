@@ -55,7 +55,7 @@ def test_a_scoring_is_set_up_followed_to_its_end_and_looked_into(
     page.get_by_label("First").select_option(label="Best")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_text("test caption of").first).to_be_visible()
-    page.get_by_text("How ROUGE-L is spread").click()
+    page.get_by_text("Distribution of ROUGE-L").click()
     expect(page.get_by_role("img", name="ROUGE-L")).to_be_visible()
     assert said == []
 
