@@ -31,10 +31,10 @@ Prepare = Callable[[Batch, list[Assignment]], None]
 def take_batch(
     *, pool: Pool, person: User, now: datetime, rng: Random, prepare: Prepare, without: Q | None = None
 ) -> Batch | None:
-    """Hand `person` up to `pool.batch_size` open tasks, or None when none is left for them.
+    """Assign up to `pool.batch_size` open tasks to `person`, or return None when none is left for them.
 
-    Whoever has an open batch of the pool gets that one again. `without` leaves out tasks besides those that the
-    person had before; `prepare` makes the rows of the app whose work it is, in the same transaction.
+    An open batch of the pool is returned again. `without` excludes more tasks than those the person had before;
+    `prepare` adds the app's own rows in the same transaction.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare:
 
 
 def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
-    """Take a expired or returned batch up again, as far as its places are still free.
+    """Resume an expired or returned batch: assign again the tasks that still have a free place.
 
     Raises
     ------
@@ -148,10 +148,10 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
 def move_batch(
     *, batch_id: UUID, to: User, now: datetime, prepare: Prepare, without: Q | None = None
 ) -> tuple[Batch, int]:
-    """Give a batch in hand to somebody else: returns theirs, a new one, and how many tasks could not come along.
+    """Reassign an open batch. Returns the new batch of `to`, and how many tasks could not be moved.
 
-    These are the ones that `to` had before or that are in `without`; they are free for anybody. Whoever had the batch
-    keeps what they made of it, as if they had given it back.
+    A task cannot be moved if `to` had it before or `without` excludes it; anybody else can then take it. The person who
+    had the batch keeps their drafts, as after returning it.
 
     Raises
     ------

@@ -10,23 +10,23 @@ class PoolBusyError(Exception):
 
 
 class PoolClosedError(Exception):
-    """No new batches are handed out from this pool at present."""
+    """The pool is closed: it assigns no new batches."""
 
 
 class LeaseExpiredError(Exception):
-    """The lease is over: the batch can be taken up again, as far as its tasks are still free."""
+    """The batch has expired. It can be resumed while its tasks are still free."""
 
 
 class BatchReturnedError(Exception):
-    """The batch was given back; it can be taken up again, as far as its tasks are still free."""
+    """The batch was returned. It can be resumed while its tasks are still free."""
 
 
 class NoTasksAvailableError(Exception):
-    """Everything in this batch has gone to other people since."""
+    """Other people have since taken every task of this batch."""
 
 
 class BatchClosedError(Exception):
-    """The batch is in nobody's hands any more: handed in, given back, or its time ran out."""
+    """The batch is no longer assigned: it was submitted, was returned, or has expired."""
 
 
 class OpenBatchExistsError(Exception):

@@ -30,14 +30,14 @@ def is_half_over(*, batch: Batch, now: datetime) -> bool:
 
 
 def renew_lease(*, batch: Batch, now: datetime) -> None:
-    """Give a full lease again once half of it is gone: whoever is at work does not lose the batch while at it."""
+    """Renew the lease in full in its second half, so that no batch expires while somebody works on it."""
     if is_half_over(batch=batch, now=now):
         deadline = now + timedelta(seconds=batch.lease_s)
         Batch.objects.filter(pk=batch.pk, state=BatchState.OPEN, deadline__gt=now).update(deadline=deadline)
 
 
 def finish_batch(*, batch: Batch, now: datetime) -> bool:
-    """Close a locked batch with its work done. True if that counts; False if the lease ran out before: it came late."""
+    """Close a locked batch with its work done. Return whether it counts: False after the deadline."""
     expire_batch(batch=batch, now=now)
     if batch.state != BatchState.OPEN:
         batch.assignments.filter(state=AssignmentState.EXPIRED).update(state=AssignmentState.LATE)
@@ -48,7 +48,7 @@ def finish_batch(*, batch: Batch, now: datetime) -> bool:
 
 
 def finish_assignment(*, assignment: Assignment) -> None:
-    """Count one task of a locked open batch as done, whatever becomes of the rest of the batch."""
+    """Count one task of a locked open batch as done, independently of the others."""
     Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.ASSIGNED).update(state=AssignmentState.DONE)
 
 
@@ -85,7 +85,7 @@ def expire_overdue(*, now: datetime, pool: Pool | None = None) -> int:
 
 
 def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
-    """Give the places of all `batches` in hand back, in one transaction that is open; returns those it was done to."""
+    """Return those of `batches` that are open, within the current transaction; returns them."""
     return _let_all_go(batches.filter(state=BatchState.OPEN), now)
 
 

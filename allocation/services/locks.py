@@ -19,9 +19,9 @@ def lock_person(person: User) -> None:
 
 
 def lock_pool_shared(pool: Pool) -> None:
-    """Read a pool anew, as it then stays until the transaction ends: who closes it waits for whoever holds it.
+    """Lock a pool against being closed until the transaction ends, and read it again.
 
-    A foreign key to it takes the same lock, so those who hold it do not wait for each other.
+    The lock is shared: several transactions can have it, and a foreign key to the pool takes the same one.
     """
     if connection.features.has_select_for_update:
         table = connection.ops.quote_name(Pool._meta.db_table)
@@ -35,7 +35,7 @@ def lock_open_batches(pool: Pool, person: User) -> QuerySet[Batch]:
 
 
 def lock_unfinished_batches(pools: QuerySet[Pool], person: User) -> list[Batch]:
-    """Lock whatever `person` could still hand in, were it late; returns what is in hand."""
+    """Lock all batches that `person` could still submit, even late; returns the open ones."""
     theirs = Batch.objects.filter(pool__in=pools, person=person).exclude(state=BatchState.DONE)
     locked = theirs.order_by("pk").select_for_update(no_key=True, of=("self",))
     return [batch for batch in locked if batch.state == BatchState.OPEN]

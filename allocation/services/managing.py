@@ -15,7 +15,7 @@ from people.models import User
 
 
 def stop_handing_out(*, pool: Pool) -> None:
-    """Close a pool: once this returns, nobody gets a batch of it any more who has not got it already.
+    """Close a pool: after this returns, no further batch of it is assigned.
 
     Call within a transaction that has locked none of its batches and tasks yet.
     """
@@ -25,7 +25,7 @@ def stop_handing_out(*, pool: Pool) -> None:
 
 
 def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
-    """Set aside all that `person` did in `pool` and has in hand, so that others do it; returns how many tasks.
+    """Exclude the work of `person` in `pool`, finished and assigned, so that others do it; returns how many tasks.
 
     Call within a transaction. The assignments stay, so no task comes to the person again.
     """
@@ -59,7 +59,7 @@ def set_aside(*, assignments: QuerySet[Assignment]) -> int:
 
 
 def return_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
-    """Give back all that `person` has in hand in `pools`; returns how many batches. Call within a transaction."""
+    """Return all open batches of `person` in `pools`; returns how many. Call within a transaction."""
     lock_person(person)
     assigned = lock_unfinished_batches(pools, person)
     return len(return_batches(batches=Batch.objects.filter(pk__in=[batch.pk for batch in assigned]), now=now))

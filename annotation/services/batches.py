@@ -69,7 +69,7 @@ class StaleDraftError(Exception):
 
 
 class IncompleteBatchError(Exception):
-    """Captions are missing or cannot be handed in: {position: what is wrong}."""
+    """Captions are missing or cannot be submitted: {position: what is wrong}."""
 
     def __init__(self, problems: dict[int, text_checks.CaptionFault]) -> None:
         super().__init__(problems)
@@ -223,7 +223,7 @@ def save_draft(
 
 
 def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen: bool = False) -> CaptionBatch:
-    """Hand in all captions of a batch. Asked twice, it is done once.
+    """Submit all captions of a batch. Submitting twice has no further effect.
 
     If the lease ran out before, the captions are kept, flagged as late, and never counted.
 
@@ -231,7 +231,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen:
     ------
     CaptionBatch.DoesNotExist, StaleStateError, BatchReturnedError, IncompleteBatchError, NotQualifiedError
     NearCopyError
-        Nothing is handed in yet. With `copies_seen` nobody looks.
+        Nothing is submitted yet. With `copies_seen` the check is skipped.
     """
     with transaction.atomic():
         batch = _locked_batch(batch_id, annotator)
@@ -306,7 +306,7 @@ def return_batch(*, batch_id: UUID, annotator: User, now: datetime) -> None:
 
 
 def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
-    """Take a expired or returned batch up again, as far as its images are still free.
+    """Resume an expired or returned batch, as far as its images are still free.
 
     Raises
     ------
@@ -348,7 +348,7 @@ def _gone_since(annotator: User, batch: CaptionBatch) -> list[MissingRequirement
 
 
 def _is_forgotten(annotator: User, batch: CaptionBatch) -> bool:
-    """Whether the account was deleted, and its drafts with it; what was in hand then was given back."""
+    """Whether the account was deleted, with its drafts; its open batches were returned then."""
     is_over = batch.lease.state != BatchState.OPEN
     return is_over and User.objects.filter(pk=annotator.pk, deleted_at__isnull=False).exists()
 

@@ -1,4 +1,4 @@
-"""Batches in hand that a manager takes back, or gives to somebody else."""
+"""Open batches that a manager returns, or reassigns to another annotator."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
 def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
     """Take a batch out of somebody's hands, for anybody to take; returns how many places that frees.
 
-    What they rated and wrote stays with the batch, and they can take it up again as far as it is free then.
+    What they rated and wrote stays with the batch, and they can resume it as far as it is still free.
 
     Raises
     ------

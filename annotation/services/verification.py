@@ -147,7 +147,7 @@ def _must_be_open(round: Round) -> None:
 def save_verdict(
     *, batch_id: UUID, rater: User, position: int, rating: Rating, active_ms: int, now: datetime
 ) -> Verdict:
-    """Keep how one caption was rated; it may be changed until the batch is handed in.
+    """Keep how one caption was rated; it may be changed until the batch is submitted.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def save_verdicts(*, batch_id: UUID, rater: User, ratings: Mapping[int, Rating],
 
 
 def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationBatch:
-    """Hand in all ratings of a batch. Asked twice, it is done once.
+    """Submit all ratings of a batch. Submitting twice has no further effect.
 
     If the lease ran out before, they are kept, flagged as late, and never counted.
 
@@ -223,7 +223,7 @@ def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> None:
 
 
 def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
-    """Take a expired or returned batch up again, as far as its captions are still free.
+    """Resume an expired or returned batch, as far as its captions are still free.
 
     Raises
     ------

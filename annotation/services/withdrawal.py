@@ -68,7 +68,7 @@ def _drawn_anew(round: Round) -> None:
 
 
 def forget(*, person: User, now: datetime) -> None:
-    """Give back what `person` has in hand anywhere, and erase drafts that were not handed in."""
+    """Return all open batches of `person`, and erase drafts that were not submitted."""
     theirs = Round.objects.filter(captions__author=person).values("pk")
     list(Round.objects.filter(pk__in=theirs).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     pools = Pool.objects.filter(round__isnull=False)

@@ -1,4 +1,4 @@
-"""Screen 1 (rate) and screen 2 (write), their saving as one goes, and handing in."""
+"""Screen 1 (rate) and screen 2 (write), saving while typing, and submitting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rating captions that others wrote: taking them, saving as one goes, handing in, giving back."""
+"""Rating captions that others wrote: take a batch, save, submit, return."""
 
 from __future__ import annotations
 

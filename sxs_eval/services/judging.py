@@ -115,7 +115,7 @@ def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rn
     old = _unrepeated(comparison, rater)
     wanted = rules.attention_count(len(assignments), comparison.repeat_percent, rng)
     old_repeats = rng.sample(old, min(len(old), wanted))
-    # One that was laid out in a batch given back is shown here instead.
+    # A repeat from a returned batch is shown here instead.
     Judgement.objects.filter(repeated__in=old_repeats, choice=None).delete()
     drawn = rng.sample(golds, min(len(golds), rules.attention_count(len(assignments), comparison.gold_percent, rng)))
     slots = rules.plan_showings(
@@ -184,7 +184,7 @@ def judge(
 ) -> Judgement:
     """Keep an answer. `choice` is in the rater's view: 3 for left much better, -3 for right much better.
 
-    The same answer sent twice is one. Where the lease ran out, the batch is taken up again as far as it is free; an
+    The same answer sent twice is one. An expired batch is resumed as far as it is free; an
     answer whose place has gone to somebody else is kept, flagged as late, and never counted.
 
     Raises
@@ -315,7 +315,7 @@ def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> bool:
 
 
 def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
-    """Take a expired or returned batch up again, as far as its pairs are still free.
+    """Resume an expired or returned batch, as far as its pairs are still free.
 
     Raises
     ------
