@@ -121,7 +121,7 @@ def caption_sent_back_to(user: User | AnonymousUser, caption_id: int) -> Caption
 
 
 def readable_feedback(user: User) -> QuerySet[Feedback]:
-    """What managers said to `user`, save on pictures that they have in hand: it may tell what others wrote."""
+    """What managers said to `user`, save on images that they have in hand: it may tell what others wrote."""
     assigned = assigned_work.is_assigned(user, "caption__image", besides=TO_REWRITE)
     return Feedback.objects.filter(Q(caption=None) | ~assigned, person=user)
 
@@ -132,8 +132,8 @@ def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
     return get_object_or_404(Release.objects.select_related("project"), project=project, number=number)
 
 
-def has_assigned_pictures(user: User, project: Project) -> bool:
-    """Whether `user`, in whatever project or kind of work, has yet to finish with pictures that `project` captions."""
+def has_assigned_images(user: User, project: Project) -> bool:
+    """Whether `user`, in whatever project or kind of work, has yet to finish with images that `project` captions."""
     assigned = assigned_work.is_assigned(user, "image")
     # Captions that came from a file have no task.
     tasks, from_files = CaptionTask.objects.filter(assigned), Caption.objects.filter(assigned, item=None)

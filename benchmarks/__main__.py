@@ -313,8 +313,8 @@ def _report_runs(found: dict[str, Any]) -> None:
         f"{many['captions_per_s']:,} in 36"
     )
     if beside := found.get("overhead"):
-        print(f"  a model of BLIP-base's size ({beside['model']['device']}), {beside['pictures']} pictures, in turns:")
-        print(f"  bare loop {beside['bare_pictures_per_s']} pictures/s, run {beside['run_pictures_per_s']}:")
+        print(f"  a model of BLIP-base's size ({beside['model']['device']}), {beside['images']} images, in turns:")
+        print(f"  bare loop {beside['bare_images_per_s']} images/s, run {beside['run_images_per_s']}:")
         print(
             f"  overhead {beside['overhead_percent']} % (of the processor's time {beside['cpu_overhead_percent']} %), "
             f"device busy {100 * beside['device_busy']:.0f} % of the time"

@@ -4,7 +4,7 @@
 
 Run in the environment of the database to measure. The first page of the captions of a project, one in the
 middle and the last but one are asked for as a program does, in one process, from the address to the last byte; so are
-the pictures. Beside them, in the same run and turn by turn, the same rows in the same shape found by counting over
+the images. Beside them, in the same run and turn by turn, the same rows in the same shape found by counting over
 them, as offset pagination does, without the count of all rows that it mostly shows besides. Prints one JSON object.
 """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import django
 import numpy as np
-from PIL import Image as Picture
+from PIL import Image as Pillow
 
 django.setup()
 
@@ -72,11 +72,11 @@ def make_season(name: str, items: int, words: int) -> Season:
         Image(sha256=f"{number:064x}", format="JPEG", bytes=1, width=640, height=480, sizes_state=JobState.DONE)
         for number in range(300)
     )
-    picture = io.BytesIO()
-    Picture.effect_noise((640, 480), 40).convert("RGB").save(picture, "WEBP", quality=40)
+    content = io.BytesIO()
+    Pillow.effect_noise((640, 480), 40).convert("RGB").save(content, "WEBP", quality=40)
     for image in images:
         for size in sizes_of(image.width, image.height):
-            file_storage.put(file_storage.size_name(image.public_id, size), picture.getvalue())
+            file_storage.put(file_storage.size_name(image.public_id, size), content.getvalue())
     made = GapItem.objects.bulk_create(
         GapItem(
             item_set=item_set,

@@ -5,7 +5,7 @@ annotator signs in once, then takes a batch, rates every caption with a request 
 screen 2, and for each image fetches its page and sends a caption; after the last the batch is handed in. Every step is
 timed apart. Prints one JSON object; an annotator's task is one image captioned, all the steps before it included, a
 rater's is one pair judged, a player's one turn. Players guess as often as the game lets them, once a second, and fetch
-the pictures that a guess brings.
+the images that a guess brings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
 JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
 POSITION = re.compile(r"/judging/[0-9a-f-]{36}/\d+/")
 TURN = re.compile(r"/game/turns/[0-9a-f-]{36}/")
-PICTURE = re.compile(r'src="(/game/turns/[0-9a-f-]{36}/[\w-]{24}/)"')
+IMAGE = re.compile(r'src="(/game/turns/[0-9a-f-]{36}/[\w-]{24}/)"')
 BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
 
 ACCEPTED = {"judge": "application/json"}
@@ -157,9 +157,9 @@ class Player(Person):
             word = f"word{self.rng.randrange(self.words)}"
             page, _ = await self._request("guess", "POST", f"{turn[0]}guess/", 200, guess=word, number=str(number))
             shown_at = time.perf_counter()
-            for picture in set(PICTURE.findall(page)) - seen:
-                seen.add(picture)
-                await self._request("picture", "GET", picture, 200)
+            for image in set(IMAGE.findall(page)) - seen:
+                seen.add(image)
+                await self._request("image", "GET", image, 200)
         return True
 
 

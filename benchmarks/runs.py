@@ -1,9 +1,9 @@
 """What the platform costs a captioning model: `python -m benchmarks.runs stored|overhead|device`. Prints JSON.
 
 stored    a model of zero cost: captions stored per second, in one language and in 36.
-overhead  a BLIP of the size of BLIP-base, with random weights, on whatever device there is: a run over pictures beside
-          a bare loop of the same model over the same pictures (read, prepare, caption, batch by batch), in turns.
-device    the same with many pictures and, of each run, the share of the time in which the device was busy.
+overhead  a BLIP of the size of BLIP-base, with random weights, on whatever device there is: a run over images beside
+          a bare loop of the same model over the same images (read, prepare, caption, batch by batch), in turns.
+device    the same with many images and, of each run, the share of the time in which the device was busy.
 
 Run in the environment of the database to measure.
 """
@@ -48,7 +48,7 @@ STORED = {1: 10_000, 36: 1000}
 """Languages, and images captioned in them."""
 
 ROUNDS = 5
-PICTURES = {"overhead": 12, "device": 512}
+IMAGES = {"overhead": 12, "device": 512}
 SIZE = (640, 480)
 DECODING = Decoding(max_tokens=12, min_tokens=12)
 
@@ -56,7 +56,7 @@ DECODING = Decoding(max_tokens=12, min_tokens=12)
 def main() -> None:
     what = sys.argv[1]
     call_command("migrate", verbosity=0)
-    found = measure_stored() if what == "stored" else measure_beside_bare(PICTURES[what])
+    found = measure_stored() if what == "stored" else measure_beside_bare(IMAGES[what])
     print(json.dumps(found))
 
 
@@ -81,7 +81,7 @@ def measure_stored() -> dict[str, Any]:
     return found
 
 
-def measure_beside_bare(pictures: int) -> dict[str, Any]:
+def measure_beside_bare(count: int) -> dict[str, Any]:
     """Both in turns, with the model loaded once; who goes first changes."""
     from tests.inference.tiny_models import save_blip_base
 
@@ -89,7 +89,7 @@ def measure_beside_bare(pictures: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_models_") as folder:
         settings.MODELS_FOLDER = folder
         save_blip_base(Path(folder) / "blip")
-        collection = make_collection("pictures", [picture(number) for number in range(pictures)])
+        collection = make_collection("images", [noise_image(number) for number in range(count)])
         bare: list[Timed] = []
         ours: list[Timed] = []
         busy: list[float] = []
@@ -113,9 +113,9 @@ def measure_beside_bare(pictures: int) -> dict[str, Any]:
     cpu = [mine.cpu_s / plain.cpu_s - 1 for mine, plain in zip(ours, bare, strict=True)]
     return {
         "model": about,
-        "pictures": pictures,
-        "bare_pictures_per_s": round(pictures / statistics.median(one.wall_s for one in bare), 3),
-        "run_pictures_per_s": round(pictures / statistics.median(one.wall_s for one in ours), 3),
+        "images": count,
+        "bare_images_per_s": round(count / statistics.median(one.wall_s for one in bare), 3),
+        "run_images_per_s": round(count / statistics.median(one.wall_s for one in ours), 3),
         "overhead_percent": round(100 * statistics.median(wall), 2),
         "overhead_percent_of_each": [round(100 * ratio, 2) for ratio in wall],
         "cpu_overhead_percent": round(100 * statistics.median(cpu), 2),
@@ -165,15 +165,15 @@ def bare_loop(model: CaptioningModel, collection: Collection) -> Timed:
     with timing(found):
         for start in range(0, len(images), captioner.batch_size):
             batch = images[start : start + captioner.batch_size]
-            pictures = [read_image(one.original, side=captioner.side, pixels=0) for one in batch]
-            prepared = [captioner.prepare(one) for one in pictures]
+            decoded = [read_image(one.original, side=captioner.side, pixels=0) for one in batch]
+            prepared = [captioner.prepare(one) for one in decoded]
             keys = [one.sha256 for one in batch]
             said += captioner.caption(prepared, keys=keys, language="en", decoding=DECODING)
     assert all(isinstance(one, GeneratedCaption) for one in said), said
     return found[0]
 
 
-def picture(number: int) -> bytes:
+def noise_image(number: int) -> bytes:
     """Smooth colours, as photographs compress."""
     coarse = np.random.default_rng(number).integers(0, 256, (12, 16, 3), dtype=np.uint8)
     file = io.BytesIO()

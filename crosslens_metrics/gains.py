@@ -160,7 +160,7 @@ def pooled_gain_interval(
 ) -> Interval:
     """The 95% percentile bootstrap interval of `pooled_gain` where comparisons share images.
 
-    Images are resampled with all their comparisons (a cluster bootstrap), since outcomes of one picture are alike.
+    Images are resampled with all their comparisons (a cluster bootstrap), since outcomes of one image are alike.
     Images with as many outcomes and the same sum of them add the same to the gain, so they are one kind, and the kinds
     are drawn from a multinomial distribution as in `gain_interval`.
 

@@ -49,7 +49,7 @@ class ItemSet(models.Model):
 
 
 class RepresentativeSource(models.TextChoices):
-    """How the picture of the first hint was chosen."""
+    """How the image of the first hint was chosen."""
 
     EMBEDDINGS = "embeddings", _("smallest mean cosine distance to the others")
     FILE = "file", _("named in the file")
@@ -280,12 +280,12 @@ UNFINISHED = (Outcome.WAITING, Outcome.OPEN)
 class SkipReason(models.TextChoices):
     OFFENSIVE = "offensive", _("The sentence or an image is offensive")
     BROKEN = "broken", _("The sentence makes no sense")
-    WRONG_PICTURE = "wrong_picture", _("An image does not fit")
+    WRONG_IMAGE = "wrong_image", _("An image does not fit")
     OTHER = "other", _("Something else")
 
 
 class Turn(models.Model):
-    """One player on one item. `seed` orders the pictures, so that their order is the same whenever they are shown.
+    """One player on one item. `seed` orders the images, so that their order is the same whenever they are shown.
 
     `shown_at`: when that was sent which the next guess answers, the sentence or a hint.
     """

@@ -67,7 +67,7 @@ def turn_for(user: User | AnonymousUser, turn_id: UUID) -> Turn:
 
 
 def turn_shown_to(user: User | AnonymousUser, turn_id: UUID) -> Turn:
-    """As `turn_for`, with no more than its pictures need."""
+    """As `turn_for`, with no more than its images need."""
     return get_object_or_404(Turn.objects.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from gapgame.views import items, pictures, play, players, reports, roster, seasons, vectors
+from gapgame.views import images, items, play, players, reports, roster, seasons, vectors
 
 app_name = "gapgame"
 GAME = "projects/<slug:slug>/game"
@@ -13,7 +13,7 @@ urlpatterns = [
     path("game/turns/<uuid:turn_id>/", play.turn_show, name="turn-show"),
     path("game/turns/<uuid:turn_id>/guess/", play.guess_make, name="guess-make"),
     path("game/turns/<uuid:turn_id>/skip/", play.turn_skip, name="turn-skip"),
-    path("game/turns/<uuid:turn_id>/<str:signature>/", pictures.picture_show, name="picture-show"),
+    path("game/turns/<uuid:turn_id>/<str:signature>/", images.image_show, name="image-show"),
     path("game/<slug:slug>/", players.season_show, name="season-show"),
     path("game/<slug:slug>/join/", players.season_join, name="season-join"),
     path("game/<slug:slug>/me/", players.player_edit, name="player-edit"),

@@ -1,4 +1,4 @@
-"""Pictures as the API shows them."""
+"""Images as the API shows them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from images.selectors import Picture
+from images.selectors import ServedImage
 
 
 class SizeSerializer(serializers.Serializer[Any]):
@@ -14,7 +14,7 @@ class SizeSerializer(serializers.Serializer[Any]):
     address = serializers.CharField(help_text="For whoever asked alone, until the end of the next day, UTC.")
 
 
-class PictureSerializer(serializers.Serializer[Any]):
+class ServedImageSerializer(serializers.Serializer[Any]):
     """Its addresses tell neither its name nor its title; they are asked for with the same token."""
 
     is_ready = serializers.BooleanField(help_text="Whether its sizes were made.")
@@ -24,12 +24,12 @@ class PictureSerializer(serializers.Serializer[Any]):
     licence_url = serializers.CharField(allow_blank=True)
 
 
-def shown(picture: Picture) -> dict[str, Any]:
-    sizes = [entry.split() for entry in picture.srcset.split(", ")]
+def served_fields(image: ServedImage) -> dict[str, Any]:
+    sizes = [entry.split() for entry in image.srcset.split(", ")]
     return {
-        "is_ready": picture.is_ready,
+        "is_ready": image.is_ready,
         "sizes": [{"width": int(width.removesuffix("w")), "address": address} for address, width in sizes],
-        "author": picture.author,
-        "licence": picture.licence,
-        "licence_url": picture.licence_url,
+        "author": image.author,
+        "licence": image.licence,
+        "licence_url": image.licence_url,
     }

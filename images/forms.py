@@ -45,8 +45,8 @@ class SeveralFilesField(forms.FileField):
         return list(files)
 
 
-class PicturesForm(forms.Form):
-    pictures = SeveralFilesField(
+class ImagesForm(forms.Form):
+    images = SeveralFilesField(
         label=_("Files"),
         help_text=_(
             "Images (JPEG, PNG, WebP, TIFF, GIF), or a zip file of them. To give their authors and "

@@ -28,7 +28,7 @@ SHOWN_SIZE = 800
 
 
 @dataclass(frozen=True)
-class Picture:
+class ServedImage:
     """An image for one viewer. Addresses reveal neither name nor title; `width` and `height` are of `src`."""
 
     src: str
@@ -42,14 +42,14 @@ class Picture:
     is_ready: bool
 
 
-def picture_of(image: Image, viewer: User, *, now: datetime | None = None) -> Picture:
+def served_image(image: Image, viewer: User, *, now: datetime | None = None) -> ServedImage:
     """Make addresses of `image` that only work for `viewer`. Needs no query."""
     expiry = _day(now) + timedelta(days=ADDRESS_DAYS)
     sizes = sizes_of(image.width, image.height)
     addresses = {size: _address(image.public_id, size, viewer.pk, expiry) for size in sizes}
     shown = max(size for size in sizes if size <= SHOWN_SIZE)
     width, height = sizes[shown]
-    return Picture(
+    return ServedImage(
         src=addresses[shown],
         srcset=", ".join(f"{addresses[size]} {sizes[size][0]}w" for size in sizes),
         large=addresses[max(sizes)],
@@ -81,12 +81,12 @@ def _day(now: datetime | None) -> date:
 
 
 def _address(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
-    return reverse("images:picture-show", args=[public_id, size, _signature(public_id, size, viewer_id, expiry)])
+    return reverse("images:image-show", args=[public_id, size, _signature(public_id, size, viewer_id, expiry)])
 
 
 def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
     day = expiry.toordinal()
-    digest = salted_hmac("images.picture", f"{public_id.hex}:{size}:{viewer_id}:{day}", algorithm="sha256").digest()
+    digest = salted_hmac("images.image", f"{public_id.hex}:{size}:{viewer_id}:{day}", algorithm="sha256").digest()
     return f"{day}.{base64.urlsafe_b64encode(digest[:18]).decode()}"
 
 
@@ -96,7 +96,7 @@ class ListedImage:
 
     key: str
     title: str
-    picture: Picture
+    image: ServedImage
     trouble: str
 
 
@@ -117,7 +117,7 @@ def with_sizes(collections: QuerySet[Collection]) -> QuerySet[Collection]:
 
 def shown(entries: Iterable[CollectionImage], viewer: User) -> list[ListedImage]:
     return [
-        ListedImage(entry.key, entry.image.title, picture_of(entry.image, viewer), entry.image.sizes_error)
+        ListedImage(entry.key, entry.image.title, served_image(entry.image, viewer), entry.image.sizes_error)
         for entry in entries
     ]
 

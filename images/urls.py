@@ -4,7 +4,7 @@ from images.views import collections, images, imports
 
 app_name = "images"
 urlpatterns = [
-    path("pictures/<uuid:public_id>/<int:size>/<str:signature>/", images.image_show, name="picture-show"),
+    path("images/<uuid:public_id>/<int:size>/<str:signature>/", images.image_show, name="image-show"),
     path("collections/", collections.collection_list, name="collection-list"),
     path("collections/new/", collections.collection_create, name="collection-create"),
     path("collections/<slug:slug>/", collections.collection_show, name="collection-show"),

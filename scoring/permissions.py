@@ -30,7 +30,7 @@ def reference_set_for(user: User | AnonymousUser, slug: str, set_id: int, *roles
     return get_object_or_404(reference_sets, pk=set_id, project=project)
 
 
-def has_assigned_pictures(user: User, reference_sets: Iterable[ReferenceSet]) -> bool:
-    """Whether `user` writes about or judges a picture of `reference_sets` right now: they must not read of it then."""
+def has_assigned_images(user: User, reference_sets: Iterable[ReferenceSet]) -> bool:
+    """Whether `user` writes about or judges an image of `reference_sets` right now: they must not read of it then."""
     of_sets = Reference.objects.filter(reference_set__in=list(reference_sets))
     return of_sets.filter(assigned_work.is_assigned(user, "image")).exists()

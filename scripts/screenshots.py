@@ -1,4 +1,4 @@
-"""The pictures of docs/screenshots, taken in Chromium of a demo of its own: `make screenshots`.
+"""The images of docs/screenshots, taken in Chromium of a demo of its own: `make screenshots`.
 
 Nothing of var/ is touched: the demo runs in a temporary folder, on a free port, and is thrown away afterwards.
 """
@@ -96,8 +96,8 @@ def _signed_in(
     return page
 
 
-def _picture(page: Page) -> bytes:
-    # Pictures further down are loaded when they come near.
+def _image(page: Page) -> bytes:
+    # Images further down are loaded when they come near.
     page.wait_for_load_state("networkidle")
     return page.screenshot(animations="disabled", caret="hide")
 
@@ -105,13 +105,13 @@ def _picture(page: Page) -> bytes:
 def _work(browser: Browser, address: str) -> bytes:
     page = _signed_in(browser, address, "bernd-de")
     page.goto("/work/")
-    return _picture(page)
+    return _image(page)
 
 
 def _rate(browser: Browser, address: str) -> bytes:
     page = _signed_in(browser, address, "lucia-es")
     _go_on(page)
-    return _picture(page)
+    return _image(page)
 
 
 def _write_in_the_dark(browser: Browser, address: str) -> bytes:
@@ -119,7 +119,7 @@ def _write_in_the_dark(browser: Browser, address: str) -> bytes:
     _go_on(page)
     page.locator(".steps a.is-done").nth(4).click()
     page.wait_for_url("**/write/**")
-    return _picture(page)
+    return _image(page)
 
 
 def _write_on_a_phone(browser: Browser, address: str, username: str, key: str, text: str) -> bytes:
@@ -135,7 +135,7 @@ def _write_on_a_phone(browser: Browser, address: str, username: str, key: str, t
     page.wait_for_selector(".steps [aria-current].is-done")
     page.wait_for_timeout(1500)
     page.evaluate("scrollTo(0, 0)")
-    return _picture(page)
+    return _image(page)
 
 
 def _rate_all(page: Page) -> dict[str, str]:
@@ -160,11 +160,11 @@ def _project(browser: Browser, address: str) -> bytes:
     page = _signed_in(browser, address, MANAGER)
     page.goto("/projects/")
     page.get_by_role("link", name=PROJECT_NAME).first.click()
-    return _picture(page)
+    return _image(page)
 
 
 def _compare(browser: Browser, address: str, username: str, size: tuple[int, int]) -> bytes:
-    """The next two different captions of one picture, in a batch taken now where there is none."""
+    """The next two different captions of one image, in a batch taken now where there is none."""
     page = _signed_in(browser, address, username, size=size)
     page.goto("/compare/")
     page.locator(".card a.button--primary, form[action$='/take/'] button").first.click()
@@ -174,7 +174,7 @@ def _compare(browser: Browser, address: str, username: str, size: tuple[int, int
         page.locator("button.answer").first.click()
         page.wait_for_function("number => document.querySelector('[data-number]').innerText !== number", arg=number)
     page.wait_for_timeout(500)
-    return _picture(page)
+    return _image(page)
 
 
 def _report(browser: Browser, address: str) -> bytes:
@@ -183,7 +183,7 @@ def _report(browser: Browser, address: str) -> bytes:
     page.get_by_role("link", name=PROJECT_NAME).first.click()
     page.get_by_role("link", name="German").first.click()
     page.wait_for_selector("svg")
-    return _picture(page)
+    return _image(page)
 
 
 def _play(browser: Browser, address: str) -> bytes:
@@ -195,7 +195,7 @@ def _play(browser: Browser, address: str) -> bytes:
     page.keyboard.press("Enter")
     page.get_by_text("Guess 3 of 3").wait_for()
     page.wait_for_timeout(1500)
-    return _picture(page)
+    return _image(page)
 
 
 SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
@@ -215,12 +215,10 @@ SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
 
 
 def _keep(name: str, png: bytes) -> None:
-    """Store the picture as large and with as many colours as fit into LARGEST_BYTES."""
-    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    """Store the image as large and with as many colours as fit into LARGEST_BYTES."""
+    image = Image.open(io.BytesIO(png)).convert("RGB")
     for scale, colours in itertools.product((1, 0.85, 0.7, 0.6, 0.5), (256, 128, 64)):
-        smaller = picture.resize(
-            (round(picture.width * scale), round(picture.height * scale)), Image.Resampling.LANCZOS
-        )
+        smaller = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.LANCZOS)
         file = io.BytesIO()
         smaller.quantize(colours, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
         if file.tell() <= LARGEST_BYTES:

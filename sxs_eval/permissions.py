@@ -58,8 +58,8 @@ def check_reader(user: User | AnonymousUser) -> None:
         )
 
 
-def has_assigned_pictures(user: User, comparisons: list[Comparison]) -> bool:
-    """Whether `user` writes about or judges a picture of `comparisons` right now: they must read no more of it then."""
+def has_assigned_images(user: User, comparisons: list[Comparison]) -> bool:
+    """Whether `user` writes about or judges an image of `comparisons` right now: they must read no more of it then."""
     shown = ((Pair, "image"), (GoldPair, "image"), (GoldPair, "other_image"))
     return any(
         kind.objects.filter(assigned_work.is_assigned(user, image), comparison__in=comparisons).exists()

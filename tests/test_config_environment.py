@@ -21,7 +21,7 @@ PRODUCTION = {
     "CELERY_BROKER_URL": "redis://queue.example.org:6379/0",
     "SECRET_KEY": "b4Jx0mQe9rTz7vLw2nKc5yHs8dPf1gUa6iXo3eRj0bMq4tVzWd",
     "ALLOWED_HOSTS": "crosslens.example.org, www.example.org",
-    "STORAGE_URL": "s3://pictures?region=eu-central-1&endpoint=https://s3.example.org",
+    "STORAGE_URL": "s3://images?region=eu-central-1&endpoint=https://s3.example.org",
     "EMAIL_URL": "smtp+tls://mailer:secret@mail.example.org:587",
     "DEFAULT_FROM_EMAIL": "Crosslens <noreply@example.org>",
 }
@@ -41,8 +41,8 @@ MALFORMED = [
     ("STORAGE_URL", "/srv/media", "file or s3"),
     ("STORAGE_URL", "file://srv/media", "does not name an absolute folder"),
     ("STORAGE_URL", "s3://", "no bucket"),
-    ("STORAGE_URL", "s3://pictures?regoin=eu", "regoin"),
-    ("STORAGE_URL", "s3://pictures?region", "region"),
+    ("STORAGE_URL", "s3://images?regoin=eu", "regoin"),
+    ("STORAGE_URL", "s3://images?region", "region"),
     ("EMAIL_URL", "mail.example.org:25", "smtp"),
     ("DEFAULT_FROM_EMAIL", "Crosslens", "no address"),
     ("CSRF_TRUSTED_ORIGINS", "crosslens.example.org", "not an origin"),
@@ -146,7 +146,7 @@ def test_production_values_reach_the_settings(tmp_path):
     assert environment.csrf_trusted_origins() == ["https://crosslens.example.org", "https://www.example.org"]
     assert environment.cache()["LOCATION"] == "redis://queue.example.org:6379/0"
     assert environment.storage()["BACKEND"] == "storages.backends.s3.S3Storage"
-    assert environment.storage()["OPTIONS"]["bucket_name"] == "pictures"
+    assert environment.storage()["OPTIONS"]["bucket_name"] == "images"
     assert environment.storage()["OPTIONS"]["endpoint_url"] == "https://s3.example.org"
     assert environment.email()["EMAIL_HOST"] == "mail.example.org"
     assert environment.email()["EMAIL_USE_TLS"] is True

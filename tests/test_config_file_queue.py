@@ -35,9 +35,9 @@ def test_a_message_has_its_name_only_when_it_is_written(connection, tmp_path, mo
 
     monkeypatch.setattr(Path, "replace", look_first)
     queue = connection.SimpleQueue("work")
-    queue.put({"picture": "a" * 1000})
+    queue.put({"image": "a" * 1000})
 
     ((size, is_named),) = seen
     assert size > 1000
     assert not is_named
-    assert queue.get(timeout=5).payload == {"picture": "a" * 1000}
+    assert queue.get(timeout=5).payload == {"image": "a" * 1000}

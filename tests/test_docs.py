@@ -111,12 +111,12 @@ def test_the_people_whom_the_readme_names_can_sign_in() -> None:
 
 def test_the_screenshots_are_few_and_small_and_shown() -> None:
     readme = text_of(ROOT / "README.md")
-    pictures = sorted((ROOT / "docs" / "screenshots").glob("*.png"))
-    assert 0 < len(pictures) <= 12
-    for picture in pictures:
-        assert picture.stat().st_size <= LARGEST_BYTES
-        assert f"(docs/screenshots/{picture.name})" in readme
-        with Image.open(picture) as opened:
+    images = sorted((ROOT / "docs" / "screenshots").glob("*.png"))
+    assert 0 < len(images) <= 12
+    for image in images:
+        assert image.stat().st_size <= LARGEST_BYTES
+        assert f"(docs/screenshots/{image.name})" in readme
+        with Image.open(image) as opened:
             assert opened.format == "PNG"
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from deploy.trial import annotators, pictures
+from deploy.trial import annotators, images
 from deploy.trial.__main__ import Trial, main
 from deploy.trial.annotators import Annotator, Crowd
 from deploy.trial.browser import Answer, Browser, Forms
@@ -35,7 +35,7 @@ lines</textarea>
   <select name="first"><option value="1">One</option><option value="2">Two</option></select>
   <input type="checkbox" name="on" checked><input type="checkbox" name="off">
   <input type="radio" name="level" value="a"><input type="radio" name="level" value="b" checked>
-  <input type="file" name="pictures"><input type="submit" name="send" value="Send">
+  <input type="file" name="images"><input type="submit" name="send" value="Send">
 </form>
 """
 
@@ -53,7 +53,7 @@ def test_a_form_is_sent_as_a_browser_would() -> None:
         "on": "on",
         "level": "b",
     }
-    assert {"off", "pictures"} <= form.names
+    assert {"off", "images"} <= form.names
 
 
 class Replies(Browser):
@@ -130,8 +130,8 @@ def test_a_command_that_fails_is_told_by_its_last_line(tmp_path: Any) -> None:
     assert "begun" in log.path.read_text()
 
 
-def test_pictures_are_pictures_each_its_own_and_few_bytes() -> None:
-    packed = pictures.archive(3)
+def test_images_are_images_each_its_own_and_few_bytes() -> None:
+    packed = images.archive(3)
 
     with zipfile.ZipFile(BytesIO(packed)) as files:
         contents = [files.read(name) for name in files.namelist()]
@@ -139,7 +139,7 @@ def test_pictures_are_pictures_each_its_own_and_few_bytes() -> None:
     for content in contents:
         with Image.open(BytesIO(content)) as opened:
             opened.load()
-            assert (opened.format, opened.size) == ("PNG", (pictures.WIDTH, pictures.HEIGHT))
+            assert (opened.format, opened.size) == ("PNG", (images.WIDTH, images.HEIGHT))
     assert len(packed) / 3 * 10_000 < MAX_UPLOAD_BYTES
 
 

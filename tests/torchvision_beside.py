@@ -2,7 +2,7 @@
 
 Its operators in C++ are then missing and their names, which its import asks for, are declared here. What transformers
 takes of torchvision, resizing and normalising, is written in PyTorch. Only for a process of its own: transformers would
-prepare pictures otherwise in every test that follows.
+prepare images otherwise in every test that follows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What managers see of a project: its rounds, how far they are, pictures, and what people wrote and rated.
+"""What managers see of a project: its rounds, how far they are, images, and what people wrote and rated.
 
 Lists go by the rounds of the project, each in the order of an index, so that a page costs the same however many
 captions there are. Authors are called by their pseudonyms, as in the files.
@@ -24,7 +24,7 @@ from rest_framework.views import APIView
 
 from allocation.models import AssignmentState
 from annotation.api import shapes
-from annotation.api.refusals import check_no_assigned_pictures
+from annotation.api.refusals import check_no_assigned_images
 from annotation.formats.captions import Layout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
@@ -224,7 +224,7 @@ def managed(request: Request, slug: str) -> Project:
 def with_words(request: Request, slug: str) -> Project:
     """A project whose captions the asker may read, now."""
     project = managed(request, slug)
-    check_no_assigned_pictures(asker(request), project)
+    check_no_assigned_images(asker(request), project)
     return project
 
 

@@ -1,6 +1,6 @@
 """A rater's own work on captions that others wrote: what waits, and a batch from taking it to handing it in.
 
-Once a batch is handed in no caption of it is shown: its pictures may come to be written about in a later round.
+Once a batch is handed in no caption of it is shown: its images may come to be written about in a later round.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from annotation.models import Rating
 from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
 from annotation.services import verification as services
-from images.api import PictureSerializer
-from images.api import shown as picture_shown
+from images.api import ServedImageSerializer, served_fields
 from people.api.views import asker
 
 TAGS = ["work: rating captions"]
@@ -47,7 +46,7 @@ class RatingHeadSerializer(serializers.Serializer[Any]):
 
 class CaptionToRateSerializer(serializers.Serializer[Any]):
     position = serializers.IntegerField()
-    picture = PictureSerializer()
+    image = ServedImageSerializer()
     text = serializers.CharField(help_text="The caption.")
     rating = serializers.ChoiceField(Rating.choices, allow_null=True)
 
@@ -194,7 +193,7 @@ def answer(request: Request, batch_id: UUID) -> Response:
     captions = [
         {
             "position": item.position,
-            "picture": picture_shown(item.picture),
+            "image": served_fields(item.image),
             "text": item.text,
             "rating": item.rating or None,
         }

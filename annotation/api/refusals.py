@@ -9,7 +9,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from allocation.refusals import refusal_of
-from annotation.permissions import has_assigned_pictures
+from annotation.permissions import has_assigned_images
 from people.api.problems import ApiError, explain
 from people.models import Project, User
 
@@ -51,14 +51,14 @@ def nothing_left(sentence: str) -> ApiError:
     return ApiError(409, "no-tasks-left", sentence)
 
 
-def check_no_assigned_pictures(user: User, project: Project) -> None:
-    """What others wrote is not for who has yet to write, judge or guess about the same pictures.
+def check_no_assigned_images(user: User, project: Project) -> None:
+    """What others wrote is not for who has yet to write, judge or guess about the same images.
 
     Raises
     ------
     ApiError
     """
-    if has_assigned_pictures(user, project):
+    if has_assigned_images(user, project):
         raise ApiError(
             409,
             "images-assigned",

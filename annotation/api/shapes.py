@@ -10,10 +10,9 @@ from django.db.models import Model
 from rest_framework import serializers
 
 from annotation.models import Caption, CaptionState, Feedback, Rating, Round, RoundKind, RoundState, Verdict
-from images.api import PictureSerializer
-from images.api import shown as picture_shown
+from images.api import ServedImageSerializer, served_fields
 from images.models import CollectionImage
-from images.selectors import picture_of
+from images.selectors import served_image
 from people.models import Project, User
 from people.rules.pseudonyms import pseudonym
 
@@ -103,7 +102,7 @@ class ImageSerializer(serializers.Serializer[Any]):
     collection = serializers.CharField()
     width = serializers.IntegerField(help_text="Width of the original, in pixels.")
     height = serializers.IntegerField()
-    picture = PictureSerializer()
+    served = ServedImageSerializer()
 
 
 def image_shown(entry: CollectionImage, viewer: User) -> dict[str, Any]:
@@ -112,7 +111,7 @@ def image_shown(entry: CollectionImage, viewer: User) -> dict[str, Any]:
         "collection": entry.collection.slug,
         "width": entry.image.width,
         "height": entry.image.height,
-        "picture": picture_shown(picture_of(entry.image, viewer)),
+        "served": served_fields(served_image(entry.image, viewer)),
     }
 
 

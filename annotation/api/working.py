@@ -26,8 +26,7 @@ from annotation.permissions import batch_for, readable_feedback, round_for
 from annotation.rules.text_checks import LONGEST_DRAFT
 from annotation.selectors import work
 from annotation.services import batches, feedback
-from images.api import PictureSerializer
-from images.api import shown as picture_shown
+from images.api import ServedImageSerializer, served_fields
 from people.api.pagination import PARAMETERS, Part, page, paged
 from people.api.views import asker
 from people.models import User
@@ -66,7 +65,7 @@ class ItemSerializer(serializers.Serializer[Any]):
     """What is not part of the batch's stage is null: English caption and rating while rating, texts afterwards."""
 
     position = serializers.IntegerField()
-    picture = PictureSerializer()
+    image = ServedImageSerializer()
     english = serializers.CharField(allow_null=True)
     rating = serializers.ChoiceField(Rating.choices, allow_null=True)
     text = serializers.CharField(allow_null=True)
@@ -371,16 +370,16 @@ def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
     """By stage, as the page of it has them; of screen 1 nothing is read once it is over."""
     if batch.stage == Stage.RATE:
         return [
-            _item(item.position, item.picture, english=item.english, rating=item.rating or None)
+            _item(item.position, item.image, english=item.english, rating=item.rating or None)
             for item in work.rate_page(batch, user, timezone.now()).items
         ]
     written = work.submitted if batch.stage == Stage.SUBMITTED else work.own_captions
     return [
-        _item(item.position, item.picture, text=item.text, revision=item.revision, warnings=item.warnings)
+        _item(item.position, item.image, text=item.text, revision=item.revision, warnings=item.warnings)
         for item in written(batch, user)
     ]
 
 
-def _item(position: int, picture: Any, **more: Any) -> dict[str, Any]:
+def _item(position: int, image: Any, **more: Any) -> dict[str, Any]:
     nothing = {"english": None, "rating": None, "text": None, "revision": None, "warnings": ()}
-    return {"position": position, "picture": picture_shown(picture)} | nothing | more
+    return {"position": position, "image": served_fields(image)} | nothing | more

@@ -55,7 +55,7 @@ class Sheet:
     raters: int
     models: Sequence[str]
     collections: Sequence[tuple[str, str]]
-    picture_licences: Sequence[tuple[str, int]]
+    image_licences: Sequence[tuple[str, int]]
     guidelines: Sequence[int]
     consents: Sequence[tuple[int, str]]
     languages: Sequence[LanguageSheet]
@@ -102,7 +102,7 @@ def _motivation(sheet: Sheet) -> str:
 
 
 def _composition(sheet: Sheet) -> str:
-    licences = "".join(f"| {name or 'not known'} | {count} |\n" for name, count in sheet.picture_licences)
+    licences = "".join(f"| {name or 'not known'} | {count} |\n" for name, count in sheet.image_licences)
     verified = (
         "Captions were verified by sample; quality.csv has the figures with their\nuncertainty."
         if sheet.is_verified

@@ -35,9 +35,7 @@ SOMETIMES = frozenset({"changes.csv", "guidelines", "consent"})
 """Of those, what not every release has."""
 
 
-def licence_text(
-    spdx: str, *, title: str, authors: Sequence[str], year: int, pictures: Iterable[tuple[str, int]]
-) -> str:
+def licence_text(spdx: str, *, title: str, authors: Sequence[str], year: int, images: Iterable[tuple[str, int]]) -> str:
     licence = LICENCES[spdx]
     lines = [
         title,
@@ -53,7 +51,7 @@ def licence_text(
         "",
         "- The images. They are not in this folder. Each is its author's, under the licence that images.csv states for",
         "  it, with author, source and the address of the licence:",
-        *(f"  {count} under {name or 'a licence that is not known'}" for name, count in pictures),
+        *(f"  {count} under {name or 'a licence that is not known'}" for name, count in images),
         "- The English captions by models (english_caption, english_model). They are given as they were shown to",
         "  annotators; terms of the models may hold for them.",
         "- Captions from a file (annotator is null). The licence that is named in source holds for them; where none is",

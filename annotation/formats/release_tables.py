@@ -19,7 +19,7 @@ class CaptionRow:
 
     id: str
     image: str
-    picture: Image
+    stored_image: Image
     language: str
     annotator: str | None
     round: Round
@@ -50,7 +50,7 @@ class ImageRow:
 
     key: str
     collection: str
-    picture: Image
+    stored_image: Image
     region: str
 
 
@@ -93,7 +93,7 @@ CAPTION_ID = "The caption, as in captions."
 CAPTIONS: tuple[Column[CaptionRow], ...] = (
     Column("id", TEXT, lambda row: row.id, "Name of the caption, the same in every release that has it."),
     Column("image", TEXT, lambda row: row.image, IMAGE),
-    Column("image_sha256", TEXT, lambda row: row.picture.sha256, SHA256),
+    Column("image_sha256", TEXT, lambda row: row.stored_image.sha256, SHA256),
     Column("language", TEXT, lambda row: row.language, LANGUAGE),
     Column("annotator", TEXT, lambda row: row.annotator, ANNOTATOR),
     Column("caption", TEXT, stored("text"), "The caption, trimmed and in Unicode's NFC; of a file, letter for letter."),
@@ -158,20 +158,20 @@ ENGLISH_RATINGS: tuple[Column[CaptionRow], ...] = (
 IMAGES: tuple[Column[ImageRow], ...] = (
     Column("image", TEXT, lambda row: row.key, IMAGE),
     Column("collection", TEXT, lambda row: row.collection, "Collection of the image."),
-    Column("sha256", TEXT, lambda row: row.picture.sha256, SHA256),
-    Column("width", NUMBER, lambda row: row.picture.width, "Pixels, upright."),
-    Column("height", NUMBER, lambda row: row.picture.height, "Pixels, upright."),
+    Column("sha256", TEXT, lambda row: row.stored_image.sha256, SHA256),
+    Column("width", NUMBER, lambda row: row.stored_image.width, "Pixels, upright."),
+    Column("height", NUMBER, lambda row: row.stored_image.height, "Pixels, upright."),
     Column(
         "region",
         TEXT,
         lambda row: row.region,
         "For which part of the world the image was chosen, where that is known.",
     ),
-    Column("title", TEXT, lambda row: row.picture.title, "Title of the image."),
-    Column("author", TEXT, lambda row: row.picture.author, "Author of the image."),
-    Column("licence", TEXT, lambda row: row.picture.licence, "Licence of the image."),
-    Column("licence_url", TEXT, lambda row: row.picture.licence_url, "Address of that licence."),
-    Column("source", TEXT, lambda row: row.picture.source, "Where the image was found."),
+    Column("title", TEXT, lambda row: row.stored_image.title, "Title of the image."),
+    Column("author", TEXT, lambda row: row.stored_image.author, "Author of the image."),
+    Column("licence", TEXT, lambda row: row.stored_image.licence, "Licence of the image."),
+    Column("licence_url", TEXT, lambda row: row.stored_image.licence_url, "Address of that licence."),
+    Column("source", TEXT, lambda row: row.stored_image.source, "Where the image was found."),
 )
 TABLES: Mapping[str, tuple[Column[Any], ...]] = {
     "captions": CAPTIONS,

@@ -48,7 +48,7 @@ class Guidelines(models.Model):
 
 
 class GuidelineExample(models.Model):
-    """A picture with a caption, the level that it deserves and why; belongs to one version, as its words do."""
+    """An image with a caption, the level that it deserves and why; belongs to one version, as its words do."""
 
     guidelines = models.ForeignKey(Guidelines, on_delete=models.CASCADE, related_name="examples")
     position = models.PositiveSmallIntegerField()

@@ -73,7 +73,7 @@ def columns() -> list[Column[AnnotatorRow]]:
         Column("language", _("Language"), lambda row: row.language.name.casefold(), is_number=False),
         Column("done", _("Captions"), lambda row: row.sums.captions),
         Column("rated", _("Rated"), lambda row: row.rated),
-        Column("assigned", _("Assigned"), lambda row: row.hand.pictures),
+        Column("assigned", _("Assigned"), lambda row: row.hand.images),
         Column("expired", _("Expired batches"), lambda row: row.hand.expired),
         Column("late", _("Late"), lambda row: row.sums.late),
         Column("pace", _("Per day"), lambda row: row.pace.per_day),

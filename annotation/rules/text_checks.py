@@ -26,7 +26,7 @@ LARGEST_FOREIGN_SHARE = 2 / 3
 """Of the letters. Captions quote signs and brands in other scripts: 0.4% of the published Thai ones by more than half,
 0.07% by more than this, and none of those in the five other languages tried."""
 NEAR_IDENTICAL = 0.8
-"""Likeness to the English caption. Two people who each describe the same picture in English reach it in 1% of cases."""
+"""Likeness to the English caption. Two people who each describe the same image in English reach it in 1% of cases."""
 
 LEVEL_GUIDANCE: dict[str, Promise] = {
     "EXCELLENT": _("The whole image is covered well: a friend who cannot see it would know what is there."),

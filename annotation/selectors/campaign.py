@@ -171,7 +171,7 @@ def _steps(
                 hint=_hint(step, steps, is_complete=is_complete, missing=wanted - count),
                 wanted=wanted,
                 done=count,
-                assigned=sum(hand.pictures for hand in hands),
+                assigned=sum(hand.images for hand in hands),
                 batches=sum(hand.batches for hand in hands),
                 may_be_verified=rules.why_no_verification(step, steps) is None,
                 is_next=is_next,

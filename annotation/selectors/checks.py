@@ -1,4 +1,4 @@
-"""What managers look through: pictures with the English caption, how it was rated, what was written, what others say.
+"""What managers look through: images with the English caption, how it was rated, what was written, what others say.
 
 One round at a time, found by where the last page ended and never counted, so that the last page of a round comes as
 fast as its first.
@@ -33,7 +33,7 @@ from annotation.models import (
     VerificationTask,
 )
 from images.models import CollectionImage, Image
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Project, User
 
@@ -112,7 +112,7 @@ class Return:
 
 @dataclass(frozen=True)
 class Row:
-    """A caption. `is_asked` is whether the filters found it, or only another one of its picture."""
+    """A caption. `is_asked` is whether the filters found it, or only another one of its image."""
 
     id: int
     author: User
@@ -132,7 +132,7 @@ class Row:
 @dataclass(frozen=True)
 class Shown:
     key: str
-    picture: Picture
+    image: ServedImage
     english: str
     are_ratings_apart: bool
     rows: Sequence[Row]
@@ -165,7 +165,7 @@ def authors_of(rounds: Iterable[Round]) -> list[User]:
 
 
 def check_page(asked: Asked, viewer: User, *, after: int = 0, before: int = 0) -> CheckPage:
-    """The pictures after, or before, one that an earlier page named; from the first on where none is named."""
+    """The images after, or before, one that an earlier page named; from the first on where none is named."""
     found = _asked_for(asked).order_by("-image" if before else "image")
     found = found.filter(image__lt=before) if before else found.filter(image__gt=after)
     images = list(found.values_list("image", flat=True).distinct()[: IMAGES_AT_ONCE + 1])
@@ -238,7 +238,7 @@ def _shown(asked: Asked, images: Sequence[int], viewer: User) -> list[Shown]:
     return [
         Shown(
             key=keys.get(pk, image.sha256[:12]),
-            picture=picture_of(image, viewer),
+            image=served_image(image, viewer),
             english=english,
             are_ratings_apart=_are_apart([row.rating for row in rows[pk]]),
             rows=rows[pk],

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from annotation.models import Caption, CaptionItem, CaptionState, RoundState, SentBack
 from annotation.permissions import TO_REWRITE
 from annotation.rules import text_checks
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Project, Role, User
@@ -19,12 +19,12 @@ from people.models import Membership, Project, Role, User
 
 @dataclass(frozen=True)
 class Rewriting:
-    """A caption that its author is to write anew, or was. `picture` is None while they have it in hand elsewhere."""
+    """A caption that its author is to write anew, or was. `image` is None while they have it in hand elsewhere."""
 
     caption_id: int
     project: Project
     language: Language
-    picture: Picture | None
+    image: ServedImage | None
     note: str
     sent_back_at: datetime
     text: str
@@ -68,7 +68,7 @@ def rewriting(caption: Caption, author: User) -> Rewriting:
         caption_id=caption.pk,
         project=caption.round.project,
         language=caption.round.language,
-        picture=None if is_hidden else picture_of(caption.image, author),
+        image=None if is_hidden else served_image(caption.image, author),
         note=last.note,
         sent_back_at=last.at,
         text=caption.text,

@@ -44,7 +44,7 @@ def data_export(person: User) -> Iterator[Part]:
     )
     yield Part("batches", _("Batches of images that you took to rate and describe."), _batches(person))
     yield Part(
-        "pictures",
+        "images",
         _("Every image in these batches: how you rated its English caption, and what you typed, whether "
             "submitted or not. The English captions are not included, because a program wrote them. For "
             "images that are assigned to you now, in any kind of work, your rating is left out."),
@@ -205,6 +205,6 @@ def _exclusions(person: User) -> QuerySet[Any, Any]:
 
 
 def _key(collection: str, image: str = "image") -> Subquery:
-    """The key of a picture in the collection of its round; none where it was taken out of it since."""
+    """The key of an image in the collection of its round; none where it was taken out of it since."""
     entries = CollectionImage.objects.filter(collection=OuterRef(collection), image=OuterRef(image))
     return Subquery(entries.values("key")[:1], output_field=CharField())

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Feedback, Round
 from annotation.permissions import readable_feedback
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Project, User
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class Note:
-    """Feedback as its annotator sees it: on a caption of theirs, with the picture, or in general. Never in English."""
+    """Feedback as its annotator sees it: on a caption of theirs, with the image, or in general. Never in English."""
 
     id: int
     project: Project
@@ -30,7 +30,7 @@ class Note:
     text: str
     acknowledged_at: datetime | None
     caption: str
-    picture: Picture | None
+    image: ServedImage | None
 
 
 def notes_to(person: User) -> list[Note]:
@@ -41,7 +41,7 @@ def notes_to(person: User) -> list[Note]:
 
 
 def note_to(person: User, feedback_id: int) -> Note | None:
-    """One of them; None for everybody else, and while the picture is in their hands."""
+    """One of them; None for everybody else, and while the image is in their hands."""
     found = _with_all_it_needs(readable_feedback(person)).filter(pk=feedback_id).first()
     return _note(found, person) if found else None
 
@@ -73,5 +73,5 @@ def _note(found: Feedback, person: User) -> Note:
         text=found.text,
         acknowledged_at=found.acknowledged_at,
         caption=caption.text if caption else "",
-        picture=picture_of(caption.image, person) if caption else None,
+        image=served_image(caption.image, person) if caption else None,
     )

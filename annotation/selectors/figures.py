@@ -21,14 +21,14 @@ Key = tuple[int, int]
 
 @dataclass
 class AssignedWork:
-    """What somebody has of a round: batches and pictures in time, and batches whose time ran out."""
+    """What somebody has of a round: batches and images in time, and batches whose time ran out."""
 
     batches: int = 0
-    pictures: int = 0
+    images: int = 0
     expired: int = 0
 
     def __add__(self, other: AssignedWork) -> AssignedWork:
-        return AssignedWork(self.batches + other.batches, self.pictures + other.pictures, self.expired + other.expired)
+        return AssignedWork(self.batches + other.batches, self.images + other.images, self.expired + other.expired)
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]
     batches = Batch.objects.filter(pool__round__project=project).order_by()
     assigned = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
     open_ones = batches.filter(state=BatchState.OPEN).annotate(assigned=assigned)
-    for round, person, deadline, pictures in open_ones.values_list("pool__round", "person", "deadline", "assigned"):
+    for round, person, deadline, images in open_ones.values_list("pool__round", "person", "deadline", "assigned"):
         one = found[round, person]
         if deadline > now:
             one.batches += 1
-            one.pictures += pictures
+            one.images += images
         else:
             one.expired += 1
     late = Q(caption_batch__stage=Stage.SUBMITTED) | Q(verification_batch__submitted_at__isnull=False)

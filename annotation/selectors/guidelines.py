@@ -21,7 +21,7 @@ from annotation.models import (
 )
 from annotation.rules.word_diff import Piece, word_diff
 from images.models import CollectionImage, Image
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Project, Role, User
@@ -31,7 +31,7 @@ from people.rules.markdown import to_html
 @dataclass(frozen=True)
 class ShownExample:
     number: int
-    picture: Picture
+    image: ServedImage
     language: Language
     caption: str
     level: str
@@ -75,9 +75,9 @@ def changes_between(before: Guidelines, after: Guidelines) -> Changes:
 
 
 def examples_for(guidelines: Guidelines, viewer: User) -> Examples:
-    """The examples of a version, save those that would tell `viewer` what others wrote of a picture of theirs.
+    """The examples of a version, save those that would tell `viewer` what others wrote of an image of theirs.
 
-    These are pictures that they have in hand, in whatever kind of work, and those that they may yet be given to write
+    These are images that they have in hand, in whatever kind of work, and those that they may yet be given to write
     about in the language of the example.
     """
     examples = list(guidelines.examples.select_related("image", "language").order_by("position"))
@@ -85,7 +85,7 @@ def examples_for(guidelines: Guidelines, viewer: User) -> Examples:
     shown = [
         ShownExample(
             number=example.position,
-            picture=picture_of(example.image, viewer),
+            image=served_image(example.image, viewer),
             language=example.language,
             caption=example.caption,
             level=example.level,
@@ -157,21 +157,21 @@ def versions_of(project: Project) -> list[Guidelines]:
     return list(versions.order_by("-version"))
 
 
-PICTURES_AT_ONCE = 12
+IMAGES_AT_ONCE = 12
 
 
 @dataclass(frozen=True)
 class Choosable:
     id: int
     key: str
-    picture: Picture
+    image: ServedImage
 
 
 @dataclass(frozen=True)
 class Chooser:
-    """Some pictures to choose from; `last` is the key to go on after, empty where there are no more."""
+    """Some images to choose from; `last` is the key to go on after, empty where there are no more."""
 
-    pictures: Sequence[Choosable]
+    images: Sequence[Choosable]
     last: str
 
 
@@ -182,27 +182,27 @@ def rounds_to_change(project: Project) -> list[Round]:
     return list(rounds.order_by("language__english_name", "language", "kind", "number"))
 
 
-def pictures_of_project(project: Project) -> QuerySet[Image]:
+def images_of_project(project: Project) -> QuerySet[Image]:
     """Of its collections, which its examples are chosen from."""
     return Image.objects.filter(pk__in=_entries(project).values("image"))
 
 
-def pictures_to_choose(project: Project, viewer: User, *, find: str = "", after: str = "") -> Chooser:
-    """Pictures whose key has `find` in it, in the order of their keys, those after `after`."""
+def images_to_choose(project: Project, viewer: User, *, find: str = "", after: str = "") -> Chooser:
+    """Images whose key has `find` in it, in the order of their keys, those after `after`."""
     entries = _entries(project).filter(key__gt=after, key__icontains=find).select_related("image")
-    found = list(entries.order_by("key", "pk")[: PICTURES_AT_ONCE + 1])
-    shown = found[:PICTURES_AT_ONCE]
+    found = list(entries.order_by("key", "pk")[: IMAGES_AT_ONCE + 1])
+    shown = found[:IMAGES_AT_ONCE]
     return Chooser(
-        [Choosable(entry.image_id, entry.key, picture_of(entry.image, viewer)) for entry in shown],
-        shown[-1].key if len(found) > PICTURES_AT_ONCE else "",
+        [Choosable(entry.image_id, entry.key, served_image(entry.image, viewer)) for entry in shown],
+        shown[-1].key if len(found) > IMAGES_AT_ONCE else "",
     )
 
 
-def pictures_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[Picture | None]:
+def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:
     """Of `wanted`, primary keys as forms have them; None for one that is not among `images`."""
     keys = [int(str(key)) if str(key).isdecimal() and len(str(key)) < 19 else 0 for key in wanted]
     found = images.in_bulk(keys)
-    return [picture_of(found[key], viewer) if key in found else None for key in keys]
+    return [served_image(found[key], viewer) if key in found else None for key in keys]
 
 
 def _entries(project: Project) -> QuerySet[CollectionImage]:

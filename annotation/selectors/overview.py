@@ -168,7 +168,7 @@ def _progress(
         tasks=tasks,
         wanted=wanted,
         done=done,
-        assigned=hand.pictures,
+        assigned=hand.images,
         at_work=sum(1 for one in assigned if one.batches),
         expired=hand.expired,
         late=sums.late,

@@ -1,4 +1,4 @@
-"""Which images a person met before: who knows what others say of a picture cannot describe it independently."""
+"""Which images a person met before: who knows what others say of an image cannot describe it independently."""
 
 from __future__ import annotations
 

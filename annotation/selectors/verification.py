@@ -1,4 +1,4 @@
-"""What raters of captions see: pictures, captions and levels; nothing of who wrote them nor of what others say."""
+"""What raters of captions see: images, captions and levels; nothing of who wrote them nor of what others say."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from annotation.models import (
 from annotation.permissions import RATERS, missing_requirements_of_rounds
 from annotation.selectors.work import LevelChoice, level_choices
 from images.models import CollectionImage
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Project, User
@@ -62,7 +62,7 @@ class RatingsHead:
 @dataclass(frozen=True)
 class CaptionToRate:
     position: int
-    picture: Picture
+    image: ServedImage
     text: str
     rating: str
 
@@ -134,7 +134,7 @@ def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
 def not_for(rater: User) -> Q:
     """Tasks that do not come to `rater`.
 
-    None with a caption of their own, and none of a picture that they have in hand, in whatever kind of work: a caption
+    None with a caption of their own, and none of an image that they have in hand, in whatever kind of work: a caption
     must not show them what they are to write, to judge or to guess themselves.
     """
     image = "verification_task__caption__image"
@@ -165,7 +165,9 @@ def ratings_head(batch: VerificationBatch, *, size: int, now: datetime) -> Ratin
 
 def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> RatingsPage:
     items = [
-        CaptionToRate(verdict.position, picture_of(verdict.caption.image, viewer), verdict.caption.text, verdict.rating)
+        CaptionToRate(
+            verdict.position, served_image(verdict.caption.image, viewer), verdict.caption.text, verdict.rating
+        )
         for verdict in to_rate(batch).select_related("caption__image")
     ]
     return RatingsPage(

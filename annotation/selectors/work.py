@@ -16,7 +16,7 @@ from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKin
 from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import News, news_for
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Project, Role, User
 from people.selectors.qualification import MissingRequirement
@@ -54,7 +54,7 @@ class LevelChoice:
 @dataclass(frozen=True)
 class RateItem:
     position: int
-    picture: Picture
+    image: ServedImage
     english: str
     rating: str
 
@@ -73,7 +73,7 @@ class WriteItem:
 
     position: int
     number: int
-    picture: Picture
+    image: ServedImage
     text: str
     revision: int
     warnings: Sequence[text_checks.CaptionFault]
@@ -174,7 +174,7 @@ def batch_head(batch: CaptionBatch, *, size: int, now: datetime) -> BatchHead:
 
 def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
     items = [
-        RateItem(item.position, picture_of(item.image, viewer), item.english.text, item.rating)
+        RateItem(item.position, served_image(item.image, viewer), item.english.text, item.rating)
         for item in workable(batch).select_related("image", "english")
     ]
     return RatePage(
@@ -220,7 +220,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
         item=WriteItem(
             position=position,
             number=index + 1,
-            picture=picture_of(item.image, viewer),
+            image=served_image(item.image, viewer),
             text=item.text,
             revision=item.revision,
             warnings=warnings_of(item, language, others),
@@ -244,7 +244,7 @@ def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
         WriteItem(
             position=item.position,
             number=number,
-            picture=picture_of(item.image, viewer),
+            image=served_image(item.image, viewer),
             text=item.text,
             revision=item.revision,
             warnings=warnings[item.position],
@@ -257,7 +257,7 @@ def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
 def submitted(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
     items = CaptionItem.objects.filter(batch=batch, caption__isnull=False).select_related("image", "caption")
     return [
-        WriteItem(item.position, number, picture_of(item.image, viewer), item.caption.text, item.revision, ())
+        WriteItem(item.position, number, served_image(item.image, viewer), item.caption.text, item.revision, ())
         for number, item in enumerate(items.order_by("position"), start=1)
     ]
 

@@ -22,7 +22,7 @@ class StaleGuidelinesError(Exception):
 
 @dataclass(frozen=True)
 class NewExample:
-    """A picture with a caption, the level that it deserves, and why."""
+    """An image with a caption, the level that it deserves, and why."""
 
     image: Image
     language: Language

@@ -25,7 +25,7 @@ class ReassignmentError(Exception):
 
 @dataclass(frozen=True)
 class Moved:
-    """`left` is how many pictures could not come along: the new person had them before, or may not meet them."""
+    """`left` is how many images could not come along: the new person had them before, or may not meet them."""
 
     batch: CaptionBatch
     moved: int
@@ -33,7 +33,7 @@ class Moved:
 
 
 def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
-    """Give somebody else the pictures of a batch in hand, to begin anew; drafts stay with whoever made them.
+    """Give somebody else the images of a batch in hand, to begin anew; drafts stay with whoever made them.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
     OpenBatchExistsError
         `to` has a batch of this round in hand.
     NoTasksAvailableError
-        `to` had all of the pictures before, or may not meet any of them now.
+        `to` had all of the images before, or may not meet any of them now.
     """
     round = Round.objects.select_related("project", "language", "pool").get(pool=batch.pool_id)
     if round.kind == RoundKind.VERIFICATION:

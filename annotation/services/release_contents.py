@@ -53,7 +53,7 @@ class Contents:
     english_ratings: int = 0
     first_day: str = ""
     last_day: str = ""
-    picture_licences: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    image_licences: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def met_on(self, day: str | None) -> None:
         if day:

@@ -53,7 +53,7 @@ FORMAT = 1
 """Of the files together. A release that is read by a program says by it what to expect."""
 
 REGION = "region"
-"""Of `Image.extra`: the column of a manifest that says for which part of the world a picture was chosen."""
+"""Of `Image.extra`: the column of a manifest that says for which part of the world a stored_image was chosen."""
 
 _REST = len(FIRST_COLUMNS)
 
@@ -162,48 +162,48 @@ class _Walk:
     def _put(self, images: Images) -> None:
         if not images.rows:
             return
-        pictures = Image.objects.in_bulk(list(images.rows))
+        stored_images = Image.objects.in_bulk(list(images.rows))
         verified = self._verified(images) if self.is_verified else {}
         for pk, key in images.keys.items():
             if pk in images.rows:
-                picture = pictures[pk]
-                self._put_image(images, picture, key)
+                stored_image = stored_images[pk]
+                self._put_image(images, stored_image, key)
                 named = [(*row[:AUTHOR], self.name_of.get(row[AUTHOR]), *row[POSITION:]) for row in images.rows[pk]]
-                self._put_captions(picture, key, sorted(named, key=self._in_order), verified)
+                self._put_captions(stored_image, key, sorted(named, key=self._in_order), verified)
 
     def _in_order(self, row: Row) -> tuple[str, str, int, int]:
         # Where somebody wrote in two rounds of a language, by the round.
         return row[LANGUAGE], row[AUTHOR] or "", row[POSITION], self.round_of[row[_REST + 1]].number
 
-    def _put_image(self, images: Images, picture: Image, key: str) -> None:
-        region = picture.extra.get(REGION, "")
+    def _put_image(self, images: Images, stored_image: Image, key: str) -> None:
+        region = stored_image.extra.get(REGION, "")
         row = tables.ImageRow(
             key,
             images.collection.slug,
-            picture,
+            stored_image,
             region if isinstance(region, str) else json.dumps(region, sort_keys=True),
         )
         self.images.add(row)
         self.image_list.write(csv_line(column.value(row) for column in tables.IMAGES))
-        self.found.picture_licences[picture.licence] += 1
+        self.found.image_licences[stored_image.licence] += 1
 
-    def _put_captions(self, picture: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
+    def _put_captions(self, stored_image: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
         texts: dict[str, list[str]] = {tag: [] for tag in self.found.by_language}
         for row in rows:
             stored = dict(zip(tables.STORED, row[_REST:], strict=True))
             texts[row[LANGUAGE]].append(stored["text"])
-            self._put_caption(picture, key, row, stored, verified.get(stored["pk"], NOT_VERIFIED))
+            self._put_caption(stored_image, key, row, stored, verified.get(stored["pk"], NOT_VERIFIED))
         self.xm3600.write(xm3600_line(key, texts))
         for tag, found in texts.items():
             self.found.by_language[tag].statistics.add(found)
 
-    def _put_caption(self, picture: Image, key: str, row: Row, stored: dict[str, Any], verified: Verified) -> None:
+    def _put_caption(self, stored_image: Image, key: str, row: Row, stored: dict[str, Any], verified: Verified) -> None:
         _image, tag, annotator, position = row[:_REST]
         round, about = self.round_of[stored["round_id"]], self.found.by_language[tag]
         name = caption_id(
-            tag, picture.sha256, round.number, position, stored["item__batch_id"], stored["item__position"]
+            tag, stored_image.sha256, round.number, position, stored["item__batch_id"], stored["item__position"]
         )
-        caption = tables.CaptionRow(name, key, picture, tag, annotator, round, verified.level, stored)
+        caption = tables.CaptionRow(name, key, stored_image, tag, annotator, round, verified.level, stored)
         self.captions.add(caption)
         self.found.captions.add(name, tag, stored["text"])
         if stored["item__rating"]:

@@ -47,7 +47,7 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
     authors = release.authors.split("\n")
     names = {round.language_id: round.language.english_name for round in contents.rounds}
     until = as_iso(release.until)[:DAY_CHARACTERS]
-    pictures = sorted(contents.picture_licences.items())
+    images = sorted(contents.image_licences.items())
     told = {
         **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
         **{f"consent/{text.version}.md": f"{text.body.strip()}\n" for text in _consents(release)},
@@ -55,7 +55,7 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
     texts = {
         "DATASHEET.md": datasheet(_sheet(release, contents)),
         "LICENSE": documents.licence_text(
-            release.licence, title=release.title, authors=authors, year=release.until.year, pictures=pictures
+            release.licence, title=release.title, authors=authors, year=release.until.year, images=images
         ),
         "CITATION.cff": documents.citation(
             title=release.title,
@@ -202,7 +202,7 @@ def _sheet(release: Release, contents: Contents) -> Sheet:
         raters=len(set().union(*raters)),
         models=sorted(models.distinct()),
         collections=[(found.name, found.description.strip()) for _slug, found in sorted(collections.items())],
-        picture_licences=sorted(contents.picture_licences.items()),
+        image_licences=sorted(contents.image_licences.items()),
         guidelines=sorted(contents.guidelines),
         consents=[(text.version, ON_WITHDRAWAL[text.on_withdrawal]) for text in _consents(release)],
         languages=[_language(release, tag, found, contents) for tag, found in contents.by_language.items()],

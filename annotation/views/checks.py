@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.forms.checks import CheckForm, FeedbackForm
 from annotation.models import Caption, Rating
-from annotation.permissions import caption_managed_by, has_assigned_pictures, round_managed_by
+from annotation.permissions import caption_managed_by, has_assigned_images, round_managed_by
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
 from annotation.services import checks, corrections
@@ -112,8 +112,8 @@ def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
 
 
 def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    """Whoever has to write about pictures of the project themselves must not see what others wrote and rated."""
-    if not has_assigned_pictures(user_of(request), project):
+    """Whoever has to write about images of the project themselves must not see what others wrote and rated."""
+    if not has_assigned_images(user_of(request), project):
         return None
     messages.error(
         request,

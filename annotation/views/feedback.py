@@ -58,7 +58,7 @@ def caption_rewrite(request: HttpRequest, caption_id: int) -> HttpResponse:
 
 def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
     text, author = request.POST.get("text", ""), user_of(request)
-    if rewriting(caption, author).picture is None:
+    if rewriting(caption, author).image is None:
         return _page(request, caption, 409, typed=text)
     warnings = [] if text_checks.hard_error(text) else warnings_for(caption, text)
     seen = set(request.POST.getlist("seen"))

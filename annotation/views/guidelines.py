@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms.guidelines import Examples, GuidelinesForm, too_many
 from annotation.models import Guidelines
-from annotation.permissions import has_assigned_pictures
+from annotation.permissions import has_assigned_images
 from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
 from people.models import Project, Role
@@ -47,7 +47,7 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """The next version in one form: its buttons add and take out examples, look for pictures, and publish."""
+    """The next version in one form: its buttons add and take out examples, look for images, and publish."""
     project = project_for(request.user, slug, Role.MANAGER)
     if elsewhere := _kept_away(request, project):
         return elsewhere
@@ -76,7 +76,7 @@ class _Editor:
         self.request, self.project = request, project
         self.last = Guidelines.objects.filter(project=project).latest("version")
         self.rounds = selectors.rounds_to_change(project)
-        self.images = selectors.pictures_of_project(project)
+        self.images = selectors.images_of_project(project)
 
     def begun(self) -> dict[str, Any]:
         form = GuidelinesForm(last=self.last, rounds=self.rounds)
@@ -91,8 +91,8 @@ class _Editor:
         form = GuidelinesForm.as_typed(self.request.POST, last=self.last, rounds=self.rounds)
         examples = Examples.as_typed(self.request.POST, last=self.last, images=self.images)
         if do == "add":
-            picture = self.request.POST.get("picture", "")
-            image = self.images.filter(pk=picture).first() if picture.isdecimal() and len(picture) < 19 else None
+            number = self.request.POST.get("image", "")
+            image = self.images.filter(pk=number).first() if number.isdecimal() and len(number) < 19 else None
             if image is None:
                 messages.error(self.request, _("Choose an image first."))
             elif not examples.add(image):
@@ -119,15 +119,15 @@ class _Editor:
         find, after = self.request.POST.get("find", ""), self.request.POST.get("after_key", "")
         is_more = self.request.POST.get("do") == "more"
         viewer = user_of(self.request)
-        chooser = selectors.pictures_to_choose(self.project, viewer, find=find, after=after if is_more else "")
+        chooser = selectors.images_to_choose(self.project, viewer, find=find, after=after if is_more else "")
         examples = list(forms["examples"])
-        pictures = selectors.pictures_by_id(self.images, [form["image"].value() for form in examples], viewer)
+        images = selectors.images_by_id(self.images, [form["image"].value() for form in examples], viewer)
         context = {
             "project": self.project,
             "last": self.last,
             "chooser": chooser,
             "find": find,
-            "examples": list(zip(examples, pictures, strict=True)),
+            "examples": list(zip(examples, images, strict=True)),
         }
         return render(self.request, "annotation/guidelines_edit.html", forms | context, status=status)
 
@@ -145,8 +145,8 @@ def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | 
 
 
 def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    """Examples may be captions of pictures that the manager has to write about in another project."""
-    if not has_assigned_pictures(user_of(request), project):
+    """Examples may be captions of images that the manager has to write about in another project."""
+    if not has_assigned_images(user_of(request), project):
         return None
     messages.error(
         request,

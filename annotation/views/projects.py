@@ -20,7 +20,7 @@ from annotation import tasks
 from annotation.formats.captions import Layout, export_captions, file_name
 from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
-from annotation.permissions import has_assigned_pictures, round_managed_by
+from annotation.permissions import has_assigned_images, round_managed_by
 from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.campaign import Beginning
@@ -156,7 +156,7 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
     project = project_for(request.user, slug, Role.MANAGER)
     if layout not in Layout.values:
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
-    if has_assigned_pictures(user_of(request), project):
+    if has_assigned_images(user_of(request), project):
         messages.error(
             request,
             _("The file has other people’s captions of images in a batch that is assigned to you. Submit "

@@ -15,7 +15,7 @@ from annotation import tasks
 from annotation.forms.releases import ReleaseForm
 from annotation.models import Release
 from annotation.pages.releases import ReleasePage, release_page
-from annotation.permissions import RELEASE_READERS, has_assigned_pictures, release_for
+from annotation.permissions import RELEASE_READERS, has_assigned_images, release_for
 from annotation.selectors.releases import lacking, latest_release, releases_of
 from annotation.services import releases as services
 from images.models import JobState
@@ -92,7 +92,7 @@ def release_file(request: HttpRequest, slug: str, number: int, name: str) -> Htt
 def _download(request: HttpRequest, release: Release, stored: str, name: str) -> HttpResponseBase:
     if release.state != JobState.DONE:
         raise Http404(_("This release has no files."))
-    if has_assigned_pictures(user_of(request), release.project):
+    if has_assigned_images(user_of(request), release.project):
         messages.error(
             request,
             _("The file has other people’s captions of images in a batch that is assigned to you. Submit "

@@ -85,7 +85,7 @@ def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRes
 @require_safe
 @login_required
 def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    """That it was handed in; no caption, as the picture may come to be written about in a later round."""
+    """That it was handed in; no caption, as the image may come to be written about in a later round."""
     batch = ratings_for(request.user, batch_id)
     if not batch.submitted_at:
         return redirect("annotation:verification-show", batch_id)

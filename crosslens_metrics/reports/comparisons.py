@@ -27,7 +27,7 @@ RANKING_RESAMPLES = 1_000
 
 @dataclass(frozen=True)
 class Contest:
-    """The outcomes of one comparison. Images with the same name in several contests are the same picture."""
+    """The outcomes of one comparison. Images with the same name in several contests are the same image."""
 
     base: str
     test: str
@@ -40,7 +40,7 @@ class Pooled(Figure):
 
     `comparisons` counts those that have outcomes.
 
-    The sign test is over images, each with the sign of the sum of its outcomes, since outcomes of one picture are not
+    The sign test is over images, each with the sign of the sum of its outcomes, since outcomes of one image are not
     independent.
     """
 

@@ -14,9 +14,9 @@ from contextlib import suppress
 
 from deploy.trial.annotators import Annotator, Crowd
 from deploy.trial.browser import HOST, Browser
+from deploy.trial.images import archive
 from deploy.trial.installation import BACKUPS, PROJECT, SERVICES, Installation
 from deploy.trial.log import FailedError
-from deploy.trial.pictures import archive
 from deploy.trial.slow import SlowConnections
 
 IMAGES = 400
@@ -72,7 +72,7 @@ class Story:
         where = self.manager.submit("/collections/new/", {"name": COLLECTION, "description": ""}).location
         self.slug = where.split("/")[2]
         packed = archive(IMAGES)
-        self.manager.submit(f"/collections/{self.slug}/images/add/", {}, files={"pictures": ("pictures.zip", packed)})
+        self.manager.submit(f"/collections/{self.slug}/images/add/", {}, files={"images": ("images.zip", packed)})
         told = self.site.inside(f"imported(slug={self.slug!r}, within_s={RUN_S})")
         _require(told == {"states": ["done"], "images": IMAGES, "sized": IMAGES}, f"the import: {told}")
         return f"a manager's upload of {IMAGES} images in a zip of {len(packed) // 1000} kB, with all sizes made"

@@ -1,4 +1,4 @@
-"""Vectors of images from a file, for choosing the picture of the first hint."""
+"""Vectors of images from a file, for choosing the image of the first hint."""
 
 from __future__ import annotations
 

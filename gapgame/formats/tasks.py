@@ -221,7 +221,7 @@ def _json_line(value: Mapping[str, Any]) -> bytes:
 
 
 def _verify(folder: Path, drawn: Drawn) -> dict[str, int]:
-    """Read back what was written: the parts share no instance, sentence or picture, and have their sizes."""
+    """Read back what was written: the parts share no instance, sentence or image, and have their sizes."""
     counts = dict.fromkeys(PARTS, 0)
 
     def members(part: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:

@@ -1,4 +1,4 @@
-"""The shape of what managers send: a file of items with its pictures, and what they look for in a set."""
+"""The shape of what managers send: a file of items with its images, and what they look for in a set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ItemsForm(forms.Form):
         allow_empty_file=True,
         help_text=_("One JSON object per line, or a JSON list. You can also use sents.json from MultiSubs."),
     )
-    pictures = _OptionalFiles(
+    images = _OptionalFiles(
         label=_("Images"),
         required=False,
         help_text=_(
@@ -58,7 +58,7 @@ class ItemsForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # The collections of item sets go by keys that tell nothing: nobody names pictures by them.
+        # The collections of item sets go by keys that tell nothing: nobody names images by them.
         others = collections_in(project).exclude(pk__in=ItemSet.objects.values("collection")).order_by("name", "pk")
         self.fields["collections"].queryset = others  # type: ignore[attr-defined]
         if not others.exists():
@@ -66,7 +66,7 @@ class ItemsForm(forms.Form):
 
     def uploads(self) -> dict[str, Any]:
         """What `start_upload` takes."""
-        names = ("items", "pictures", "embeddings", "collections")
+        names = ("items", "images", "embeddings", "collections")
         return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
 
 

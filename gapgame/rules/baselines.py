@@ -1,4 +1,4 @@
-"""What a machine finds without looking at pictures: chance, frequency, and n-grams with back-off."""
+"""What a machine finds without looking at images: chance, frequency, and n-grams with back-off."""
 
 from __future__ import annotations
 

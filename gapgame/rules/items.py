@@ -1,4 +1,4 @@
-"""What a line of a file of items says: a sentence with a gap, the word, its pictures. No message repeats the word.
+"""What a line of a file of items says: a sentence with a gap, the word, its images. No message repeats the word.
 
 Reports of imports can be read by whoever manages some project of the installation, who may play in another one.
 """

@@ -55,8 +55,8 @@ def is_near_miss(similarity: int) -> bool:
     return similarity >= NEAR_MISS
 
 
-def pictures_shown(attempts_made: int, images: int, *, is_finished: bool = False) -> int:
-    """How many pictures may be seen: none before the first guess, one before the second, then all."""
+def images_shown(attempts_made: int, images: int, *, is_finished: bool = False) -> int:
+    """How many images may be seen: none before the first guess, one before the second, then all."""
     if is_finished or attempts_made >= 2:
         return images
     return min(attempts_made, images)

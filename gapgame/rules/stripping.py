@@ -1,4 +1,4 @@
-"""What a file with a picture says in words, and the same picture without them."""
+"""What a file with an image says in words, and the same image without them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JPEG_QUALITY = 95
 """Where the tables of the original cannot be used again."""
 
 NOT_WORDS = frozenset({"icc_profile", "exif", "transparency", "background", "mp"})
-"""What Pillow keeps beside a picture that is colours and numbers, or (EXIF) is read tag by tag."""
+"""What Pillow keeps beside an image that is colours and numbers, or (EXIF) is read tag by tag."""
 
 PNG_MODES = frozenset({"1", "L", "LA", "RGB", "RGBA", "I;16"})
 IFDS = (IFD.Exif, IFD.GPSInfo, IFD.Interop, IFD.IFD1)
@@ -30,66 +30,66 @@ def words_beside(file: IO[bytes], *, kind: str) -> str:
     """All that the file says in letters: EXIF, XMP, IPTC, comments, texts of a PNG, a line for each."""
     with _quietly():
         file.seek(0)
-        with Pillow.open(file, formats=[kind]) as picture:
-            with suppress(Exception):  # texts may follow the pixels, which were read before by who took the picture
-                picture.load()
-            values = [*_beside(picture), *_tags(exif_of(picture))]
+        with Pillow.open(file, formats=[kind]) as image:
+            with suppress(Exception):  # texts may follow the pixels, which were read before by who took the image
+                image.load()
+            values = [*_beside(image), *_tags(exif_of(image))]
     return "\n".join(text for value in values for text in _texts(value))[:LONGEST_TEXT]
 
 
 def stripped(file: IO[bytes], *, kind: str) -> tuple[bytes, str]:
-    """The picture without any words, and the ending that a name of it takes. The same file gives the same bytes."""
+    """The image without any words, and the ending that a name of it takes. The same file gives the same bytes."""
     with _quietly():
         file.seek(0)
-        with Pillow.open(file, formats=[kind]) as picture:
+        with Pillow.open(file, formats=[kind]) as image:
             if kind == "JPEG":
-                return _jpeg(picture), ".jpg"
-            return _png(picture), ".png"
+                return _jpeg(image), ".jpg"
+            return _png(image), ".png"
 
 
-def _jpeg(picture: Pillow.Image) -> bytes:
-    picture.load()
+def _jpeg(image: Pillow.Image) -> bytes:
+    image.load()
     upright = Pillow.Exif()
-    upright[Base.Orientation] = exif_of(picture).get(Base.Orientation, 1)
-    options: dict[str, Any] = {"exif": upright, "icc_profile": picture.info.get("icc_profile")}
-    picture.info = {}
+    upright[Base.Orientation] = exif_of(image).get(Base.Orientation, 1)
+    options: dict[str, Any] = {"exif": upright, "icc_profile": image.info.get("icc_profile")}
+    image.info = {}
     output = io.BytesIO()
-    if picture.format == "JPEG":
-        picture.save(output, "JPEG", quality="keep", **options)
-    else:  # several pictures in one file, of which this is the first
-        picture.save(output, "JPEG", quality=JPEG_QUALITY, **options)
+    if image.format == "JPEG":
+        image.save(output, "JPEG", quality="keep", **options)
+    else:  # several images in one file, of which this is the first
+        image.save(output, "JPEG", quality=JPEG_QUALITY, **options)
     return output.getvalue()
 
 
-def _png(picture: Pillow.Image) -> bytes:
-    picture.load()
-    profile = picture.info.get("icc_profile")
-    pixels = picture.convert("RGBA") if picture.mode == "P" and picture.has_transparency_data else picture
+def _png(image: Pillow.Image) -> bytes:
+    image.load()
+    profile = image.info.get("icc_profile")
+    pixels = image.convert("RGBA") if image.mode == "P" and image.has_transparency_data else image
     ImageOps.exif_transpose(pixels, in_place=True)
     if pixels.mode not in PNG_MODES:
-        profile = profile if picture.mode == "P" else None  # it was for the colours before
+        profile = profile if image.mode == "P" else None  # it was for the colours before
         pixels = pixels.convert("RGB")
-    # What Pillow would carry along of it. A fresh picture would do too, and take as much memory again.
+    # What Pillow would carry along of it. A fresh image would do too, and take as much memory again.
     pixels.info = {}
     output = io.BytesIO()
     pixels.save(output, "PNG", icc_profile=profile)
     return output.getvalue()
 
 
-def _beside(picture: Pillow.Image) -> Iterator[Any]:
-    for name, value in picture.info.items():
+def _beside(image: Pillow.Image) -> Iterator[Any]:
+    for name, value in image.info.items():
         if name not in NOT_WORDS:
             yield from (name, value)
-    for _marker, segment in getattr(picture, "applist", ()):
+    for _marker, segment in getattr(image, "applist", ()):
         if not segment.startswith((b"ICC_PROFILE", b"Exif\0")):
             yield segment
-    yield from _readable(getattr(picture, "tag_v2", None) or {})
+    yield from _readable(getattr(image, "tag_v2", None) or {})
 
 
 def _tags(exif: Pillow.Exif) -> Iterator[Any]:
     yield from _readable(exif)
     for ifd in IFDS:
-        with suppress(Exception):  # a picture can be sound where what is said about it is not
+        with suppress(Exception):  # an image can be sound where what is said about it is not
             yield from _readable(exif.get_ifd(ifd))
 
 

@@ -1,4 +1,4 @@
-"""Fill-in-the-blank for machines: which instances train, validate and test, and with which pictures."""
+"""Fill-in-the-blank for machines: which instances train, validate and test, and with which images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRAIN, VALID, TEST = "train", "valid", "test"
 HELD_OUT = (VALID, TEST)
 PARTS = (TRAIN, VALID, TEST)
 FEWEST_IMAGES = 3
-"""(ours) Of a sense with fewer pictures none can be reserved for both parts and one be left to train."""
+"""(ours) Of a sense with fewer images none can be reserved for both parts and one be left to train."""
 
 
 class Instance(NamedTuple):
@@ -45,7 +45,7 @@ class GapTaskError(Exception):
 
 @dataclass(frozen=True)
 class Drawn:
-    """Which instances, by their place, each part has, in ascending order; and whose part each reserved picture is."""
+    """Which instances, by their place, each part has, in ascending order; and whose part each reserved image is."""
 
     places: Mapping[str, tuple[int, ...]]
     reserved: Mapping[str, str]
@@ -53,7 +53,7 @@ class Drawn:
     dropped_for_sentence: int
     """Instances that could train but for their sentence, which is in a part that is held out."""
     dropped_for_images: int
-    """Instances that could train but for their pictures, all of which are reserved."""
+    """Instances that could train but for their images, all of which are reserved."""
 
     def images(self, instance: Instance, part: str) -> tuple[str, ...]:
         return tuple(image for image in instance.images if self.reserved.get(image, TRAIN) == part)
@@ -95,9 +95,9 @@ def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reser
 
 
 def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generator) -> dict[str, str]:
-    """Whose part each reserved picture is: of every synset `percent`, one at least, for each part held out.
+    """Whose part each reserved image is: of every synset `percent`, one at least, for each part held out.
 
-    A picture of several synsets belongs to one part only, so it counts for all of them.
+    An image of several synsets belongs to one part only, so it counts for all of them.
     """
     of_synset: dict[str, set[str]] = defaultdict(set)
     for sense, images in {(instance.sense, instance.images) for instance in instances}:
@@ -105,14 +105,14 @@ def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generat
             of_synset[synset].update(images)
     reserved: dict[str, str] = {}
     for synset in sorted(of_synset):
-        pictures = sorted(of_synset[synset])
-        if len(pictures) < FEWEST_IMAGES:
+        candidates = sorted(of_synset[synset])
+        if len(candidates) < FEWEST_IMAGES:
             continue
-        wanted = max(1, round(len(pictures) * percent / 100))
-        free = [image for image in pictures if image not in reserved]
+        wanted = max(1, round(len(candidates) * percent / 100))
+        free = [image for image in candidates if image not in reserved]
         free = [free[place] for place in rng.permutation(len(free))]
         for part in HELD_OUT:
-            have = sum(reserved.get(image) == part for image in pictures)
+            have = sum(reserved.get(image) == part for image in images)
             lacking = min(max(0, wanted - have), max(0, len(free) - 1))
             reserved |= dict.fromkeys(free[:lacking], part)
             free = free[lacking:]
@@ -147,7 +147,7 @@ def _draw(
 
 
 def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]) -> dict[str, int]:
-    """What was checked of the parts as they were written, each of (sentence, place in the corpus, pictures).
+    """What was checked of the parts as they were written, each of (sentence, place in the corpus, images).
 
     Returns
     -------
@@ -157,7 +157,7 @@ def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]
     Raises
     ------
     GapTaskError
-        Where two parts share an instance, a sentence or a picture, or an instance has no image.
+        Where two parts share an instance, a sentence or an image, or an instance has no image.
     """
     seen: dict[str, dict[object, str]] = {"instances": {}, "sentences": {}, "images": {}}
     for part, members in parts.items():

@@ -71,7 +71,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def is_named_in(text: str, word: str) -> bool:
-    """Whether `text`, such as a file's name or what is said about a picture, holds `word`, inside other words too."""
+    """Whether `text`, such as a file's name or what is said about an image, holds `word`, inside other words too."""
     wanted = folded(word)
     joined = folded(re.sub(r"[\W_]+", " ", text))
     plain = folded(re.sub(r"[\W_]+", " ", word))

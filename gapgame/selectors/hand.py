@@ -1,4 +1,4 @@
-"""Which pictures a player has in hand."""
+"""Which images a player has in hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from people.models import User
 
 
 def assigned_images(person: User) -> QuerySet[ItemImage, int]:
-    """Pictures of sentences that `person` has yet to guess: what is said of them elsewhere may tell the word.
+    """Images of sentences that `person` has yet to guess: what is said of them elsewhere may tell the word.
 
     Without those of seasons that are closed: they never come back.
     """

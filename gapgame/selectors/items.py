@@ -9,19 +9,19 @@ from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q,
 from django.db.models.functions import Coalesce
 
 from gapgame.models import GapItem, ItemImage, ItemSet, Outcome, Season, Turn
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Project, User
 
-PICTURES_SHOWN = 6
+IMAGES_SHOWN = 6
 
 
 @dataclass(frozen=True)
 class ItemRow:
-    """`pictures` begins with the representative; `more` are not shown. `skips`: how many players left the sentence."""
+    """`images` begins with the representative; `more` are not shown. `skips`: how many players left the sentence."""
 
     item: GapItem
-    pictures: list[Picture]
+    images: list[ServedImage]
     more: int
     unlicensed: int
     skips: int
@@ -115,8 +115,8 @@ def _row(item: GapItem, viewer: User) -> ItemRow:
     images = [entry.image for entry in item.images.all()]
     return ItemRow(
         item=item,
-        pictures=[picture_of(image, viewer) for image in images[:PICTURES_SHOWN]],
-        more=max(0, len(images) - PICTURES_SHOWN),
+        images=[served_image(image, viewer) for image in images[:IMAGES_SHOWN]],
+        more=max(0, len(images) - IMAGES_SHOWN),
         unlicensed=sum(not image.licence for image in images),
         skips=item.skips,  # type: ignore[attr-defined]
     )

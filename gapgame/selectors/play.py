@@ -19,15 +19,15 @@ from images.models import Image
 from images.rules.sizes import sizes_of
 
 ADDRESS_HOURS = 3
-"""An address of a picture holds for the rest of its hour and so many more."""
+"""An address of an image holds for the rest of its hour and so many more."""
 
-PICTURE_SIZE = 800
+IMAGE_SIZE = 800
 FOUND = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
 
 
 @dataclass(frozen=True)
 class Hint:
-    """A picture of a turn. Its name, author and licence might tell the word: `image` is there once the turn is over."""
+    """An image of a turn. Its name, author and licence might tell the word: `image` is there once the turn is over."""
 
     src: str
     width: int
@@ -128,7 +128,7 @@ def _guess(attempt: Attempt) -> Guess:
 
 def _hints(turn: Turn, now: datetime, *, is_told: bool) -> list[Hint]:
     return [
-        Hint(picture_address(turn, image, now), *_shown_size(image), image if is_told else None)
+        Hint(image_address(turn, image, now), *_shown_size(image), image if is_told else None)
         for image in images_shown(turn)
     ]
 
@@ -143,7 +143,7 @@ def images_shown(turn: Turn) -> list[Image]:
     images = _images_of(turn.item_id)
     first, others = images[:1], images[1:]
     Random(turn.seed).shuffle(others)
-    due = rules.pictures_shown(turn.attempts_made, len(images), is_finished=is_finished)
+    due = rules.images_shown(turn.attempts_made, len(images), is_finished=is_finished)
     return (first + others)[:due]
 
 
@@ -156,10 +156,10 @@ def _images_of(item_id: int) -> list[Image]:
     return list(Image.objects.raw(query, [item_id]))
 
 
-def picture_address(turn: Turn, image: Image, now: datetime) -> str:
+def image_address(turn: Turn, image: Image, now: datetime) -> str:
     """Good for this turn and this image, for some hours; it tells neither the image nor its place among the others."""
     hour = int(now.timestamp()) // 3600
-    return reverse("gapgame:picture-show", args=[turn.pk, _signature(turn, image, hour)])
+    return reverse("gapgame:image-show", args=[turn.pk, _signature(turn, image, hour)])
 
 
 def image_at(turn: Turn, signature: str, now: datetime) -> Image | None:
@@ -172,8 +172,8 @@ def image_at(turn: Turn, signature: str, now: datetime) -> Image | None:
 
 
 def served_size(image: Image) -> int:
-    """The largest size that is shown in the game: what picture of the game is asked for never depends on the screen."""
-    return max(size for size in sizes_of(image.width, image.height) if size <= PICTURE_SIZE)
+    """The largest size that is shown in the game: what image of the game is asked for never depends on the screen."""
+    return max(size for size in sizes_of(image.width, image.height) if size <= IMAGE_SIZE)
 
 
 def _shown_size(image: Image) -> tuple[int, int]:
@@ -181,5 +181,5 @@ def _shown_size(image: Image) -> tuple[int, int]:
 
 
 def _signature(turn: Turn, image: Image, hour: int) -> str:
-    digest = salted_hmac("gapgame.picture", f"{turn.pk.hex}:{image.pk}:{hour}", algorithm="sha256").digest()
+    digest = salted_hmac("gapgame.image", f"{turn.pk.hex}:{image.pk}:{hour}", algorithm="sha256").digest()
     return base64.urlsafe_b64encode(digest[:18]).decode()

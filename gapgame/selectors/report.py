@@ -84,7 +84,7 @@ def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
 
 
 def _items(season: Season) -> dict[int, tuple[str, str, str, str, str]]:
-    """Key, word, split, the key of the representative picture, and language."""
+    """Key, word, split, the key of the representative image, and language."""
     first = dict(ItemImage.objects.filter(item__item_set=season.item_set_id, position=0).values_list("item", "image"))
     keys = image_keys(season.item_set)
     columns = ("pk", "key", "word", "split", "language")

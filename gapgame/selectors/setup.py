@@ -1,4 +1,4 @@
-"""What a season can be made of: sentences whose pictures are ready, and vectors for their words."""
+"""What a season can be made of: sentences whose images are ready, and vectors for their words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS_AT_ONCE = 2000
 
 @dataclass(frozen=True)
 class Playable:
-    """The sentences in use of one language, and of how many all pictures are ready; `offered` are its vectors."""
+    """The sentences in use of one language, and of how many all images are ready; `offered` are its vectors."""
 
     language: Language
     items: int
@@ -83,7 +83,7 @@ def playable_of(item_set: ItemSet) -> list[Playable]:
 
 
 def with_ready_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
-    """Those of `items` that have pictures, all of them in the sizes that are shown."""
+    """Those of `items` that have images, all of them in the sizes that are shown."""
     images = ItemImage.objects.filter(item=OuterRef("pk"))
     return items.filter(Exists(images)).exclude(Exists(images.exclude(image__sizes_state=JobState.DONE)))
 

@@ -47,7 +47,7 @@ ATTEMPT_COLUMNS = ("turn", "number", "guess", "similarity", "has_vector", "made_
 
 @dataclass(frozen=True)
 class ItemFacts:
-    """`image`: the key of the representative picture."""
+    """`image`: the key of the representative image."""
 
     key: str
     word: str

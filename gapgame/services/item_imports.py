@@ -24,7 +24,7 @@ from crosslens_metrics.formats.records import Record, read_record
 from gapgame.formats.embeddings import Vectors, central_of, names_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.items import ItemLine, item_line
-from gapgame.services.item_pictures import STRIPPED_OF, Announce, Pictures, Taken
+from gapgame.services.item_image_files import STRIPPED_OF, Announce, ImageStore, Taken
 from gapgame.services.item_sources import EMBEDDINGS_FILE, ITEMS_FILE, Source, source_of_path, source_of_upload
 from gapgame.services.items import is_closed
 from gapgame.services.representatives import Central
@@ -46,7 +46,7 @@ ALONE_AFTER_ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class _Ready:
-    """A line whose pictures lie in storage; `first` is the place of the representative one."""
+    """A line whose images lie in storage; `first` is the place of the representative one."""
 
     line: ItemLine
     taken: list[Taken]
@@ -62,7 +62,7 @@ def start_upload(
     *,
     item_set: ItemSet,
     items: UploadedFile[Any],
-    pictures: Sequence[UploadedFile[Any]] = (),
+    images: Sequence[UploadedFile[Any]] = (),
     embeddings: UploadedFile[Any] | None = None,
     collections: Sequence[Collection] = (),
     back: str = "",
@@ -72,7 +72,7 @@ def start_upload(
 
     `back` is the address of the page that the report leads back to.
     """
-    folder, names = keep_waiting(pictures)
+    folder, names = keep_waiting(images)
     for name, upload in ((ITEMS_FILE, items), (EMBEDDINGS_FILE, embeddings)):
         if upload is not None:
             upload.seek(0)
@@ -142,8 +142,8 @@ def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Ann
         there = collections_in(item_set.project)
         others = list(there.filter(slug__in=job.options["collections"]).order_by("pk"))
         central = Central.of_collections([item_set.collection, *others], project=item_set.project)
-        pictures = Pictures(item_set, source.files, others)
-        run = _Import(job, item_set, pictures, source.embeddings, central, clock, announce)
+        images = ImageStore(item_set, source.files, others)
+        run = _Import(job, item_set, images, source.embeddings, central, clock, announce)
         run.take_all(record for record in source.records if record.number > last)
 
 
@@ -154,13 +154,13 @@ class _Import:
         self,
         job: ImportJob,
         item_set: ItemSet,
-        pictures: Pictures,
+        images: ImageStore,
         embeddings: Vectors,
         central: Central,
         clock: Clock,
         announce: Announce,
     ) -> None:
-        self.job, self.item_set, self.pictures, self.embeddings = job, item_set, pictures, embeddings
+        self.job, self.item_set, self.images, self.embeddings = job, item_set, images, embeddings
         self.central, self.clock, self.announce = central, clock, announce
         self.languages = {language.tag: language for language in Language.objects.all()}
 
@@ -194,7 +194,7 @@ class _Import:
         return jobs.row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
 
     def _prepare(self, chunk: Sequence[Record | LineError]) -> dict[int, _Ready | str]:
-        """By number: what is ready, or why it is not taken. Pictures are read and stored outside of any transaction."""
+        """By number: what is ready, or why it is not taken. Images are read and stored outside of any transaction."""
         found: dict[int, _Ready | str] = {}
         lines: dict[int, ItemLine] = {}
         for record in chunk:
@@ -203,7 +203,7 @@ class _Import:
                 found[record.number] = line.reason
             else:
                 lines[record.number] = line
-        self.pictures.look_up(reference for line in lines.values() for reference in line.images)
+        self.images.look_up(reference for line in lines.values() for reference in line.images)
         for number, line in lines.items():
             try:
                 found[number] = self._ready(line)
@@ -214,13 +214,13 @@ class _Import:
         return found
 
     def _ready(self, line: ItemLine) -> _Ready:
-        taken = [self.pictures.take(image, line.word, number) for number, image in enumerate(line.images, start=1)]
-        notes = [*line.warnings, *(note for picture in taken for note in picture.notes)]
+        taken = [self.images.take(image, line.word, number) for number, image in enumerate(line.images, start=1)]
+        notes = [*line.warnings, *(note for stored in taken for note in stored.notes)]
         central = None
         if self.embeddings:
             names = [
-                names_of(image.name, picture.sha256, picture.attribution.extra.get(STRIPPED_OF, ""))
-                for image, picture in zip(line.images, taken, strict=True)
+                names_of(image.name, stored.sha256, stored.attribution.extra.get(STRIPPED_OF, ""))
+                for image, stored in zip(line.images, taken, strict=True)
             ]
             central, missing = central_of(self.embeddings, names)
             if missing:
@@ -231,7 +231,7 @@ class _Import:
         if line.representative is not None:
             return _Ready(line, taken, line.representative, RepresentativeSource.FILE, notes)
         if not self.embeddings:
-            central = self.central.place_of_pictures([picture.sha256 for picture in taken])
+            central = self.central.place_of_images([stored.sha256 for stored in taken])
         if central is not None:
             return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
         return _Ready(line, taken, 0, RepresentativeSource.FIRST, notes)
@@ -255,7 +255,7 @@ class _Import:
         if item is not None:
             return _compared(item, one)
         images = [
-            self.pictures.put(taken, one.line.word, announce=self.announce, now=self.clock()) for taken in one.taken
+            self.images.put(taken, one.line.word, announce=self.announce, now=self.clock()) for taken in one.taken
         ]
         notes = one.notes + [_unlicensed(place) for place, image in enumerate(images, start=1) if not image.licence]
         by_key[one.line.key] = self._create(one, images)
@@ -274,7 +274,7 @@ class _Import:
             sense=list(line.sense),
             representative_source=one.source,
         )
-        # Two names of a line may be one picture.
+        # Two names of a line may be one stored.
         ordered = dict.fromkeys([images[one.first], *images])
         ItemImage.objects.bulk_create(
             ItemImage(item=item, image=image, position=position) for position, image in enumerate(ordered)

@@ -1,4 +1,4 @@
-"""What an import of items reads: its lines, the pictures that come with them, embeddings."""
+"""What an import of items reads: its lines, the images that come with them, embeddings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosslens_metrics.formats.records import Record, count_lines, json_records
 from gapgame.formats import multisubs as multisubs_files
 from gapgame.formats.embeddings import Vectors, read_embeddings
 from gapgame.rules import multisubs
-from gapgame.services.item_pictures import Files
+from gapgame.services.item_image_files import Files
 from images.models import ImportJob
 from images.rules import manifests
 from images.services.imports import FILE_NAMES
@@ -70,7 +70,7 @@ def source_of_path(
 
 
 def _files_of(path: Path, images: Path | None, stack: ExitStack) -> Files:
-    """The pictures beside the file of items and in `images`, a folder or a zip, with what their manifests say."""
+    """The images beside the file of items and in `images`, a folder or a zip, with what their manifests say."""
     homes = [path if path.is_dir() else path.parent]
     plan: list[ImportEntry | LineError] = []
     if images is not None and images.is_dir():

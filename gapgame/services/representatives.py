@@ -1,4 +1,4 @@
-"""The picture of the first hint by vectors of the platform: the one with the least mean distance to the others."""
+"""The image of the first hint by vectors of the platform: the one with the least mean distance to the others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Central:
         except ValueError:
             return None
 
-    def place_of_pictures(self, sha256s: Sequence[str]) -> int | None:
+    def place_of_images(self, sha256s: Sequence[str]) -> int | None:
         """The same for images given by their files, which may be new to the platform."""
         if not self._sets:
             return None

@@ -13,7 +13,7 @@ BYTES_PER_PIXEL = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2, "I
 """As Pillow keeps pixels in memory; four in every other mode."""
 
 WEBP_BYTES_PER_PIXEL = 16
-"""A frame, the one before it, a copy of the bytes, and the picture that is made of them."""
+"""A frame, the one before it, a copy of the bytes, and the image that is made of them."""
 
 COEFFICIENT_BYTES = 2
 _TAGS = {tag.name: number for number, tag in TAGS_V2.items()}
@@ -22,15 +22,15 @@ _START_OF_SCAN, _END_OF_IMAGE, _FILL = 0xDA, 0xD9, 0xFF
 _WITHOUT_LENGTH = {0x00, 0x01, *range(0xD0, 0xD9), _FILL}
 
 
-def bytes_to_decode(picture: Pillow.Image, *, scans: int = 1) -> int:
+def bytes_to_decode(image: Pillow.Image, *, scans: int = 1) -> int:
     """Estimate the peak memory of decoding and resizing the image; a JPEG is decoded at a reduced size."""
-    pixels = picture.width * picture.height
-    if picture.format == "WEBP":
+    pixels = image.width * image.height
+    if image.format == "WEBP":
         return WEBP_BYTES_PER_PIXEL * pixels
-    if picture.format in ("JPEG", "MPO"):
-        return pixels + (_coefficients(picture) if scans > 1 else 0)
-    decoded = BYTES_PER_PIXEL.get(picture.mode, 4) * pixels
-    return decoded + (_strip(picture) if picture.format == "TIFF" else 0)
+    if image.format in ("JPEG", "MPO"):
+        return pixels + (_coefficients(image) if scans > 1 else 0)
+    decoded = BYTES_PER_PIXEL.get(image.mode, 4) * pixels
+    return decoded + (_strip(image) if image.format == "TIFF" else 0)
 
 
 def scans_of(file: IO[bytes]) -> int:
@@ -53,18 +53,18 @@ def scans_of(file: IO[bytes]) -> int:
     return scans
 
 
-def _coefficients(picture: Pillow.Image) -> int:
-    layers: list[tuple[int, int, int, int]] = getattr(picture, "layer", [])
+def _coefficients(image: Pillow.Image) -> int:
+    layers: list[tuple[int, int, int, int]] = getattr(image, "layer", [])
     most = max((across * down for _number, across, down, _table in layers), default=1)
     samples = sum(across * down for _number, across, down, _table in layers) / most
-    return round(COEFFICIENT_BYTES * samples * picture.width * picture.height)
+    return round(COEFFICIENT_BYTES * samples * image.width * image.height)
 
 
-def _strip(picture: Pillow.Image) -> int:
+def _strip(image: Pillow.Image) -> int:
     """Bytes that libtiff unpacks at once: a strip or a tile, which may be the whole image."""
-    tags = getattr(picture, "tag_v2", {})
-    if all(tile[0] == _UNCOMPRESSED for tile in getattr(picture, "tile", [])):
+    tags = getattr(image, "tag_v2", {})
+    if all(tile[0] == _UNCOMPRESSED for tile in getattr(image, "tile", [])):
         return 0
-    width = tags.get(_TAGS["TileWidth"], picture.width)
-    height = tags.get(_TAGS["TileLength"], min(tags.get(_TAGS["RowsPerStrip"], picture.height), picture.height))
+    width = tags.get(_TAGS["TileWidth"], image.width)
+    height = tags.get(_TAGS["TileLength"], min(tags.get(_TAGS["RowsPerStrip"], image.height), image.height))
     return int(width) * int(height) * sum(tags.get(_TAGS["BitsPerSample"], (8,))) // 8

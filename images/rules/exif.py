@@ -15,10 +15,10 @@ SIDEWAYS = {5, 6, 7, 8}
 MAX_AUTHOR_CHARACTERS = 500
 
 
-def exif_of(picture: Pillow.Image) -> Pillow.Exif:
+def exif_of(image: Pillow.Image) -> Pillow.Exif:
     try:
-        return picture.getexif()
-    except Exception:  # a picture can be sound where what is said about it is not
+        return image.getexif()
+    except Exception:  # an image can be sound where what is said about it is not
         return Pillow.Exif()
 
 

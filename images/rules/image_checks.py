@@ -48,10 +48,10 @@ def check_name(file: IO[bytes], *, name: str, size_bytes: int) -> str:
     """
     if size_bytes == 0:
         raise ImageRefusedError(_("The file is empty. Export or copy it again."))
-    if size_bytes > limits.MAX_PICTURE_BYTES:
+    if size_bytes > limits.MAX_IMAGE_BYTES:
         raise ImageRefusedError(
             _("The file has %(megabytes)s MB; at most %(limit)s MB are allowed. Save a smaller version.")
-            % {"megabytes": round(size_bytes / 10**6, 1), "limit": limits.MAX_PICTURE_BYTES // 10**6}
+            % {"megabytes": round(size_bytes / 10**6, 1), "limit": limits.MAX_IMAGE_BYTES // 10**6}
         )
     return _kind_of(file, name)
 
@@ -136,19 +136,19 @@ def _described(head: bytes) -> str:
 def _check_pixels(file: IO[bytes], kind: str) -> None:
     """Refuse a decompression bomb from its header, before anything is decoded."""
     too_many = _("The image has more than %(limit)s million pixels. Save a smaller version.") % {
-        "limit": limits.MAX_PICTURE_PIXELS // 10**6
+        "limit": limits.MAX_IMAGE_PIXELS // 10**6
     }
     try:
         scans = scans_of(file) if kind == "JPEG" else 1
         file.seek(0)
-        with Pillow.open(file, formats=[kind]) as picture:
-            width, height = picture.size
-            needed = bytes_to_decode(picture, scans=scans)
+        with Pillow.open(file, formats=[kind]) as image:
+            width, height = image.size
+            needed = bytes_to_decode(image, scans=scans)
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
         raise ImageRefusedError(too_many) from error
     except Exception as error:  # decoders raise nearly anything on a broken file
         raise _broken(kind) from error
-    if width * height > limits.MAX_PICTURE_PIXELS or max(width, height) > limits.MAX_PICTURE_SIDE:
+    if width * height > limits.MAX_IMAGE_PIXELS or max(width, height) > limits.MAX_IMAGE_SIDE:
         raise ImageRefusedError(too_many)
     if width < 1 or height < 1:
         raise _broken(kind)
@@ -169,15 +169,15 @@ def _decode(file: IO[bytes], kind: str) -> ImageFacts:
         if kind == "PNG":
             # Decoding alone skips the checksums.
             file.seek(0)
-            with Pillow.open(file, formats=[kind]) as picture:
-                picture.verify()
+            with Pillow.open(file, formats=[kind]) as image:
+                image.verify()
         file.seek(0)
-        with Pillow.open(file, formats=[kind]) as picture:
-            width, height = picture.size
+        with Pillow.open(file, formats=[kind]) as image:
+            width, height = image.size
             # Of a JPEG every byte is read all the same, and no more than an eighth of its width and height kept.
-            picture.draft(None, (max(1, width // 8), max(1, height // 8)))
-            picture.load()
-            tags = exif.exif_of(picture)
+            image.draft(None, (max(1, width // 8), max(1, height // 8)))
+            image.load()
+            tags = exif.exif_of(image)
     except Exception as error:  # decoders raise nearly anything on a broken file
         raise _broken(kind) from error
     if exif.is_sideways(tags):

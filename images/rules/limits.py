@@ -4,17 +4,17 @@ from __future__ import annotations
 
 MEGABYTE = 10**6
 
-MAX_PICTURE_BYTES = 50 * MEGABYTE
-"""Of one file with a picture."""
+MAX_IMAGE_BYTES = 50 * MEGABYTE
+"""Of one file with an image."""
 
-MAX_PICTURE_PIXELS = 80_000_000
+MAX_IMAGE_PIXELS = 80_000_000
 """Width × height. Kept under Pillow's own warning at 89 million."""
 
-MAX_PICTURE_SIDE = 65_535
-"""Pixels of width or height, as a JPEG can have them: pictures are made smaller by rows, and none may be too long."""
+MAX_IMAGE_SIDE = 65_535
+"""Pixels of width or height, as a JPEG can have them: images are made smaller by rows, and none may be too long."""
 
 MAX_DECODED_BYTES = 400 * MEGABYTE
-"""Of memory, for decoding one picture and for making its sizes. Most take four bytes a pixel; a WebP takes sixteen."""
+"""Of memory, for decoding one image and for making its sizes. Most take four bytes a pixel; a WebP takes sixteen."""
 
 MAX_SCANS = 100
 """Passes of a JPEG over its pixels; progressive ones have about ten."""
@@ -32,7 +32,7 @@ MAX_ZIP_BYTES = 20_000 * MEGABYTE
 """Of one zip, unpacked, as its table of contents has it. Entries are unpacked one at a time."""
 
 MAX_ZIP_RATIO = 200
-"""Unpacked to packed, of one entry. Pictures are packed already: real ones stay under 20."""
+"""Unpacked to packed, of one entry. Images are packed already: real ones stay under 20."""
 
 MAX_MANIFEST_BYTES = 50 * MEGABYTE
 MAX_MANIFEST_LINES = 200_000

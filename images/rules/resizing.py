@@ -42,32 +42,32 @@ def upright(file: IO[bytes], *, side: int | None) -> Pillow.Image:
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Pillow.DecompressionBombWarning)
         file.seek(0)
-        with Pillow.open(file) as picture:
-            width, height = picture.size
+        with Pillow.open(file) as image:
+            width, height = image.size
             shrink = min(1.0, side / min(width, height)) if side else 1.0
             target = (max(1, round(width * shrink)), max(1, round(height * shrink)))
             if shrink < 1:
-                picture.draft(None, target)
-            profile = picture.info.get("icc_profile")
-            orientation = exif_of(picture).get(Base.Orientation, 1)
-            small = _resized(picture, target, Pillow.Resampling.BICUBIC)
+                image.draft(None, target)
+            profile = image.info.get("icc_profile")
+            orientation = exif_of(image).get(Base.Orientation, 1)
+            small = _resized(image, target, Pillow.Resampling.BICUBIC)
     small.getexif()[Base.Orientation] = orientation
     return _on_white(ImageOps.exif_transpose(small), profile)
 
 
 def _largest(file: IO[bytes], kind: str) -> tuple[Pillow.Image, dict[int, tuple[int, int]]]:
     file.seek(0)
-    with Pillow.open(file, formats=[kind]) as picture:
-        width, height = picture.size
-        if width * height > limits.MAX_PICTURE_PIXELS:
+    with Pillow.open(file, formats=[kind]) as image:
+        width, height = image.size
+        if width * height > limits.MAX_IMAGE_PIXELS:
             raise ValueError("more pixels than an import takes")
         sizes = sizes_of(width, height)
         target = sizes[max(sizes)]
         # A JPEG can be decoded at a half, a quarter or an eighth for a fraction of the memory and time.
-        picture.draft(None, target)
-        profile = picture.info.get("icc_profile")
-        small = _resized(picture, target, Pillow.Resampling.LANCZOS)
-        orientation = exif_of(picture).get(Base.Orientation, 1)
+        image.draft(None, target)
+        profile = image.info.get("icc_profile")
+        small = _resized(image, target, Pillow.Resampling.LANCZOS)
+        orientation = exif_of(image).get(Base.Orientation, 1)
     small.getexif()[Base.Orientation] = orientation
     upright = ImageOps.exif_transpose(small)
     if orientation in SIDEWAYS:
@@ -75,25 +75,25 @@ def _largest(file: IO[bytes], kind: str) -> tuple[Pillow.Image, dict[int, tuple[
     return _on_white(upright, profile), sizes
 
 
-def _resized(picture: Pillow.Image, size: tuple[int, int], resample: Pillow.Resampling) -> Pillow.Image:
+def _resized(image: Pillow.Image, size: tuple[int, int], resample: Pillow.Resampling) -> Pillow.Image:
     """Resize as Pillow does with reducing_gap 3, to eight bits, band by band to save memory."""
-    picture.load()
-    eight_bits = _to_eight_bits(picture)
-    if picture.size == size:
-        return eight_bits(picture)
-    across, down = (max(1, int(old / new / REDUCING_GAP)) for old, new in zip(picture.size, size, strict=True))
-    box = picture.width / across, picture.height / down
+    image.load()
+    eight_bits = _to_eight_bits(image)
+    if image.size == size:
+        return eight_bits(image)
+    across, down = (max(1, int(old / new / REDUCING_GAP)) for old, new in zip(image.size, size, strict=True))
+    box = image.width / across, image.height / down
     if (across, down) != (1, 1):
-        picture = _reduced(picture, (across, down), eight_bits)
+        image = _reduced(image, (across, down), eight_bits)
         eight_bits = _as_is
     scale = box[1] / size[1]
     reach = REACH[resample] * max(1.0, scale) + 1
-    rows = max(1, int(BAND_PIXELS / picture.width / scale))
+    rows = max(1, int(BAND_PIXELS / image.width / scale))
     small = None
     for top in range(0, size[1], rows):
         bottom = min(top + rows, size[1])
-        first, last = max(0, int(top * scale - reach)), min(picture.height, int(bottom * scale + reach) + 1)
-        band = eight_bits(picture.crop((0, first, picture.width, last)))
+        first, last = max(0, int(top * scale - reach)), min(image.height, int(bottom * scale + reach) + 1)
+        band = eight_bits(image.crop((0, first, image.width, last)))
         # The filter also sees the pixels around the box, so that no seam shows.
         part_of_it = (0, top * scale - first, box[0], min(bottom * scale, box[1]) - first)
         part = band.resize((size[0], bottom - top), resample, box=part_of_it)
@@ -103,33 +103,33 @@ def _resized(picture: Pillow.Image, size: tuple[int, int], resample: Pillow.Resa
     return small
 
 
-def _reduced(picture: Pillow.Image, by: tuple[int, int], eight_bits: Convert) -> Pillow.Image:
-    rows = max(1, BAND_PIXELS // picture.width // by[1]) * by[1]
+def _reduced(image: Pillow.Image, by: tuple[int, int], eight_bits: Convert) -> Pillow.Image:
+    rows = max(1, BAND_PIXELS // image.width // by[1]) * by[1]
     reduced = None
-    for top in range(0, picture.height, rows):
-        band = picture.crop((0, top, picture.width, min(top + rows, picture.height)))
+    for top in range(0, image.height, rows):
+        band = image.crop((0, top, image.width, min(top + rows, image.height)))
         part = eight_bits(band).reduce(by)
-        reduced = reduced or Pillow.new(part.mode, (part.width, -(-picture.height // by[1])))
+        reduced = reduced or Pillow.new(part.mode, (part.width, -(-image.height // by[1])))
         reduced.paste(part, (0, top // by[1]))
     assert reduced is not None
     return reduced
 
 
-def _to_eight_bits(picture: Pillow.Image) -> Convert:
+def _to_eight_bits(image: Pillow.Image) -> Convert:
     """Return a conversion of parts of the image to a mode that resizes smoothly, with brightness scaled to 0..255."""
-    if picture.mode.startswith("I;16"):
+    if image.mode.startswith("I;16"):
         return lambda part: part.convert("I").point(lambda value: value / 256).convert("L")
-    if picture.mode in ("I", "F"):
-        low, high = cast("tuple[float, float]", picture.getextrema())
-        if picture.mode == "I" and low >= 0 and high <= 65535:
+    if image.mode in ("I", "F"):
+        low, high = cast("tuple[float, float]", image.getextrema())
+        if image.mode == "I" and low >= 0 and high <= 65535:
             low, high = (0, 255) if high <= 255 else (0, 65535)
         scale = 255 / ((high - low) or 1)
         return lambda part: part.point(lambda value: value * scale + -low * scale).convert("L")
-    if picture.has_transparency_data:
+    if image.has_transparency_data:
         return lambda part: part.convert("RGBA")
-    if picture.mode in ("L", "RGB", "CMYK", "LAB", "YCbCr"):
+    if image.mode in ("L", "RGB", "CMYK", "LAB", "YCbCr"):
         return _as_is
-    mode = "L" if picture.mode == "1" else "RGB"
+    mode = "L" if image.mode == "1" else "RGB"
     return lambda part: part.convert(mode)
 
 
@@ -137,30 +137,30 @@ def _as_is(part: Pillow.Image) -> Pillow.Image:
     return part
 
 
-def _on_white(picture: Pillow.Image, profile: bytes | None) -> Pillow.Image:
-    colours = picture.convert("RGB") if picture.mode == "RGBA" else picture
-    flat = Pillow.new("RGB", picture.size, WHITE)
-    alpha = picture.getchannel("A") if picture.mode == "RGBA" else None
+def _on_white(image: Pillow.Image, profile: bytes | None) -> Pillow.Image:
+    colours = image.convert("RGB") if image.mode == "RGBA" else image
+    flat = Pillow.new("RGB", image.size, WHITE)
+    alpha = image.getchannel("A") if image.mode == "RGBA" else None
     flat.paste(_srgb(colours, profile), mask=alpha)
     return flat
 
 
-def _srgb(picture: Pillow.Image, profile: bytes | None) -> Pillow.Image:
+def _srgb(image: Pillow.Image, profile: bytes | None) -> Pillow.Image:
     if profile:
         try:
             source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-            converted = ImageCms.profileToProfile(picture, source, _SRGB, outputMode="RGB")
+            converted = ImageCms.profileToProfile(image, source, _SRGB, outputMode="RGB")
             if converted is not None:
                 return converted
         except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
             pass  # a broken profile, or one for another colour space, is ignored
-    return picture.convert("RGB")
+    return image.convert("RGB")
 
 
-def _webp(picture: Pillow.Image) -> bytes:
+def _webp(image: Pillow.Image) -> bytes:
     # A new image, because Pillow carries the metadata of the original along.
-    clean = Pillow.new("RGB", picture.size)
-    clean.paste(picture)
+    clean = Pillow.new("RGB", image.size)
+    clean.paste(image)
     output = io.BytesIO()
     clean.save(output, "WEBP", quality=WEBP_QUALITY, method=4)
     return output.getvalue()

@@ -9,7 +9,7 @@ SIZES = (320, 800, 1600)
 def sizes_of(width: int, height: int) -> dict[int, tuple[int, int]]:
     """Compute the sizes of an image, as {size: (width, height)} in pixels, from small to large.
 
-    A picture is never enlarged, and no size is made that would equal the one below it.
+    An image is never enlarged, and no size is made that would equal the one below it.
     """
     longest = max(width, height)
     made = {}

@@ -80,12 +80,12 @@ def give_collection(
 def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is_new: bool) -> tuple[Outcome, str]:
     """Put `image` into the collection under `key`; returns the outcome and the reason. Call within a transaction.
 
-    That the same picture is stored already is told where a collection has it that this one's people may use.
+    That the same image is stored already is told where a collection has it that this one's people may use.
 
     Raises
     ------
     KeyTakenError
-        Where another picture of the collection has the key.
+        Where another image of the collection has the key.
     """
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     entries = CollectionImage.objects.filter(collection=collection)

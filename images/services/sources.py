@@ -112,7 +112,7 @@ def spooled(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
     copy: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY_BYTES)  # noqa: SIM115
     try:
         with content.open() as file:
-            while (chunk := file.read(1 << 20)) and copy.tell() <= limits.MAX_PICTURE_BYTES:
+            while (chunk := file.read(1 << 20)) and copy.tell() <= limits.MAX_IMAGE_BYTES:
                 copy.write(chunk)
     except UNPACKING_FAILED as error:
         copy.close()

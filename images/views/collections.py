@@ -25,7 +25,7 @@ from images.services.collections import create_collection, give_collection
 from people.requests import user_of
 from people.views.ownership import owner_page
 
-PICTURES_PER_PAGE = 60
+IMAGES_PER_PAGE = 60
 COLLECTIONS_PER_PAGE = 50
 NEWEST_IMPORTS = 5
 
@@ -54,7 +54,7 @@ def collection_create(request: HttpRequest) -> HttpResponse:
 def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request.user, slug)
     entries = collection.entries.select_related("image").order_by("position", "pk")
-    page = Paginator(entries, PICTURES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(entries, IMAGES_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "collection": collection,
         "page": page,

@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from images import selectors
-from images.forms import PicturesForm
+from images.forms import ImagesForm
 from images.models import Collection, Outcome
 from images.permissions import collection_for, collection_to_change, import_for, imports_for
 from images.rules import limits
@@ -60,32 +60,32 @@ def receive(request: HttpRequest) -> None:
 def images_add(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_to_change(request.user, slug)
     if request.method != "POST":
-        return _form_page(request, collection, PicturesForm())
+        return _form_page(request, collection, ImagesForm())
     try:
         receive(request)
     except UploadTooLargeError as error:
-        return _form_page(request, collection, PicturesForm(), status=413, error=str(error))
+        return _form_page(request, collection, ImagesForm(), status=413, error=str(error))
     return _images_add(request, collection)
 
 
 @csrf_protect
 def _images_add(request: HttpRequest, collection: Collection) -> HttpResponse:
-    form = PicturesForm(request.POST, request.FILES)
+    form = ImagesForm(request.POST, request.FILES)
     if not form.is_valid():
         return _form_page(request, collection, form, status=422)
-    job = start_upload(collection=collection, uploads=form.cleaned_data["pictures"], by=user_of(request))
+    job = start_upload(collection=collection, uploads=form.cleaned_data["images"], by=user_of(request))
     ask_for_import(job.pk)
     return redirect("images:import-show", job.pk)
 
 
-def _form_page(request: HttpRequest, collection: Collection, form: PicturesForm, **extra: Any) -> HttpResponse:
+def _form_page(request: HttpRequest, collection: Collection, form: ImagesForm, **extra: Any) -> HttpResponse:
     status = extra.pop("status", 200)
     context = {
         "collection": collection,
         "form": form,
         "files": limits.MAX_UPLOAD_FILES,
         "together": limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
-        "one": limits.MAX_PICTURE_BYTES // limits.MEGABYTE,
+        "one": limits.MAX_IMAGE_BYTES // limits.MEGABYTE,
         **extra,
     }
     return render(request, "images/images_add.html", context, status=status)

@@ -96,7 +96,7 @@ class Captioner(Protocol):
     """A loaded model. One thread at a time calls `caption`; several call `prepare`, ahead of it."""
 
     side: int | None
-    """Pixels of the side to which pictures may be made smaller before `prepare` sees them; None: it wants no pixels."""
+    """Pixels of the side to which images may be made smaller before `prepare` sees them; None: it wants no pixels."""
 
     batch_size: int
     """How many images at once it starts with."""

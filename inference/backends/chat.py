@@ -50,7 +50,7 @@ PROMPTS = {PALIGEMMA: ("caption {code}", "caption")}
 """What is asked in a language, and of pivot-stabilised models in none."""
 PROMPT = ("Describe this picture in one sentence in {language}.", "Describe this picture in one sentence.")
 SIDE = 1024
-"""Pixels of the shorter side, for models that look at large pictures in more detail."""
+"""Pixels of the shorter side, for models that look at large images in more detail."""
 PROBES = ((48, 32), (900, 1600))
 
 
@@ -121,13 +121,13 @@ class Chat:
         self.batch_size = self._loaded.batch_size()
 
     def describe(self) -> dict[str, str]:
-        pictures = type(self._processor.image_processor).__name__
-        return {**self._loaded.describe(), "pictures": pictures, "side": f"{self.side} pixels"}
+        images = type(self._processor.image_processor).__name__
+        return {**self._loaded.describe(), "images": images, "side": f"{self.side} pixels"}
 
     def prepare(self, image: Image.Image | None) -> Any:
         if image is None:
             raise BackendSettingsError(_("The model describes images, and was given none."))
-        # Of the others, how much text they see depends on the picture: it is made when they are asked.
+        # Of the others, how much text they see depends on the image: it is made when they are asked.
         return self._seen(image) if self._is_fixed else image
 
     def stabilise(self, prepared: Sequence[Any], *, keys: Sequence[str], decoding: Decoding) -> list[str | Failed]:
@@ -208,7 +208,7 @@ class Chat:
         """Tokenise the prompt in a language, with the placeholders of the image, as a batch of one."""
         if tag not in self._asked:
             inputs = self._processed(self._text(tag), [Image.new("RGB", PROBES[0])])
-            self._asked[tag] = {name: value for name, value in inputs.items() if name not in self._of_pictures}
+            self._asked[tag] = {name: value for name, value in inputs.items() if name not in self._of_images}
         return self._asked[tag]
 
     def _text(self, tag: str) -> str:
@@ -243,11 +243,11 @@ class Chat:
         text, blank = self._text(next(iter(self._codes))), [Image.new("RGB", size) for size in PROBES]
         whole = [self._processed(text, [image]) for image in blank]
         alone = [self._seen(image) for image in blank]
-        self._of_pictures = set(alone[0])
+        self._of_images = set(alone[0])
         return (
-            self._of_pictures <= set(whole[0])
+            self._of_images <= set(whole[0])
             and _shapes(whole[0]) == _shapes(whole[1])
-            and _shapes(alone[0]) == {name: whole[0][name].shape for name in self._of_pictures}
+            and _shapes(alone[0]) == {name: whole[0][name].shape for name in self._of_images}
             and self._loaded.torch.equal(whole[0]["input_ids"], whole[1]["input_ids"])
         )
 

@@ -11,7 +11,7 @@ from inference.backends.transformer_files import read_json
 from inference.backends.vision import VisionModel
 
 OF_TEXTS = ("text_config", "text_config_dict")
-"""What only the configuration of a model of pictures and texts has."""
+"""What only the configuration of a model of images and texts has."""
 
 
 def image_encoder(name: str) -> ImageEncoder:

@@ -36,7 +36,7 @@ KINDS = {
 }
 OPTIONS = {**COMMON_OPTIONS, "prompts": dict, "separators": dict, "stabiliser_prompt": str}
 MARGIN = 2
-"""Pictures may be made smaller ahead to this many times what the model sees: to less would blur what it sees."""
+"""Images may be made smaller ahead to this many times what the model sees: to less would blur what it sees."""
 
 
 class EncoderDecoderBackend:
@@ -91,7 +91,7 @@ class EncoderDecoder:
         self.batch_size = self._loaded.batch_size()
 
     def describe(self) -> dict[str, str]:
-        return {**self._loaded.describe(), "pictures": type(self._eye).__name__}
+        return {**self._loaded.describe(), "images": type(self._eye).__name__}
 
     def prepare(self, image: Image.Image | None) -> Any:
         if image is None:

@@ -1,7 +1,7 @@
 """Caption and translate with models behind an OpenAI-compatible HTTP endpoint.
 
 A researcher names an endpoint of the settings and a model behind it; address and key never leave the environment
-(decision 0029). Pictures go as JPEG in the message itself.
+(decision 0029). Images go as JPEG in the message itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _EndpointBackend:
 
     name = "endpoint"
     queue = "default"
-    has_pictures: ClassVar[bool]
+    has_images: ClassVar[bool]
 
     def __init__(
         self, *, clock: Clock = time.monotonic, wait: Wait | None = None, rng: random.Random | None = None
@@ -70,18 +70,18 @@ class _EndpointBackend:
                     "the hub."
                 )
             )
-        options_of(spec, has_pictures=self.has_pictures)
+        options_of(spec, has_images=self.has_images)
         endpoint_of(spec)
 
     def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
-        check_decoding(options_of(spec, has_pictures=self.has_pictures), decoding)
+        check_decoding(options_of(spec, has_images=self.has_images), decoding)
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        return languages_of(spec, has_pictures=self.has_pictures)
+        return languages_of(spec, has_images=self.has_images)
 
     def _requests(self, spec: Spec) -> _Requests:
         self.check(spec)
-        options = options_of(spec, has_pictures=self.has_pictures)
+        options = options_of(spec, has_images=self.has_images)
         address, key = endpoint_of(spec)
         client = Client(
             name=spec.source,
@@ -96,14 +96,14 @@ class _EndpointBackend:
 
 
 class EndpointBackend(_EndpointBackend):
-    has_pictures = True
+    has_images = True
 
     def load(self, spec: Spec) -> Captioner:
         return EndpointCaptioner(self._requests(spec))
 
 
 class EndpointTranslatorBackend(_EndpointBackend):
-    has_pictures = False
+    has_images = False
 
     def load(self, spec: Spec) -> Translation:
         return EndpointTranslation(self._requests(spec))

@@ -21,7 +21,7 @@ CAPTION_PROMPT = (
     "Answer with that sentence alone: no introduction, no quotation marks, no other language."
 )
 TRANSLATION_PROMPT = (
-    "Translate this caption of a picture from English into {language} (language code {tag}). "
+    "Translate this caption of an image from English into {language} (language code {tag}). "
     "Answer with the translation alone: no introduction, no quotation marks, no other language.\n\n{text}"
 )
 PARAMETERS = ("max_tokens", "temperature", "top_p", "seed")
@@ -42,7 +42,7 @@ ANYWHERE = {
     "per_minute",
     "longest_wait_s",
 }
-OF_PICTURES = {"side", "detail"}
+OF_IMAGES = {"side", "detail"}
 DETAILS = ("low", "high", "auto")
 DOCUMENT = "docs/settings.md"
 
@@ -106,14 +106,14 @@ def endpoint_of(spec: Spec) -> tuple[str, str | None]:
     return endpoints[name], None if key == NO_KEY else key
 
 
-def options_of(spec: Spec, *, has_pictures: bool) -> Options:
+def options_of(spec: Spec, *, has_images: bool) -> Options:
     """
     Raises
     ------
     BackendSettingsError
     """
     options = spec.options
-    known = ANYWHERE | OF_PICTURES if has_pictures else ANYWHERE
+    known = ANYWHERE | OF_IMAGES if has_images else ANYWHERE
     unknown = sorted(set(options) - known)
     if unknown:
         raise BackendSettingsError(
@@ -123,8 +123,8 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
     model = options.get("model")
     if not isinstance(model, str) or not model.strip():
         raise BackendSettingsError(_("The option “model” is missing. Give the model's name at the endpoint."))
-    prompt = _text(options, "prompt", CAPTION_PROMPT if has_pictures else TRANSLATION_PROMPT)
-    languages = languages_of(spec, has_pictures=has_pictures)
+    prompt = _text(options, "prompt", CAPTION_PROMPT if has_images else TRANSLATION_PROMPT)
+    languages = languages_of(spec, has_images=has_images)
     prompts = _texts(options, "prompts")
     strangers = sorted(set(prompts) - set(languages))
     if strangers:
@@ -137,7 +137,7 @@ def options_of(spec: Spec, *, has_pictures: bool) -> Options:
         raise BackendSettingsError(
             _("The option “prompt” names no language. Write {language} or {tag} where the language belongs.")
         )
-    if not has_pictures and not all("{text}" in one for one in (prompt, *prompts.values())):
+    if not has_images and not all("{text}" in one for one in (prompt, *prompts.values())):
         raise BackendSettingsError(_("The prompt of a translator needs {text} where the English caption belongs."))
     detail = options.get("detail")
     if detail is not None and detail not in DETAILS:
@@ -182,14 +182,14 @@ def check_decoding(options: Options, decoding: Decoding) -> None:
         raise BackendSettingsError(" ".join(refused))
 
 
-def languages_of(spec: Spec, *, has_pictures: bool) -> dict[str, str]:
+def languages_of(spec: Spec, *, has_images: bool) -> dict[str, str]:
     """List our languages by their English names, or those that the researcher names instead.
 
     Raises
     ------
     BackendSettingsError
     """
-    names = {one.tag: one.english_name for one in LANGUAGES if has_pictures or one.tag != "en"}
+    names = {one.tag: one.english_name for one in LANGUAGES if has_images or one.tag != "en"}
     texts = _texts(spec.options, "languages")
     # Whoever repeats a tag in place of its name, as lists of codes do, means the language.
     return {tag: names.get(tag, name) if name == tag else name for tag, name in texts.items()} or names

@@ -38,7 +38,7 @@ AT_ONCE = 8
 SHORTER_SIDE, SIDE = 256, 224
 MEAN = np.array((0.485, 0.456, 0.406), dtype=np.float32)
 DEVIATION = np.array((0.229, 0.224, 0.225), dtype=np.float32)
-"""Of ImageNet's pictures, by colour, in [0, 1]."""
+"""Of ImageNet's images, by colour, in [0, 1]."""
 PREPARATION = "srgb-bicubic-224-of-256-2"
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Expansion, channels, repeats, stride of the first."""

@@ -1,7 +1,7 @@
 """A baseline without learning: describes an image's shape, brightness and colours.
 
 It is there as a lower bound in tables of scores (whatever learned to see should be far above it), to have something to
-run in the demo and in tests where no PyTorch is installed, and as an example of a backend. The same picture gives the
+run in the demo and in tests where no PyTorch is installed, and as an example of a backend. The same image gives the
 same caption, however it is decoded.
 """
 
@@ -21,11 +21,11 @@ from inference.backends.palette_words import COLOURS, LANGUAGES, sentence
 SIDE = 64
 AT_ONCE = 256
 LONGER_BY = 1.2
-"""How many times as long one side must be as the other for a picture to be wide or tall."""
+"""How many times as long one side must be as the other for an image to be wide or tall."""
 DARK, BRIGHT = 0.3, 0.65
 """Of the mean brightness, 0 to 1."""
 ALL, MOST, SOME = 0.85, 0.5, 0.12
-"""Shares of the picture: of a colour that it is all in, one that most is in, and one worth a mention beside it."""
+"""Shares of the image: of a colour that it is all in, one that most is in, and one worth a mention beside it."""
 CASES = ("black", "white", "grey", "pink", "brown", "red", "orange", "yellow", "green", "blue", "purple")
 """The colours of the conditions in `_colours`: the first that holds counts; where none does, it is pink."""
 
@@ -39,7 +39,7 @@ class Appearance:
     colour: str
     other: str
     extent: str
-    """Whether the picture is in `colour` alone ("all"), mostly ("most"), or in both colours above all ("both")."""
+    """Whether the image is in `colour` alone ("all"), mostly ("most"), or in both colours above all ("both")."""
 
 
 class PaletteBackend:

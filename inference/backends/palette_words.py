@@ -31,8 +31,8 @@ class Words:
 
 LANGUAGES: Mapping[str, Words] = {
     "en": Words(
-        plain="A {shape} picture, {said}.",
-        lit="A {shape}, {light} picture, {said}.",
+        plain="A {shape} image, {said}.",
+        lit="A {shape}, {light} image, {said}.",
         shapes=("wide", "tall", "square"),
         lights=("dark", "bright"),
         colours=COLOURS,

@@ -57,7 +57,7 @@ class VisionModel:
     Raises
     ------
     EncoderSettingsError
-        Also where weights are missing of what is taken, or the same picture has other features each time.
+        Also where weights are missing of what is taken, or the same image has other features each time.
     inference.backends.encoders.ExtraMissingError
     """
 
@@ -155,8 +155,8 @@ class VisionModel:
 
     def _probe(self) -> int:
         """Return the number of dimensions, after checking that it is always the same."""
-        picture = self._noise(2)
-        one, same = (self.features_of([self.prepare(picture)]) for _time in range(2))
+        image = self._noise(2)
+        one, same = (self.features_of([self.prepare(image)]) for _time in range(2))
         if one.ndim != 2 or not np.isfinite(one).all():
             raise EncoderSettingsError(
                 f"{self._source} gives features of the shape {one.shape[1:]}, not finite numbers in a row."

@@ -19,7 +19,7 @@ class ImageFileError(Exception):
     """An image cannot be read; the message names it."""
 
 
-def pictures_in(folder: Path) -> list[str]:
+def images_in(folder: Path) -> list[str]:
     """List the images in a folder and its subfolders by their relative path, without hidden ones."""
     paths = (path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
     names = (path.relative_to(folder) for path in paths)

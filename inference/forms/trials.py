@@ -40,7 +40,7 @@ class TryForm(DecodingForm):
     key = forms.CharField(
         label=_("Key or file name of an image"), required=False, max_length=LONGEST_KEY, empty_value=""
     )
-    picture = forms.FileField(
+    upload = forms.FileField(
         label=_("Or an image of your own"),
         required=False,
         help_text=_("JPEG, PNG, WebP, TIFF or GIF. Nobody else sees it. It is deleted with the trial after a day."),
@@ -78,28 +78,28 @@ class TryForm(DecodingForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        key, picture = cleaned.get("key", ""), cleaned.get("picture")
-        if "key" in self.errors or "collection" in self.errors or "picture" in self.errors:
+        key, upload = cleaned.get("key", ""), cleaned.get("upload")
+        if "key" in self.errors or "collection" in self.errors or "upload" in self.errors:
             return cleaned
-        if bool(key) == bool(picture):
+        if bool(key) == bool(upload):
             self.add_error("key", gettext("Either name an image or send one, not both."))
             return cleaned
-        image = self._named(key, cleaned.get("collection")) if key else _same(picture)
+        image = self._named(key, cleaned.get("collection")) if key else _same(upload)
         if image is not None and hidden_from(self.viewer, [image.pk]):
             self.add_error(
-                "key" if key else "picture",
+                "key" if key else "upload",
                 gettext("This image is in a batch assigned to you. Submit that batch first, or choose another image."),
             )
         # An upload that is an image of a collection is tried as that, so that it is hidden while it is assigned.
-        cleaned["image"], cleaned["picture"] = image, None if image is not None else picture
+        cleaned["image"], cleaned["upload"] = image, None if image is not None else upload
         return cleaned
 
     @property
     def about(self) -> dict[str, Any]:
         """Return the values to start a trial, of a valid form."""
-        cleaned, picture = self.cleaned_data, self.cleaned_data["picture"]
-        name = picture.name if picture else ""
-        values = {"image": cleaned["image"], "upload": picture, "upload_name": name, "languages": cleaned["languages"]}
+        cleaned, upload = self.cleaned_data, self.cleaned_data["upload"]
+        name = upload.name if upload else ""
+        values = {"image": cleaned["image"], "upload": upload, "upload_name": name, "languages": cleaned["languages"]}
         return values | {"decoding": self.decoding}
 
     def _named(self, key: str, collection: Collection | None) -> Image | None:
@@ -113,6 +113,6 @@ class TryForm(DecodingForm):
         return None
 
 
-def _same(picture: Any) -> Image | None:
+def _same(upload: Any) -> Image | None:
     """Find the image of a collection that is the same file."""
-    return Image.objects.filter(sha256=sha256_of(picture)).first()
+    return Image.objects.filter(sha256=sha256_of(upload)).first()

@@ -91,7 +91,7 @@ def set_page(embedding_set: EmbeddingSet, viewer: User) -> SetPage:
 def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer: User) -> NeighboursPage:
     (image,) = selectors.set_images(embedding_set, [entry.image_id], viewer)
     near, trouble = [], not_whole(embedding_set)
-    if image.picture is None:
+    if image.image is None:
         trouble = _(
             "This image is in a batch assigned to you. Its neighbours are hidden from you until you have "
             "submitted that batch."

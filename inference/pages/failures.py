@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from images.models import CollectionImage
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from inference.models import Run, RunFailure
 from inference.selectors.runs import reasons_of
 from people.models import User
@@ -19,7 +19,7 @@ class FailureLine:
     failure: RunFailure
     key: str
     """Empty where the image has left the collection."""
-    picture: Picture
+    image: ServedImage
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FailuresPage:
     lines: Sequence[FailureLine]
     reasons: Sequence[tuple[str, int]]
     assigned: int
-    """How many are of pictures that the viewer works on; they are not shown."""
+    """How many are of images that the viewer works on; they are not shown."""
 
 
 def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailure], viewer: User) -> FailuresPage:
@@ -38,7 +38,7 @@ def failures_page(run: Run, page: Iterable[RunFailure], shown: QuerySet[RunFailu
     keys = dict(entries.values_list("image_id", "key"))
     return FailuresPage(
         lines=[
-            FailureLine(failure, keys.get(failure.image_id, ""), picture_of(failure.image, viewer))
+            FailureLine(failure, keys.get(failure.image_id, ""), served_image(failure.image, viewer))
             for failure in failures
         ],
         reasons=reasons_of(shown),

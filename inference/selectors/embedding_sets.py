@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.central import SAME_WITHIN
 from images.models import CollectionImage
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
 from inference.permissions import embedding_sets_for, encoders_for
 from inference.selectors.assigned_work import is_assigned
@@ -30,14 +30,14 @@ BYTES = {Precision.FLOAT16: 2, Precision.FLOAT32: 4}
 
 @dataclass(frozen=True)
 class SetImage:
-    """An image of the set's collection. It has no `picture` if it is assigned to the viewer.
+    """An image of the set's collection. It has no `image` if it is assigned to the viewer.
 
-    `caption` is what was put into a vector, empty where it was the picture itself; `similarity` is the cosine.
+    `caption` is what was put into a vector, empty where it was the image itself; `similarity` is the cosine.
     """
 
     key: str
     public_id: UUID | None
-    picture: Picture | None
+    image: ServedImage | None
     caption: str
     similarity: float | None = None
 
@@ -142,7 +142,7 @@ def set_images(
         else SetImage(
             key=by_image[image].key,
             public_id=by_image[image].image.public_id,
-            picture=picture_of(by_image[image].image, viewer),
+            image=served_image(by_image[image].image, viewer),
             caption=captions.get(image, ""),
             similarity=(similarity or {}).get(image),
         )

@@ -1,7 +1,7 @@
 """Page through the images of a collection with several models' captions.
 
 Nothing is counted, and a page starts where the last one ended, so that the hundred-thousandth image comes as fast as
-the first. Of images that are assigned to the viewer, neither picture nor captions are read.
+the first. Of images that are assigned to the viewer, neither image nor captions are read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection, CollectionImage, Image
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from inference.models import CaptioningModel, ModelCaption
 from inference.selectors.assigned_work import is_assigned
 from languages.models import Language
@@ -73,11 +73,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class GalleryImage:
-    """An image, with a row of cells for each language. It has no `picture` if it is assigned to the viewer."""
+    """An image, with a row of cells for each language. It has no `image` if it is assigned to the viewer."""
 
     key: str
     title: str
-    picture: Picture | None
+    image: ServedImage | None
     rows: Sequence[tuple[Language, Sequence[Cell]]]
 
 
@@ -195,7 +195,7 @@ def _shown(asked: GalleryQuery, entries: Sequence[CollectionImage], viewer: User
         GalleryImage("", "", None, [])
         if entry.image_id in hidden
         else GalleryImage(
-            entry.key, entry.image.title, picture_of(entry.image, viewer), _rows(asked, texts[entry.image_id])
+            entry.key, entry.image.title, served_image(entry.image, viewer), _rows(asked, texts[entry.image_id])
         )
         for entry in entries
     ]

@@ -13,7 +13,7 @@ from images.models import CollectionImage, Image, JobState
 from images.permissions import collections_to_use
 from images.rules.image_checks import HEAD_BYTES, sniffed
 from images.rules.resizing import served_sizes
-from images.selectors import SHOWN_SIZE, Picture, picture_of
+from images.selectors import SHOWN_SIZE, ServedImage, served_image
 from inference.models import CaptioningModel, Trial
 from inference.selectors.gallery import hidden_from
 from inference.selectors.workers import worker_rows
@@ -35,11 +35,11 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class TrialDetails:
-    """`picture` and `key` are of a collection's image. If it is assigned to the viewer, `is_hidden` is set and there
-    is neither picture nor caption. `seconds` is from the request to the end, None until then."""
+    """`image` and `key` are of a collection's image. If it is assigned to the viewer, `is_hidden` is set and there
+    is neither image nor caption. `seconds` is from the request to the end, None until then."""
 
     trial: Trial
-    picture: Picture | None
+    image: ServedImage | None
     key: str
     is_hidden: bool
     tried: Sequence[TrialResult]
@@ -57,7 +57,7 @@ def trial_details(trial: Trial, viewer: User) -> TrialDetails:
     took = trial.finished_at - trial.created_at if trial.finished_at else None
     return TrialDetails(
         trial=trial,
-        picture=_picture(image, viewer, is_known=entry is not None) if image is not None and not is_hidden else None,
+        image=_served(image, viewer, is_known=entry is not None) if image is not None and not is_hidden else None,
         key=entry.key if entry else "",
         is_hidden=is_hidden,
         tried=[] if is_hidden else _tried(trial),
@@ -93,9 +93,9 @@ def _entry_of(image_id: int, viewer: User) -> CollectionImage | None:
     return entries.order_by("-pk").first()
 
 
-def _picture(image: Image, viewer: User, *, is_known: bool) -> Picture:
-    picture = picture_of(image, viewer)
-    return picture if is_known else replace(picture, author="", licence="", licence_url="")
+def _served(image: Image, viewer: User, *, is_known: bool) -> ServedImage:
+    served = served_image(image, viewer)
+    return served if is_known else replace(served, author="", licence="", licence_url="")
 
 
 def _tried(trial: Trial) -> list[TrialResult]:

@@ -24,10 +24,10 @@ def images_named(
     within = _within(collection, among)
     by_key, by_file = _entries(wanted, within)
     digests = [name.lower() for name in wanted if len(name) == 64]
-    pictures = Image.objects.filter(sha256__in=digests)
+    images = Image.objects.filter(sha256__in=digests)
     if within is not None:
-        pictures = pictures.filter(Exists(within.filter(image=OuterRef("pk"))))
-    by_digest = {image.sha256: {image.pk: image} for image in pictures}
+        images = images.filter(Exists(within.filter(image=OuterRef("pk"))))
+    by_digest = {image.sha256: {image.pk: image} for image in images}
     images_of: dict[str, list[Image]] = {}
     for reference, candidates in names.items():
         tables = [(by_key, candidates), (by_file, candidates[:2]), (by_digest, [name.lower() for name in candidates])]

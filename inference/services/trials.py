@@ -201,10 +201,10 @@ class _TrialRunner:
 
     def _captioned(self, model: CaptioningModel, tags: list[str]) -> dict[str, GeneratedCaption | Failed]:
         captioner: Captioner = model_cache.captioner(model)
-        picture = None
+        image = None
         if captioner.side is not None:
-            picture = read_image(self.name, side=captioner.side, pixels=self.pixels)
-        prepared, keys = [captioner.prepare(picture)], [self.key]
+            image = read_image(self.name, side=captioner.side, pixels=self.pixels)
+        prepared, keys = [captioner.prepare(image)], [self.key]
         stabilisers = None
         if model.is_pivot and self.decoding.is_consistent:
             (stabiliser,) = captioner.stabilise(prepared, keys=keys, decoding=self.decoding)

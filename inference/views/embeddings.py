@@ -1,4 +1,4 @@
-"""Vectors of pictures and captions: the sets there are, new ones, and what lies near an image."""
+"""Vectors of images and captions: the sets there are, new ones, and what lies near an image."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from inference.services.runs import RunRefusedError
 from people.requests import is_htmx, user_of
 
 FORM_BYTES = limits.MEGABYTE
-"""Of all that a form has besides the picture."""
+"""Of all that a form has besides the image."""
 
 
 @csrf_exempt  # checked below, once it is clear who sends and how much
@@ -35,9 +35,9 @@ def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
     ability = ability_of(model)
     if request.method != "POST" or not ability.codes:
         return _form_page(request, model, ability, _form(request, model, ability))
-    if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_PICTURE_BYTES + FORM_BYTES:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_IMAGE_BYTES + FORM_BYTES:
         error = _("The image is larger than %(limit)s MB. Choose a smaller one.")
-        error %= {"limit": limits.MAX_PICTURE_BYTES // limits.MEGABYTE}
+        error %= {"limit": limits.MAX_IMAGE_BYTES // limits.MEGABYTE}
         return _form_page(request, model, ability, _form(request, model, ability), error=error, status=413)
     return _start_trial(request, model, ability)
 
@@ -82,7 +82,7 @@ def trial_show(request: HttpRequest, trial_id: int) -> HttpResponse:
 
 @require_safe
 @login_required
-def trial_picture(request: HttpRequest, trial_id: int) -> HttpResponse:
+def trial_image(request: HttpRequest, trial_id: int) -> HttpResponse:
     """What was sent for a trial, for who sent it."""
     content = selectors.upload_of(trial_for(request.user, trial_id))
     if content is None:

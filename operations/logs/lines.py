@@ -1,4 +1,4 @@
-"""Lines of logs: JSON in production, text for people, and in both nothing that was written about a picture."""
+"""Lines of logs: JSON in production, text for people, and in both nothing that was written about an image."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
     queued = Q(state=JobState.QUEUED)
     found = {
         "imports": (ImportJob, queued, "created_at"),
-        "pictures": (Image, Q(sizes_state=JobState.QUEUED), "created_at"),
+        "images": (Image, Q(sizes_state=JobState.QUEUED), "created_at"),
         "runs": (Run, Q(state=RunState.QUEUED), "created_at"),
         "trials": (Trial, queued, "created_at"),
         "scores": (Pass, queued, "asked_at"),

@@ -92,7 +92,7 @@ class MayAsk(permissions.BasePermission):
 
 
 def viewer_of(request: HttpRequest) -> User | AnonymousUser:
-    """Who asks for what is no part of the API itself, such as a picture whose address it gave out."""
+    """Who asks for what is no part of the API itself, such as an image whose address it gave out."""
     try:
         user_and_token = TokenAuthentication().authenticate(Request(request))
     except exceptions.APIException:

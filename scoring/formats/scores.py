@@ -1,7 +1,7 @@
 """The current scores of a project as files: figures with their signatures, and the figures of each image.
 
 Values are on the metrics' own scales, in full. Order: by language, references, model; metrics as pages list them;
-images by their position in the collection, those that left it last, under the hash of their picture.
+images by their position in the collection, those that left it last, under the hash of their image.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from charts import texts
 from crosslens_metrics.paired import PairedDifference
 from people.models import User
 from scoring.models import Scoring
-from scoring.pages.images import ShownImage, picture_with_texts
+from scoring.pages.images import ShownImage, image_with_texts
 from scoring.pages.scores import text_version, value_text
 from scoring.selectors.images import gains, per_image
 from scoring.selectors.scores import ScoringRow, current_pass, shown_times, title_of
@@ -147,7 +147,7 @@ def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[lis
     ahead = [row for row in image_gains.best(MOST_APART) if row[1] > 0]
     behind = [row for row in image_gains.worst(MOST_APART) if row[1] < 0]
     ids = [image for image, _gain in (*ahead, *behind)]
-    ours, theirs = picture_with_texts(test, ids, viewer), picture_with_texts(base, ids, viewer)
+    ours, theirs = image_with_texts(test, ids, viewer), image_with_texts(base, ids, viewer)
     times = shown_times(metric)
 
     def lines(rows: Sequence[tuple[int, float]]) -> list[ImageGain]:

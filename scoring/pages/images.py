@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from charts import texts
 from charts.plots import BarPlot, bar_plot
 from images.models import CollectionImage
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from people.models import User
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.pages.scores import value_text
@@ -54,7 +54,7 @@ class ShownJudgement:
 
 @dataclass(frozen=True)
 class ShownImage:
-    picture: Picture
+    image: ServedImage
     key: str
     caption: str
     references: Sequence[str]
@@ -80,7 +80,7 @@ class ImagesPage:
 
 @dataclass(frozen=True)
 class ShownReferences:
-    picture: Picture
+    image: ServedImage
     key: str
     references: Sequence[str]
 
@@ -130,13 +130,15 @@ def references_page(
     rows = of_set.filter(image__in=[entry.image_id for entry in page]).order_by("image", "position")
     for image, text in rows.values_list("image_id", "text"):
         texts[image].append(text)
-    return page, [ShownReferences(picture_of(entry.image, viewer), entry.key, texts[entry.image_id]) for entry in page]
+    return page, [
+        ShownReferences(served_image(entry.image, viewer), entry.key, texts[entry.image_id]) for entry in page
+    ]
 
 
-def picture_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) -> dict[int, ShownImage]:
+def image_with_texts(scoring: Scoring, images: Iterable[int], viewer: User) -> dict[int, ShownImage]:
     """Prepare an image with its texts, without figures."""
     return {
-        image: ShownImage(picture_of(texts.image, viewer), texts.key, texts.caption, texts.references, [], None)
+        image: ShownImage(served_image(texts.image, viewer), texts.key, texts.caption, texts.references, [], None)
         for image, texts in texts_of(scoring, images).items()
     }
 
@@ -208,7 +210,7 @@ def _shown(
     }
     return [
         ShownImage(
-            picture=picture_of(texts[image].image, viewer),
+            image=served_image(texts[image].image, viewer),
             key=texts[image].key,
             caption=texts[image].caption,
             references=texts[image].references,

@@ -1,6 +1,6 @@
 """Detect changed captions by sums over images, in any order, so that a change needs no reading of the others.
 
-Images count by the hash of their picture, so the same captions have the same digest in every database.
+Images count by the hash of their image, so the same captions have the same digest in every database.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from hashlib import sha256
 MODULUS = 1 << 256
 
 
-def image_digest(picture: str, texts: Iterable[str]) -> int:
-    """Digest the captions of one image, in order; `picture` is its SHA-256. 0 if there is no caption."""
+def image_digest(image: str, texts: Iterable[str]) -> int:
+    """Digest the captions of one image, in order; `image` is its SHA-256. 0 if there is no caption."""
     texts = list(texts)
     if not texts:
         return 0
-    digest = sha256(picture.encode())
+    digest = sha256(image.encode())
     for text in texts:
         content = text.encode()
         # The length in front: "ab", "c" is not "a", "bc".

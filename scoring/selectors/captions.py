@@ -15,7 +15,7 @@ from scoring.rules.digests import as_digest, image_digest
 
 @dataclass(frozen=True)
 class Material:
-    """Images (primary keys, in the order of their pictures' hashes) with a caption and at least one reference.
+    """Images (primary keys, in the order of their digests' hashes) with a caption and at least one reference.
 
     The digests are of the captions that are scored, and of all references of the set.
     """
@@ -36,10 +36,10 @@ def material_of(scoring: Scoring) -> Material:
     mark = marks_of([(scoring.model_id, language)])[scoring.model_id, language]
     rows = Reference.objects.filter(reference_set=scoring.references_id).order_by("image", "position")
     references: dict[int, list[str]] = defaultdict(list)
-    pictures: dict[int, str] = {}
-    for image, picture, text in rows.values_list("image_id", "image__sha256", "text"):
+    digests: dict[int, str] = {}
+    for image, digest, text in rows.values_list("image_id", "image__sha256", "text"):
         references[image].append(text)
-        pictures[image] = picture
+        digests[image] = digest
     stored = ModelCaption.objects.filter(
         model=scoring.model_id,
         language=language,
@@ -47,14 +47,14 @@ def material_of(scoring: Scoring) -> Material:
     )
     # A reference that came in between may be of an image that the first query did not see.
     captions = {image: text for image, text in stored.values_list("image_id", "text") if image in references}
-    images = sorted(captions, key=pictures.__getitem__)
+    images = sorted(captions, key=digests.__getitem__)
     return Material(
         images=images,
         captions=[captions[image] for image in images],
         references=[references[image] for image in images],
         left_out=len(references) - len(images),
-        captions_digest=as_digest(sum(image_digest(pictures[image], [captions[image]]) for image in images)),
-        references_digest=as_digest(sum(image_digest(pictures[image], texts) for image, texts in references.items())),
+        captions_digest=as_digest(sum(image_digest(digests[image], [captions[image]]) for image in images)),
+        references_digest=as_digest(sum(image_digest(digests[image], texts) for image, texts in references.items())),
         mark=mark,
     )
 

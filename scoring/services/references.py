@@ -99,11 +99,11 @@ def put_references(
             for image in changed
             for position, text in enumerate(captions[image], start=1)
         )
-        pictures = dict(Image.objects.filter(pk__in=changed).values_list("pk", "sha256"))
+        images = dict(Image.objects.filter(pk__in=changed).values_list("pk", "sha256"))
         total = as_total(locked.digest)
         for image in changed:
             before, after = stored.get(image, []), captions[image]
-            total += image_digest(pictures[image], after) - image_digest(pictures[image], before)
+            total += image_digest(images[image], after) - image_digest(images[image], before)
             locked.captions += len(after) - len(before)
             locked.images += bool(after) - bool(before)
         locked.digest, locked.changed_at = as_digest(total), now

@@ -14,7 +14,7 @@ from people.permissions import project_for
 from people.requests import user_of
 from scoring.formats.scores import Layout, export_scores, file_name
 from scoring.models import ReferenceSet
-from scoring.permissions import READERS, has_assigned_pictures
+from scoring.permissions import READERS, has_assigned_images
 from scoring.views.images import images_are_closed
 
 
@@ -27,7 +27,7 @@ def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBa
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
     wanted = Layout(layout)
     sets = ReferenceSet.objects.filter(project=project)
-    if wanted.has_images and has_assigned_pictures(user_of(request), sets):
+    if wanted.has_images and has_assigned_images(user_of(request), sets):
         messages.error(request, images_are_closed())
         return redirect("scoring:score-list", slug)
     response = StreamingHttpResponse(export_scores(project, wanted), content_type=wanted.content_type)

@@ -14,7 +14,7 @@ from people.requests import user_of
 from scoring.forms import CompareForm
 from scoring.pages.comparing import compare_page, labels_of
 from scoring.pages.images import Show, images_page
-from scoring.permissions import READERS, has_assigned_pictures, scoring_for
+from scoring.permissions import READERS, has_assigned_images, scoring_for
 from scoring.selectors.scores import scoring_rows
 from scoring.views.scores import head
 
@@ -23,7 +23,7 @@ from scoring.views.scores import head
 @login_required
 def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
-    if has_assigned_pictures(user_of(request), [scoring.references]):
+    if has_assigned_images(user_of(request), [scoring.references]):
         messages.error(request, images_are_closed())
         return redirect("scoring:scoring-show", slug, scoring_id)
     asked = {name: request.GET.get(name, "") for name in ("metric", "show", "against")}
@@ -44,7 +44,7 @@ def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
     context = head(request, project) | {"form": form, "labels": labels}
     if form.is_valid():
         test, base, method = (form.cleaned_data[name] for name in ("test", "base", "method"))
-        is_closed = has_assigned_pictures(user_of(request), [test.references])
+        is_closed = has_assigned_images(user_of(request), [test.references])
         viewer = None if is_closed else user_of(request)
         page = compare_page(test, base, viewer, method=method, metric=request.GET.get("metric", ""))
         context |= {"comparison": page, "test": test, "base": base, "method": method, "is_closed": is_closed}

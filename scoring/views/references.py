@@ -20,7 +20,7 @@ from people.requests import user_of
 from scoring import tasks
 from scoring.forms import ReferencesForm
 from scoring.pages.images import references_page
-from scoring.permissions import READERS, has_assigned_pictures, reference_set_for
+from scoring.permissions import READERS, has_assigned_images, reference_set_for
 from scoring.selectors.setup import reference_sets
 from scoring.services import references as services
 from scoring.services.reference_imports import start_upload
@@ -76,7 +76,7 @@ def _form_page(request: HttpRequest, project: Project, form: ReferencesForm, **e
 def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
     context = head(request, reference_set.project) | {"references": reference_set}
-    if has_assigned_pictures(user_of(request), [reference_set]):
+    if has_assigned_images(user_of(request), [reference_set]):
         return render(request, "scoring/reference_set.html", context | {"is_closed": True})
     page, shown = references_page(reference_set, user_of(request), number=request.GET.get("page", "1"))
     return render(request, "scoring/reference_set.html", context | {"page": page, "images": shown})

@@ -19,7 +19,7 @@ function goTo(there) {
   current = there.id;
   mark();
   there.focus({ preventScroll: true });
-  // With its picture, where both fit.
+  // With its image, where both fit.
   const card = there.closest(".check__image");
   const whole = card.offsetHeight < innerHeight * 0.95 ? card : there;
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,4 +1,4 @@
-// Two captions of a picture, one answer, the next pair. An answer is on its way or in; none is skipped, none sent twice.
+// Two captions of an image, one answer, the next pair. An answer is on its way or in; none is skipped, none sent twice.
 
 import { ActiveTime } from "./active_time.js";
 import { announce, outcomeOf, send, signInLink, waitBeforeAttempt } from "./page.js";

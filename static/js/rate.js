@@ -46,7 +46,7 @@ function goTo(item, { isAtOnce = false } = {}) {
   // Not a level: there, the keys that scroll elsewhere would be about it.
   levels.focus({ preventScroll: true });
   const fits = item.offsetHeight < innerHeight;
-  // Rather all levels than all of the picture: those out of sight would be chosen less.
+  // Rather all levels than all of the image: those out of sight would be chosen less.
   (fits ? item : levels).scrollIntoView({ block: fits ? "center" : "end", behavior: isStill ? "instant" : "smooth" });
 }
 

@@ -1,4 +1,4 @@
-// Screen 2: one picture, one caption, saved as it is typed.
+// Screen 2: one image, one caption, saved as it is typed.
 
 import { ActiveTime } from "./active_time.js";
 import { announce, signInLink, tellMoved } from "./page.js";

@@ -1,4 +1,4 @@
-// The picture over the whole window: wheel, pinch, drag, and the keys + − 0 and the arrows.
+// The image over the whole window: wheel, pinch, drag, and the keys + − 0 and the arrows.
 
 const MOST = 8;
 const STEP = 1.4;
@@ -13,7 +13,7 @@ export function openZoomOn(link, dialog) {
   const draw = () => (image.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`);
 
   function set(scale, x, y) {
-    // Part of the picture always stays in the middle.
+    // Part of the image always stays in the middle.
     const roomX = (image.offsetWidth * scale) / 2;
     const roomY = (image.offsetHeight * scale) / 2;
     const within = (value, room) => Math.max(-room, Math.min(room, value));

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from people.models import User
 from sxs_eval.models import Comparison, GoldPair
 
@@ -17,7 +17,7 @@ class GoldRow:
     """A gold pair, and how many raters answered it and failed."""
 
     gold: GoldPair
-    picture: Picture
+    image: ServedImage
     answered: int
     failed: int
 
@@ -39,6 +39,6 @@ def gold_pairs_of(comparison: Comparison) -> QuerySet[GoldPair]:
 def gold_rows(golds: Iterable[GoldPair], viewer: User) -> list[GoldRow]:
     """Of what `gold_pairs_of` gives."""
     return [
-        GoldRow(gold, picture_of(gold.image, viewer), gold.answered, gold.failed)  # type: ignore[attr-defined]
+        GoldRow(gold, served_image(gold.image, viewer), gold.answered, gold.failed)  # type: ignore[attr-defined]
         for gold in golds
     ]

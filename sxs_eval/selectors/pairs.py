@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, 
 from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.gains import LEVELS
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from people.models import User
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, Judgement, Kind, Pair
@@ -44,7 +44,7 @@ class Said:
 class ShownPair:
     """`outcome`: wins, losses, neither, incomplete, or similar where it was not shown as its captions are equal."""
 
-    picture: Picture
+    image: ServedImage
     base_caption: str
     test_caption: str
     outcome: str
@@ -59,7 +59,7 @@ def pairs_page(comparison: Comparison, show: Show, viewer: User, *, number: str)
     said = _said(comparison, [pair.pk for pair in page], stopped)
     return page, [
         ShownPair(
-            picture=picture_of(pair.image, viewer),
+            image=served_image(pair.image, viewer),
             base_caption=pair.base_caption.text,
             test_caption=pair.test_caption.text,
             outcome=_outcome(pair, comparison.replication),

@@ -10,7 +10,7 @@ from statistics import median
 
 from django.utils.functional import Promise
 
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from people.models import User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
 from sxs_eval.rules.judging import has_failed
@@ -79,7 +79,7 @@ class FailedCheck:
     """An attention item that somebody failed, as it was shown. `is_left_better` is known of gold pairs only."""
 
     is_gold: bool
-    picture: Picture
+    image: ServedImage
     left: str
     right: str
     answer: Promise
@@ -155,7 +155,7 @@ def _failure(check: Judgement, forgiven: datetime | None, viewer: User) -> Faile
         image, test, base = check.pair.image, check.pair.test_caption.text, check.pair.base_caption.text
     return FailedCheck(
         is_gold=check.gold is not None,
-        picture=picture_of(image, viewer),
+        image=served_image(image, viewer),
         left=test if check.test_is_left else base,
         right=base if check.test_is_left else test,
         answer=LABELS[check.choice][0],

@@ -21,7 +21,7 @@ from sxs_eval.rules.judging import has_failed
 from sxs_eval.selectors.scripted import scripted_raters
 
 REGION = "region"
-"""The column of a manifest that says where a picture is from."""
+"""The column of a manifest that says where an image is from."""
 RESAMPLES = 10_000
 PAIR_COLUMNS = ("comparison_id", "pk", "image_id", "task_id")
 JUDGEMENT_COLUMNS = ("comparison_id", "pair_id", "person_id", "score", "test_is_left", "active_ms", "is_late")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from allocation.models import AssignmentState, BatchState, Task
 from images.models import Image
-from images.selectors import Picture, picture_of
+from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Project, Role, User
 from people.selectors.qualification import MissingRequirement
@@ -93,7 +93,7 @@ class Trial:
 
     position: int
     number: int
-    picture: Picture
+    image: ServedImage
     left: str
     right: str
     comment: str
@@ -101,11 +101,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class JudgingPage:
-    """`trial` is None when all is answered; `undoable` is the position of the last answer; `ahead` the next picture."""
+    """`trial` is None when all is answered; `undoable` is the position of the last answer; `ahead` the next image."""
 
     batch: BatchHead
     trial: Trial | None
-    ahead: Picture | None
+    ahead: ServedImage | None
     undoable: int | None
     answers: Sequence[Answer]
 
@@ -198,7 +198,7 @@ def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPag
     return JudgingPage(
         batch=head,
         trial=trial,
-        ahead=picture_of(_image(upcoming[waiting[1]]), viewer) if len(upcoming) > 1 else None,
+        ahead=served_image(_image(upcoming[waiting[1]]), viewer) if len(upcoming) > 1 else None,
         undoable=last.position if last and not last.is_late else None,
         answers=answers_of(batch.comparison.scale),
     )
@@ -226,7 +226,7 @@ def _trial(judgement: Judgement, number: int, viewer: User) -> Trial:
     return Trial(
         position=judgement.position,
         number=number,
-        picture=picture_of(_image(judgement), viewer),
+        image=served_image(_image(judgement), viewer),
         left=test if judgement.test_is_left else base,
         right=base if judgement.test_is_left else test,
         comment=judgement.comment,

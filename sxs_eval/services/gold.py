@@ -66,8 +66,8 @@ def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome
         else:
             lines[record.number] = line
     found = images_named({line.reference for line in lines.values()}, comparison.collection)
-    pictures = [image.pk for images in found.values() for image in images]
-    rows = GoldPair.objects.filter(comparison=comparison, image__in=pictures)
+    candidates = [image.pk for images in found.values() for image in images]
+    rows = GoldPair.objects.filter(comparison=comparison, image__in=candidates)
     there = {image: (better, worse) for image, better, worse in rows.values_list("image", "better", "worse")}
     fresh, images = [], []
     for number, line in lines.items():

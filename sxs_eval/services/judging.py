@@ -88,7 +88,7 @@ def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Rando
         now=now,
         rng=rng,
         prepare=prepare,
-        # What models say of a picture stays away from whoever is writing about it.
+        # What models say of an image stays away from whoever is writing about it.
         without=assigned_work.is_assigned(rater, "pair__image", besides="sxs_eval"),
     )
     return JudgingBatch.objects.select_related("lease", "comparison").get(pk=batch.pk) if batch else None

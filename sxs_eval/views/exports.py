@@ -19,7 +19,7 @@ from people.services import audit_log
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
 from sxs_eval.formats.judgement_export import Layout, export_judgements, file_name
 from sxs_eval.models import Comparison
-from sxs_eval.permissions import READERS, has_assigned_pictures
+from sxs_eval.permissions import READERS, has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.views.reports import captions_are_closed
 
@@ -31,7 +31,7 @@ L = TypeVar("L", Layout, TableLayout)
 def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
     wanted, chosen = _layout(Layout, layout), _chosen(project, request.GET.get("comparison", ""))
-    if has_assigned_pictures(user_of(request), chosen):
+    if has_assigned_images(user_of(request), chosen):
         messages.error(request, captions_are_closed())
         return redirect("sxs_eval:results-show", slug)
     until = timezone.now()

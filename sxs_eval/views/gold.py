@@ -18,7 +18,7 @@ from people.permissions import has_role
 from people.requests import user_of
 from sxs_eval.forms.comparisons import GoldFileForm
 from sxs_eval.models import Comparison, GoldPair
-from sxs_eval.permissions import comparison_for, has_assigned_pictures
+from sxs_eval.permissions import comparison_for, has_assigned_images
 from sxs_eval.selectors.gold import gold_pairs_of, gold_rows
 from sxs_eval.services import gold as services
 
@@ -30,7 +30,7 @@ MOST_PROBLEMS_SHOWN = 100
 @login_required
 def gold_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
-    if has_assigned_pictures(user_of(request), [comparison]):
+    if has_assigned_images(user_of(request), [comparison]):
         return _refused(request, comparison)
     form = GoldFileForm(request.POST or None, request.FILES or None)
     outcome = _import(form, comparison) if form.is_bound and form.is_valid() else None

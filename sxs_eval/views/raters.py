@@ -15,7 +15,7 @@ from people.models import Role, User
 from people.requests import user_of
 from sxs_eval.forms.comparisons import DecisionForm
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, RaterStatus
-from sxs_eval.permissions import comparison_for, has_assigned_pictures
+from sxs_eval.permissions import comparison_for, has_assigned_images
 from sxs_eval.selectors.raters import failures_of, raters_of
 from sxs_eval.services import raters as services
 
@@ -46,7 +46,7 @@ def rater_decide(request: HttpRequest, slug: str, comparison_id: int, rater_id: 
 def _page(
     request: HttpRequest, comparison: Comparison, *, asked: str, form: DecisionForm | None = None
 ) -> HttpResponse:
-    if has_assigned_pictures(user_of(request), [comparison]):
+    if has_assigned_images(user_of(request), [comparison]):
         messages.error(
             request,
             _("You have a batch with images of this comparison, and this page shows what models wrote about "

@@ -19,7 +19,7 @@ from sxs_eval.forms.results import WidthForm
 from sxs_eval.models import Comparison
 from sxs_eval.pages.across import across_page
 from sxs_eval.pages.report import report_page
-from sxs_eval.permissions import READERS, comparison_for, has_assigned_pictures
+from sxs_eval.permissions import READERS, comparison_for, has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.overview import progress_of
 from sxs_eval.selectors.pairs import Show, pairs_page
@@ -49,7 +49,7 @@ def comparison_progress(request: HttpRequest, slug: str, comparison_id: int) -> 
 @login_required
 def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
-    if has_assigned_pictures(user_of(request), [comparison]):
+    if has_assigned_images(user_of(request), [comparison]):
         messages.error(request, captions_are_closed())
         return redirect("sxs_eval:comparison-show", slug, comparison_id)
     asked = request.GET.get("show", "")

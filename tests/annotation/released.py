@@ -113,13 +113,13 @@ class Campaign:
             make_image(f"{self.slug} gone {number}").delete()
 
     def _collection(self) -> Collection:
-        made = Collection.objects.create(is_shared=True, slug=f"{self.slug}-pictures", name="Pictures of harbours")
+        made = Collection.objects.create(is_shared=True, slug=f"{self.slug}-images", name="Images of harbours")
         for position, key in self.ordered(list(enumerate(KEYS, start=1))):
             image = make_image(
                 f"{self.slug} {key}",
                 title=f"The {key}",
                 licence_url="https://creativecommons.org/licenses/by/4.0/",
-                source="https://example.org/pictures",
+                source="https://example.org/images",
                 extra={"region": "de"} if position == 1 else {},
             )
             CollectionImage.objects.create(collection=made, image=image, key=key, position=position)

@@ -347,7 +347,7 @@ class TestSamples:
         return set(CollectionImage.objects.filter(image__in=round.tasks.values("image")).values_list("key", flat=True))
 
     def test_the_same_seed_and_the_same_keys_draw_the_same_images(self):
-        keys = [f"picture-{n}" for n in range(40)]
+        keys = [f"image-{n}" for n in range(40)]
         one = draw_images({key: n for n, key in enumerate(keys)}, seed=7, size=10)
         other = draw_images({key: 1000 - n for n, key in enumerate(keys)}, seed=7, size=10)
         assert [keys[n] for n in one] == [keys[1000 - n] for n in other]
@@ -368,7 +368,7 @@ class TestSamples:
         image = make_image()
         CollectionImage.objects.create(collection=pilot.collection, image=image, key="late", position=99)
         ModelCaption.objects.create(
-            model=pilot.captioners.get(), image=image, language_id="en", text="A picture that came late."
+            model=pilot.captioners.get(), image=image, language_id="en", text="An image that came late."
         )
         fill_round(round_id=pilot.pk)
         assert pilot.tasks.count() == 3

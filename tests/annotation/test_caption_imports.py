@@ -44,7 +44,7 @@ def exported(project: Project) -> bytes:
 
 
 def collection_of(keys) -> Collection:
-    """Images of these keys, without pictures."""
+    """Images of these keys, without images."""
     collection = make_collection(0)
     images = Image.objects.bulk_create(
         Image(sha256=f"{collection.pk}-{key}", original="x", format="JPEG", bytes=1, width=1, height=1) for key in keys

@@ -39,7 +39,7 @@ def round(made_once) -> Round:
 
 
 def make_rated_round() -> Round:
-    """Three pictures that ann and bea wrote about; they rated the first alike, the second and third apart."""
+    """Three images that ann and bea wrote about; they rated the first alike, the second and third apart."""
     round = make_round(images=3, replication=2)
     ratings = {"ann": ("GOOD", "GOOD", "BAD"), "bea": ("GOOD", "BAD", "EXCELLENT")}
     for name, levels in ratings.items():
@@ -64,7 +64,7 @@ def path(round) -> str:
 
 
 def found(round: Round, viewer: User, **asked) -> list[tuple[int, str]]:
-    """Place of the picture and author of each caption that the filters find."""
+    """Place of the image and author of each caption that the filters find."""
     images = list(round.collection.entries.order_by("position").values_list("key", flat=True))
     page = check_page(Asked(round, **asked), viewer)
     return [
@@ -85,7 +85,7 @@ class TestWhatIsShown:
         assert html.count("<figure") == 3
         assert 'aria-pressed="true"' not in html
 
-    def test_the_other_caption_of_a_picture_stands_beside_the_one_asked_for(self, round, manager):
+    def test_the_other_caption_of_an_image_stands_beside_the_one_asked_for(self, round, manager):
         ann = User.objects.get(username="ann")
 
         page = check_page(Asked(round, annotator=ann), manager)
@@ -349,7 +349,7 @@ class TestWhoIsKeptAway:
         there = reverse("annotation:check-show", args=[round.project.slug, "fr"])
         assert client_of(manager).get(there).status_code == 404
 
-    def test_a_manager_who_has_the_pictures_assigned_elsewhere_is_stopped(self, round, manager, path, caption):
+    def test_a_manager_who_has_the_images_assigned_elsewhere_is_stopped(self, round, manager, path, caption):
         elsewhere = make_round(collection=round.collection, replication=3)
         Membership.objects.create(project=elsewhere.project, user=manager, role="annotator")
         Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=manager, given_at=NOW)

@@ -23,7 +23,7 @@ from annotation.models import (
     Tally,
     VerificationTask,
 )
-from annotation.permissions import has_assigned_pictures
+from annotation.permissions import has_assigned_images
 from annotation.services import batches, corrections
 from annotation.services import verification as verifying
 from annotation.services.feedback import FeedbackError, give_feedback
@@ -65,7 +65,7 @@ def rewrite(caption: Caption, text: str = NEW, author: User | None = None) -> Ca
 
 
 def elsewhere_for(person: User, round: Round) -> Round:
-    """A round of another project over the same pictures, where `person` writes, too."""
+    """A round of another project over the same images, where `person` writes, too."""
     found = make_round(collection=round.collection, replication=1)
     Membership.objects.create(project=found.project, user=person, role="annotator")
     Consent.objects.create(text=found.project.consent_texts.get(), user=person, given_at=NOW)
@@ -214,7 +214,7 @@ class TestThePage:
         send_back(caption)
         return reverse("annotation:caption-rewrite", args=[caption.pk])
 
-    def test_it_shows_picture_note_and_text_and_never_the_english_caption(self, path, caption, ann):
+    def test_it_shows_image_note_and_text_and_never_the_english_caption(self, path, caption, ann):
         page = client_of(ann).get(path)
 
         html = page.content.decode()
@@ -272,7 +272,7 @@ class TestThePage:
         client.post(path, {"text": NEW})
         assert client.post(path, {"text": NEW}).status_code == 302
 
-    def test_while_the_picture_is_assigned_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
+    def test_while_the_image_is_assigned_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
         batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
         send_back(caption)
         path = reverse("annotation:caption-rewrite", args=[caption.pk])
@@ -300,7 +300,7 @@ class TestThePage:
 
 @pytest.mark.django_db
 class TestUntilItIsWrittenAnew:
-    """The author is at it, as on screen 2: what others say of the picture waits."""
+    """The author is at it, as on screen 2: what others say of the image waits."""
 
     @pytest.fixture
     def round(self) -> Round:
@@ -308,12 +308,12 @@ class TestUntilItIsWrittenAnew:
 
     @pytest.fixture
     def others(self, round, caption) -> Round:
-        """Both captions of each picture to be rated, save the one that was sent back."""
+        """Both captions of each image to be rated, save the one that was sent back."""
         submit_captions(round, make_annotator(round, "bea"), "Was Bea schrieb")
         send_back(caption)
         return make_verification(round)
 
-    def test_nobody_elses_caption_of_the_picture_comes_to_its_author_to_rate(self, others, caption, ann):
+    def test_nobody_elses_caption_of_the_image_comes_to_its_author_to_rate(self, others, caption, ann):
         verdicts = verifying.take_batch(round=others, rater=ann, now=NOW, rng=Random(0)).verdicts
         assert {verdict.caption.image_id for verdict in verdicts.all()}.isdisjoint({caption.image_id})
         assert verdicts.count() == 1
@@ -323,7 +323,7 @@ class TestUntilItIsWrittenAnew:
         verdicts = verifying.take_batch(round=others, rater=ann, now=NOW, rng=Random(0)).verdicts
         assert caption.image_id in {verdict.caption.image_id for verdict in verdicts.all()}
 
-    def test_nor_the_picture_with_its_english_caption_in_another_project(self, round, caption, ann):
+    def test_nor_the_image_with_its_english_caption_in_another_project(self, round, caption, ann):
         send_back(caption)
         batch = batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
         assert caption.image_id not in set(batch.items.values_list("image", flat=True))
@@ -343,12 +343,12 @@ class TestUntilItIsWrittenAnew:
     @pytest.mark.parametrize("over", ["rejected", "gone"])
     def test_what_is_wanted_no_more_hides_nothing(self, round, caption, ann, over):
         send_back(caption)
-        assert has_assigned_pictures(ann, round.project)
+        assert has_assigned_images(ann, round.project)
         if over == "rejected":
             Round.objects.filter(pk=round.pk).update(state=RoundState.REJECTED, decided_at=NOW)
         else:
             Membership.objects.filter(user=ann).delete()
-        assert not has_assigned_pictures(ann, round.project)
+        assert not has_assigned_images(ann, round.project)
 
     def test_what_was_said_about_it_is_read_all_the_same(self, round, caption, ann):
         by = round.project.created_by

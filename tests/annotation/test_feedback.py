@@ -55,7 +55,7 @@ def show(user: User, feedback: Feedback):
 
 
 def take_elsewhere(round: Round, person: User) -> None:
-    """Have `person` hold the same pictures in another project."""
+    """Have `person` hold the same images in another project."""
     elsewhere = make_round(collection=round.collection, replication=1)
     Membership.objects.create(project=elsewhere.project, user=person, role="annotator")
     Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=person, given_at=NOW)
@@ -141,7 +141,7 @@ class TestBeforeTheNextBatch:
 
 
 class TestWhatIsShown:
-    def test_on_a_caption_the_picture_and_their_text_and_no_english_caption(self, round, ann, caption):
+    def test_on_a_caption_the_image_and_their_text_and_no_english_caption(self, round, ann, caption):
         page = show(ann, give(round, ann, caption=caption)).content.decode()
 
         assert TEXT in page
@@ -149,7 +149,7 @@ class TestWhatIsShown:
         assert "<img" in page
         assert caption.item.english.text not in page
 
-    def test_nothing_while_they_have_the_picture_assigned_and_nothing_holds_them_up(self, round, ann, caption):
+    def test_nothing_while_they_have_the_image_assigned_and_nothing_holds_them_up(self, round, ann, caption):
         feedback = give(round, ann, caption=caption)
         take_elsewhere(round, ann)
 

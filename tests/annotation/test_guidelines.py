@@ -107,13 +107,13 @@ class TestPublishing:
 
 @pytest.mark.django_db
 class TestWhoSeesAnExample:
-    """Whoever has its picture in hand does not, nor who may yet write about it in the language of its caption."""
+    """Whoever has its image in hand does not, nor who may yet write about it in the language of its caption."""
 
     def test_an_english_example_is_there_for_writers_of_another_language(self, round):
         made = publish(round.project, examples=[example(round)])
         assert len(examples_for(made, make_annotator(round)).shown) == 1
 
-    def test_not_while_the_picture_is_in_their_hands(self, round):
+    def test_not_while_the_image_is_in_their_hands(self, round):
         ann = make_annotator(round)
         made = publish(round.project, examples=[example(round)])
         batch = take(round, ann)
@@ -155,7 +155,7 @@ class TestWhoSeesAnExample:
         made = publish(round.project, examples=[example(round, "sw")])
         assert len(examples_for(made, make_annotator(round)).shown) == 1
 
-    def test_a_manager_sees_all_of_them_unless_a_picture_is_in_their_hands_elsewhere(self, round):
+    def test_a_manager_sees_all_of_them_unless_an_image_is_in_their_hands_elsewhere(self, round):
         manager = round.project.created_by
         made = publish(round.project, examples=[example(round, "de")])
         assert len(examples_for(made, manager).shown) == 1
@@ -177,7 +177,7 @@ class TestWhoSeesAnExample:
 class TestReading:
     @pytest.fixture
     def ann(self, round) -> User:
-        """Who handed in a batch of one picture, and has another before them."""
+        """Who handed in a batch of one image, and has another before them."""
         Pool.objects.filter(pk=round.pool_id).update(batch_size=1)
         ann = make_annotator(round)
         submit_captions(round, ann)
@@ -232,11 +232,11 @@ class TestEditing:
         texts = {"rating": "Choose.\r\n\r\nWell.", "writing": "Write.", "note": "Shorter.", "after": "1"}
         return texts | {"rounds": [str(round.pk)], "do": "publish"} | fields
 
-    def test_a_picture_is_found_added_and_published_without_scripts(self, round, manager, address):
+    def test_an_image_is_found_added_and_published_without_scripts(self, round, manager, address):
         key = round.collection.entries.order_by("position").last()
         found = manager.post(address, self.sent(round, do="find", find=key.key))
         assert f'value="{key.image_id}"' in found.content.decode()
-        added = manager.post(address, self.sent(round, do="add", picture=str(key.image_id)))
+        added = manager.post(address, self.sent(round, do="add", image=str(key.image_id)))
         assert 'name="example-0-caption"' in added.content.decode()
         assert "Shorter." in added.content.decode()
         assert "This field is required" not in added.content.decode()
@@ -267,9 +267,9 @@ class TestEditing:
         assert 'name="example-1-caption"' in left
         assert 'name="example-0-caption"' not in left
 
-    def test_a_picture_of_another_project_is_no_example(self, round, manager, address):
+    def test_an_image_of_another_project_is_no_example(self, round, manager, address):
         image = make_round(images=1).tasks.get().image
-        added = manager.post(address, self.sent(round, do="add", picture=str(image.pk)))
+        added = manager.post(address, self.sent(round, do="add", image=str(image.pk)))
         assert "Choose an image first." in added.content.decode()
 
     def test_two_managers_do_not_overwrite_each_other(self, round, manager, address):
@@ -280,12 +280,12 @@ class TestEditing:
         assert "Shorter." in refused.content.decode()
         assert manager.post(address, self.sent(round, after="2")).status_code == 302
 
-    @pytest.mark.parametrize("odd", [{"picture": "x", "do": "add"}, {"do": "drop-example-x"}, {"do": "burn"}])
+    @pytest.mark.parametrize("odd", [{"image": "x", "do": "add"}, {"do": "drop-example-x"}, {"do": "burn"}])
     def test_odd_requests_change_nothing(self, round, manager, address, odd):
         assert manager.post(address, self.sent(round, **odd)).status_code == 200
         assert Guidelines.objects.count() == 1
 
-    def test_the_examples_of_a_project_without_rounds_have_no_pictures_to_choose_from(self):
+    def test_the_examples_of_a_project_without_rounds_have_no_images_to_choose_from(self):
         project = make_project()
         shown = client_of(project.created_by).get(reverse("annotation:guidelines-edit", args=[project.slug]))
         assert "No image key contains that." in shown.content.decode()

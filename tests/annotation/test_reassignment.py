@@ -62,7 +62,7 @@ class TestMoving:
     def bea(self, round) -> User:
         return make_annotator(round, "bea")
 
-    def test_the_other_gets_a_batch_of_the_same_pictures_and_begins_anew(self, round, ann, bea):
+    def test_the_other_gets_a_batch_of_the_same_images_and_begins_anew(self, round, ann, bea):
         batch = take(round, ann)
         write(batch, ann, DRAFT)
 
@@ -88,7 +88,7 @@ class TestMoving:
         with pytest.raises(BatchReturnedError):
             batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
 
-    def test_pictures_that_the_other_had_before_stay_free_for_anybody(self):
+    def test_images_that_the_other_had_before_stay_free_for_anybody(self):
         round = make_round(images=4, replication=2, batch_size=1)
         ann, bea, cem = (make_annotator(round) for _ in range(3))
         had = images_of(submit_captions(round, bea))
@@ -178,7 +178,7 @@ class TestMoving:
         with pytest.raises(BatchClosedError):
             move(batch, bea)
 
-    def test_pictures_that_the_other_has_assigned_elsewhere_do_not_come(self, ann, bea, round):
+    def test_images_that_the_other_has_assigned_elsewhere_do_not_come(self, ann, bea, round):
         elsewhere = make_round(collection=round.collection, replication=1)
         Membership.objects.create(project=elsewhere.project, user=bea, role="annotator")
         Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=bea, given_at=NOW)

@@ -189,7 +189,7 @@ class TestFiles:
         assert of(client, campaign.manager).get(address(campaign.project, "archive")).status_code == 404
 
     @pytest.mark.parametrize("is_from_file", [False, True], ids=["written here", "from a file"])
-    def test_nobody_with_pictures_of_it_assigned_gets_a_file(self, client, campaign, release, is_from_file):
+    def test_nobody_with_images_of_it_assigned_gets_a_file(self, client, campaign, release, is_from_file):
         if is_from_file:
             CaptionTask.objects.filter(round__project=campaign.project).delete()
         elsewhere = make_round(collection=campaign.collection, captioners=[make_captioner(campaign.collection)])

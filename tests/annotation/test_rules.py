@@ -247,7 +247,7 @@ class TestRepetition:
         "other",
         ["Two old boats.", "two  OLD boats", "\u2003Two\nold boats!"],
     )
-    def test_the_same_words_for_another_picture_are_noticed_whatever_case_and_spacing(self, other):
+    def test_the_same_words_for_another_image_are_noticed_whatever_case_and_spacing(self, other):
         assert codes("Two old boats.", others=("A tree in a field.", other)) == ["repeated"]
 
     def test_composed_and_decomposed_are_the_same(self):
@@ -334,7 +334,7 @@ def test_published_captions_hardly_ever_warn(tag, most_short, record_property):
     assert share_short <= most_short
 
 
-def test_two_people_describing_one_picture_are_rarely_taken_for_copying():
+def test_two_people_describing_one_image_are_rarely_taken_for_copying():
     pairs = [per_image for per_image in published_captions("en") if len(per_image) == 2]
     alike = sum(likeness(*pair) >= NEAR_IDENTICAL for pair in pairs)
     assert alike / len(pairs) < 0.01

@@ -240,7 +240,7 @@ def test_what_ceased_to_count_is_handed_to_nobody(verified, round, rae):
 
 
 @pytest.mark.parametrize("is_same_project", [True, False])
-def test_a_picture_assigned_to_write_about_has_no_caption_to_rate(verified, round, is_same_project):
+def test_an_image_assigned_to_write_about_has_no_caption_to_rate(verified, round, is_same_project):
     project = round.project if is_same_project else make_project()
     other = make_round(
         project=project,
@@ -267,7 +267,7 @@ def test_a_picture_assigned_to_write_about_has_no_caption_to_rate(verified, roun
     assert take(round, writer) is None
 
 
-def test_a_picture_whose_caption_is_assigned_to_rate_is_not_handed_out_to_write_about(verified, round):
+def test_an_image_whose_caption_is_assigned_to_rate_is_not_handed_out_to_write_about(verified, round):
     other = make_round(
         project=make_project(), collection=verified.collection, captioners=verified.captioners.all(), language="de"
     )

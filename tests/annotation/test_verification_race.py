@@ -152,7 +152,7 @@ def test_control_looking_first_and_then_taking_gives_a_caption_to_too_many():
 
 @pytest.fixture
 def both():
-    """A round of captioning and one of rating over the same pictures, in two projects, and people with both to do."""
+    """A round of captioning and one of rating over the same images, in two projects, and people with both to do."""
     verified, _ = make_captioned_round(images=6, captions=1)
     rating = make_verification(verified, places=20, batch_size=6)
     writing = make_round(
@@ -177,7 +177,7 @@ def in_both_hands(person: User) -> set[int]:
 
 
 @pytest.mark.slow(reason="twelve callers want the same six images")
-def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_about(both):
+def test_in_two_tabs_at_once_nobody_gets_an_image_both_to_rate_and_to_write_about(both):
     rating, writing, people = both
 
     def take_one(what: tuple[str, User]) -> None:
@@ -204,7 +204,7 @@ def test_in_two_tabs_at_once_nobody_gets_a_picture_both_to_rate_and_to_write_abo
 
 
 def test_control_looking_at_what_is_assigned_before_taking_gives_both(both):
-    """The control: what would come of it if the two ways to a picture did not take turns."""
+    """The control: what would come of it if the two ways to an image did not take turns."""
     rating, writing, (person, *_) = both
     all_looked = threading.Barrier(2)
 

@@ -70,17 +70,17 @@ def test_how_far_each_round_is_is_what_the_page_says(seeded, mia):
     assert rounds[seeded.rating.round_id]["assigned"] == 3
 
 
-def test_pictures_come_in_the_order_of_their_collections(seeded, mia):
+def test_images_come_in_the_order_of_their_collections(seeded, mia):
     images = mia.all_of(address("image-list", "lions"), limit=2)
     assert len(images) == len({image["key"] for image in images}) == 15
     of_main = [image for image in images if image["collection"] == seeded.main.collection.slug]
     assert [image["key"] for image in of_main] == sorted(image["key"] for image in of_main)
-    picture = of_main[0]["picture"]
-    assert picture["licence"] == "CC BY 4.0"
-    assert [size["width"] for size in picture["sizes"]] == [320, 640]
+    served = of_main[0]["served"]
+    assert served["licence"] == "CC BY 4.0"
+    assert [size["width"] for size in served["sizes"]] == [320, 640]
 
 
-def test_researchers_see_the_pictures_and_nothing_that_people_wrote(seeded):
+def test_researchers_see_the_images_and_nothing_that_people_wrote(seeded):
     rho = make_user("rho")
     Membership.objects.create(project=seeded.project, user=rho, role=Role.RESEARCHER)
     program = Program(rho)
@@ -214,7 +214,7 @@ def test_annotators_raters_and_outsiders_find_nothing_of_it(seeded):
 
 
 def busy_manager(project: Project) -> User:
-    """Manages `project`, and writes about one of its pictures in another one."""
+    """Manages `project`, and writes about one of its images in another one."""
     elsewhere = make_round(collection=project.rounds.order_by("pk").first().collection)
     user = make_annotator(elsewhere)
     Membership.objects.create(project=project, user=user, role=Role.MANAGER)
@@ -222,7 +222,7 @@ def busy_manager(project: Project) -> User:
     return user
 
 
-def test_a_manager_with_pictures_assigned_reads_no_words_about_them(seeded):
+def test_a_manager_with_images_assigned_reads_no_words_about_them(seeded):
     program = Program(busy_manager(seeded.project))
     for name in WITH_WORDS:
         assert code(program.get(address(name, "lions"))) == (409, "images-assigned"), name

@@ -200,7 +200,7 @@ def test_captions_are_rated_from_taking_to_submitting(seeded):
     assert batch["id"] == str(seeded.to_rate.pk)
     assert all(caption["text"].startswith("Ein Bild") for caption in batch["captions"])
     assert "ann-lions" not in taken.content.decode()
-    assert set(batch["captions"][0]) == {"position", "picture", "text", "rating"}
+    assert set(batch["captions"][0]) == {"position", "image", "text", "rating"}
     positions = [caption["position"] for caption in batch["captions"]]
     refused = rae.post(address("rating-batch-submit", batch["id"]))
     assert code(refused) == (409, "unrated-images")
@@ -263,9 +263,9 @@ def test_a_browser_changes_something_only_with_its_csrf_token(seeded):
     assert browser.post(where, content_type="application/json", headers={"X-CSRFToken": token}).status_code == 200
 
 
-def test_pictures_are_fetched_with_the_token_that_their_addresses_came_with(seeded, ann, media):
-    picture = ann.get(address("batch-show", seeded.writing.pk)).json()["items"][0]["picture"]
-    where = picture["sizes"][0]["address"]
+def test_images_are_fetched_with_the_token_that_their_addresses_came_with(seeded, ann, media):
+    image = ann.get(address("batch-show", seeded.writing.pk)).json()["items"][0]["image"]
+    where = image["sizes"][0]["address"]
     assert ann.get(where).status_code == 503  # not made yet, so that it is there
     assert Program(seeded.manager).get(where).status_code == 404
     assert Client().get(where).status_code == 404

@@ -1,4 +1,4 @@
-"""What tests in a browser share: pictures to look at, being signed in, and looking for barriers."""
+"""What tests in a browser share: images to look at, being signed in, and looking for barriers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
-def make_pictures(collection: Collection) -> None:
+def make_images(collection: Collection) -> None:
     """Give the images of `collection` something to be seen, a colour each."""
     for number, entry in enumerate(collection.entries.select_related("image")):
         colour = (40 + 61 * number % 200, 90 + 37 * number % 150, 60 + 97 * number % 180)

@@ -1,4 +1,4 @@
-"""What tests of the game in a browser share: a season that is on, with pictures, and a player who sits down to it."""
+"""What tests of the game in a browser share: a season that is on, with images, and a player who sits down to it."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class Table:
 
 
 def make_game(**fields: Any) -> Season:
-    """A season that is on now, with pictures that can be seen; every word is "cat"."""
+    """A season that is on now, with images that can be seen; every word is "cat"."""
     now = timezone.now()
     season = make_season(**({"starts_at": now - timedelta(days=1), "ends_at": now + timedelta(days=1)} | fields))
-    make_pictures(season)
+    make_images(season)
     return season
 
 
-def make_pictures(season: Season) -> None:
+def make_images(season: Season) -> None:
     shown = ItemImage.objects.filter(item__item_set=season.item_set).select_related("image")
     for number, entry in enumerate(shown):
         colour = (40 + 61 * number % 200, 90 + 37 * number % 150, 60 + 97 * number % 180)
@@ -92,5 +92,5 @@ def guesses(page: Page) -> Locator:
     return page.locator(".turn .guess")
 
 
-def pictures(page: Page) -> Locator:
+def images(page: Page) -> Locator:
     return page.locator(".turn .hint img")

@@ -13,7 +13,7 @@ from tests.browser.real_server import ROOT, RealServer
 
 class Installation(RealServer):
     def fill(self) -> None:
-        """Make tables, pictures, rounds and people, and collect the static files."""
+        """Make tables, images, rounds and people, and collect the static files."""
         command = [sys.executable, "-m", "tests.browser.seed"]
         subprocess.run(command, check=True, cwd=ROOT, env=servers.embedded_environment(self.var))
 

@@ -1,4 +1,4 @@
-"""What tests of judging in a browser share: a comparison with pictures, and a rater who sits at a batch of it."""
+"""What tests of judging in a browser share: a comparison with images, and a rater who sits at a batch of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from people.models import User
 from sxs_eval.models import Comparison, JudgingBatch
-from tests.browser.annotator import make_pictures, sign_in
+from tests.browser.annotator import make_images, sign_in
 from tests.factories import make_comparison, make_rater
 
 PHONE = {"width": 390, "height": 844}
@@ -61,7 +61,7 @@ def captions(page: Page) -> list[str]:
 
 def make_pairs(images: int = 4, **fields: Any) -> Comparison:
     comparison = make_comparison(images=images, **fields)
-    make_pictures(comparison.collection)
+    make_images(comparison.collection)
     return comparison
 
 

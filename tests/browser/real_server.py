@@ -69,14 +69,14 @@ def main() -> None:
 
     from django.core.management import call_command
 
-    from tests.browser.annotator import make_pictures
+    from tests.browser.annotator import make_images
     from tests.factories import make_annotator, make_captioner, make_collection, make_round
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     collection = make_collection(IMAGES)
     captioner = make_captioner(collection, "a model nobody may know", text=ENGLISH)
-    make_pictures(collection)
+    make_images(collection)
     round = make_round(collection=collection, captioners=[captioner], language=sys.argv[1])
     person = make_annotator(round, "writer")
     person.set_password(PASSWORD)

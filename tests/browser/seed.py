@@ -10,7 +10,7 @@ from typing import Any
 import django
 from django.core.management import call_command
 
-PICTURES = 15
+IMAGES = 15
 PASSWORD = "look-then-write"
 PEOPLE = {
     "amal": ("ar", "ar"),
@@ -27,11 +27,11 @@ def main() -> None:
     call_command("migrate", verbosity=0, interactive=False)
     call_command("collectstatic", verbosity=0, interactive=False)
 
-    from tests.browser.annotator import make_pictures
+    from tests.browser.annotator import make_images
     from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round
 
-    collection = make_collection(PICTURES)
-    make_pictures(collection)
+    collection = make_collection(IMAGES)
+    make_images(collection)
     captioner, project = make_captioner(collection), make_project("postcards")
     tags = {tag for tag, _ in PEOPLE.values()}
     about: dict[str, Any] = {
@@ -40,7 +40,7 @@ def main() -> None:
         "captioners": [captioner],
         "replication": len(PEOPLE),
     }
-    rounds = {tag: make_round(language=tag, batch_size=PICTURES, **about) for tag in sorted(tags)}
+    rounds = {tag: make_round(language=tag, batch_size=IMAGES, **about) for tag in sorted(tags)}
     for name, (tag, interface_language) in PEOPLE.items():
         person = make_annotator(rounds[tag], name)
         person.interface_language = interface_language

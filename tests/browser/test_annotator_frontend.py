@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from annotation.models import CaptionBatch, CaptionItem
 from annotation.services import batches
 from people.models import User
-from tests.browser.annotator import barriers, make_pictures, open_writing, sign_in, source_of, take_batch
+from tests.browser.annotator import barriers, make_images, open_writing, sign_in, source_of, take_batch
 from tests.factories import make_annotator, make_round
 from tests.tiers import some
 
@@ -46,7 +46,7 @@ class Desk:
 @pytest.fixture
 def desk(live_server: Any, context: BrowserContext) -> Desk:
     round = make_round(images=4, language="ja")
-    make_pictures(round.collection)
+    make_images(round.collection)
     annotator = make_annotator(round, "aki")
     sign_in(context, annotator, live_server.url)
     return Desk(live_server.url, annotator, take_batch(round, annotator))
@@ -320,7 +320,7 @@ def test_an_empty_caption_is_not_left_with_enter_and_it_is_said_why(writing: Des
     page.wait_for_url(writing.writing(2))
 
 
-def test_the_picture_opens_large_and_closes_by_keyboard(writing: Desk, page: Page) -> None:
+def test_the_image_opens_large_and_closes_by_keyboard(writing: Desk, page: Page) -> None:
     page.locator("#zoom-link").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#zoom")).to_be_visible()
@@ -370,4 +370,4 @@ def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page:
         page.goto(path)
         page.wait_for_load_state("networkidle")
         assert all(url.startswith((desk.address, "data:")) for url in asked)
-        assert len([url for url in asked if "/pictures/" not in url]) <= 10
+        assert len([url for url in asked if "/images/" not in url]) <= 10

@@ -212,9 +212,9 @@ def _first_pilot_is_not_good_enough(campaign: Campaign) -> None:
     mine.locator("[data-key=w]").click()
     expect(mine.locator("[data-key=w]")).to_have_attribute("aria-pressed", "true")
     mine.locator("[data-doing=f] summary").click()
-    mine.locator("[data-doing=f] textarea").fill("Name the people, not the picture.")
+    mine.locator("[data-doing=f] textarea").fill("Name the people, not the image.")
     mine.get_by_role("button", name="Give feedback").click()
-    expect(page.get_by_text("Name the people, not the picture.").first).to_be_visible()
+    expect(page.get_by_text("Name the people, not the image.").first).to_be_visible()
 
     campaign.press("Pilot 1", "Reject", why="The captions do not say what is to be seen.")
     expect(campaign.step("Pilot 1").get_by_text("The captions do not say what is to be seen.")).to_be_visible()
@@ -243,7 +243,7 @@ def _second_pilot_is_accepted(campaign: Campaign) -> None:
     expect(ann.get_by_role("button", name="Take a batch")).to_have_count(0)
     ann.goto(f"{campaign.address}/feedback/")
     ann.get_by_role("link", name=re.compile("^Read it")).first.click()
-    expect(ann.get_by_text("Name the people, not the picture.")).to_be_visible()
+    expect(ann.get_by_text("Name the people, not the image.")).to_be_visible()
     assert ENGLISH not in source_of(ann)
     ann.locator('form[action$="/acknowledge/"] button').click()
 

@@ -19,7 +19,7 @@ from annotation.services.projects import NewRound, add_languages
 from annotation.services.rounds import fill_round
 from people.models import User
 from tests.annotation.submitting import submit_captions, take
-from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import make_annotator, make_captioner, make_collection, make_language, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +30,7 @@ def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
     """One batch of it is handed in, and one is in hand."""
     monkeypatch.setattr(tasks.fill_round, "delay", lambda round_id: None)
     collection, project, now = make_collection(6), make_project("postcards"), timezone.now()
-    make_pictures(collection)
+    make_images(collection)
     (first,) = add_languages(
         project=project,
         collection=collection,

@@ -15,7 +15,7 @@ from annotation.services import corrections
 from annotation.services.feedback import give_feedback
 from people.models import User
 from tests.annotation.submitting import submit_captions
-from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import make_annotator, make_captioner, make_collection, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -26,9 +26,9 @@ TEXT = "قاربان صغيران على شاطئ رملي تحت سماء رم�
 
 @pytest.fixture
 def round() -> Round:
-    """Three pictures described in Arabic by two people."""
+    """Three images described in Arabic by two people."""
     collection = make_collection(images=3)
-    make_pictures(collection)
+    make_images(collection)
     made = make_round(collection=collection, captioners=[make_captioner(collection)], language="ar")
     for name in ("ann", "bea"):
         submit_captions(made, make_annotator(made, name), TEXT, now=timezone.now())

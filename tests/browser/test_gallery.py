@@ -12,9 +12,9 @@ from inference.models import CaptioningModel, ModelCaption, Trial
 from inference.selectors import gallery as selectors
 from inference.services import trials
 from people.models import Membership, Role, User
-from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import make_captioner, make_collection, make_project, make_user
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -25,7 +25,7 @@ JAPANESE, ARABIC, STABILISER = "ソファの上の猫", "قطة على أريك�
 def researcher() -> User:
     person, collection = make_user("res"), make_collection(images=7)
     Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
-    make_pictures(collection)
+    make_images(collection)
     alpha = make_captioner(collection, "Alpha", text="Alpha says")
     pivot = CaptioningModel.objects.create(is_shared=True, name="Beta", is_pivot=True)
     for entry in collection.entries.all():
@@ -73,7 +73,7 @@ def test_a_trial_is_followed_to_its_end(
     sign_in(context, researcher, live_server.url)
     page.goto(f"{live_server.url}/models/{model.pk}/try/")
     page.get_by_label("Or an image of your own").set_input_files(
-        {"name": "mine.jpg", "mimeType": "image/jpeg", "buffer": picture()}
+        {"name": "mine.jpg", "mimeType": "image/jpeg", "buffer": image_file()}
     )
     page.get_by_role("checkbox", name="Arabic").check()
     page.get_by_role("button", name="Try the model").click()

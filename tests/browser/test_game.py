@@ -13,7 +13,7 @@ from gapgame.models import Attempt, Outcome, Season, Turn
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from tests.browser.annotator import source_of
-from tests.browser.gaming import AWAKE_MS, PHONE, Table, guesses, make_game, pictures, sit_down
+from tests.browser.gaming import AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 WITHIN_MS = 20_000
@@ -43,7 +43,7 @@ def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table,
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     expect(page.locator("#guess")).to_be_focused()
-    expect(pictures(page)).to_have_count(0)
+    expect(images(page)).to_have_count(0)
     table.guess("CAT ")
     table.expect_state("found")
     expect(page.locator(".sentence mark")).to_have_text("cat")
@@ -55,7 +55,7 @@ def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table,
     table.guess("dog")
     expect(guesses(page)).to_contain_text(["closeness 80 of 100"])
     expect(guesses(page)).to_contain_text(["So close!"])
-    expect(pictures(page)).to_have_count(1)
+    expect(images(page)).to_have_count(1)
     table.guess("cat")
     expect(page.locator(".result__points")).to_contain_text("+90")
     expect(page.locator(".tally__streak")).to_contain_text("2")
@@ -65,7 +65,7 @@ def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table,
     table.guess("tree")
     table.guess("zxqy")
     expect(guesses(page).last).to_contain_text("not in our word list: scores 0")
-    expect(pictures(page)).to_have_count(3)
+    expect(images(page)).to_have_count(3)
     table.guess("cat")
     expect(page.locator(".result__points")).to_contain_text("+80")
     table.go_on()
@@ -235,7 +235,7 @@ def test_whole_turns_by_touch_and_without_scripts(live_server: Any, browser: Bro
             getattr(page.locator("#next-form button"), press)()
             table.expect_state("open")
         page.locator("[data-skip] summary").click()
-        page.locator("[value=wrong_picture]").check()
+        page.locator("[value=wrong_image]").check()
         page.get_by_role("button", name="Skip the sentence").click()
         expect(page.locator("#turn h1")).to_have_text("Sentence 5 of 5")
         page.locator("#guess").fill("sky")

@@ -16,7 +16,7 @@ from gapgame.services.closing import GRACE, close_season
 from people.models import Role
 from people.services.invitations import invite
 from tests.browser.annotator import barriers, source_of
-from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, make_game, pictures, sit_down
+from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
 from tests.factories import make_item, make_item_set, make_player
 from tests.tiers import some
 
@@ -86,7 +86,7 @@ def test_with_the_keyboard_of_a_phone_open_sentence_hint_and_field_are_all_in_vi
 
 
 @pytest.mark.usefixtures("_at_any_pace")
-def test_gap_and_boxes_are_the_same_for_every_word_and_picture(live_server: Any, page: Page) -> None:
+def test_gap_and_boxes_are_the_same_for_every_word_and_image(live_server: Any, page: Page) -> None:
     items = make_item_set()
     for word in ("elf", "uncharacteristically"):
         make_item(items, word, before="Here is the ", after=".", images=1)
@@ -178,10 +178,10 @@ def test_the_players_pages_have_no_barriers(table: Table, page: Page, scheme: An
     page.keyboard.press("Escape")
     for count, word in enumerate(("dog", "tree"), start=1):
         table.guess(word)
-        expect(pictures(page)).to_have_count(2 * count - 1)
+        expect(images(page)).to_have_count(2 * count - 1)
         check(f"after {word}")
-    pictures(page).first.click()
-    check("a large picture")
+    images(page).first.click()
+    check("a large image")
     table.guess("car")
     check("missed")
     table.go_on()
@@ -267,7 +267,7 @@ def test_who_has_no_rank_is_told_why(table: Table, page: Page) -> None:
     expect(page.get_by_role("region", name="Your play").locator(".notice")).to_contain_text("You have no rank")
 
 
-def test_past_sentences_show_words_guesses_and_pictures(table: Table, page: Page) -> None:
+def test_past_sentences_show_words_guesses_and_images(table: Table, page: Page) -> None:
     table.guess("cat")
     table.go_on()
     table.expect_state("open")
@@ -277,7 +277,7 @@ def test_past_sentences_show_words_guesses_and_pictures(table: Table, page: Page
     expect(page.locator(".past__turn")).to_have_count(1)
     expect(page.locator(".past__sentence mark")).to_have_text("cat")
     expect(page.locator(".past .guess__word")).to_have_text(["dog", "car", "tree"])
-    expect(page.locator(".past__pictures img")).to_have_count(3)
+    expect(page.locator(".past__images img")).to_have_count(3)
     page.goto(f"{table.url}turns/")
     expect(page.locator(".past__turn")).to_have_count(2)
 

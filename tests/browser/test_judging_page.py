@@ -1,4 +1,4 @@
-"""The rater's page in a browser: its pictures, either direction, any width, no barriers, little to load."""
+"""The rater's page in a browser: its images, either direction, any width, no barriers, little to load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def desk(live_server: Any, page: Page) -> Desk:
     return sit_down(page, make_pairs(), live_server.url, "ria")
 
 
-def test_the_next_picture_is_there_before_its_pair(desk: Desk, page: Page) -> None:
+def test_the_next_image_is_there_before_its_pair(desk: Desk, page: Page) -> None:
     page.wait_for_load_state("networkidle")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -31,10 +31,10 @@ def test_the_next_picture_is_there_before_its_pair(desk: Desk, page: Page) -> No
     assert page.locator(".trial__stage img").get_attribute("src") == ahead
     current = page.evaluate("document.querySelector('.trial__stage img').currentSrc")
     assert current not in asked
-    assert any("/pictures/" in url for url in asked), "the picture after it is fetched"
+    assert any("/images/" in url for url in asked), "the image after it is fetched"
 
 
-def test_the_picture_of_each_pair_opens_large_and_keys_answer_nothing_meanwhile(desk: Desk, page: Page) -> None:
+def test_the_image_of_each_pair_opens_large_and_keys_answer_nothing_meanwhile(desk: Desk, page: Page) -> None:
     for _pair in range(2):
         large = page.locator("#zoom-link").get_attribute("href")
         page.locator("#zoom-link").click()
@@ -115,7 +115,7 @@ def test_the_page_is_light_and_asks_nobody_else(desk: Desk, page: Page) -> None:
     page.goto(desk.url)
     page.wait_for_load_state("networkidle")
     assert all(url.startswith((desk.address, "data:")) for url in asked)
-    parts = {url for url in asked if url.startswith(desk.address) and "/pictures/" not in url}
+    parts = {url for url in asked if url.startswith(desk.address) and "/images/" not in url}
     assert len(parts) <= 10
     # Compressed, as in production.
     sizes = [len(gzip.compress(page.context.request.get(url).body())) for url in parts]

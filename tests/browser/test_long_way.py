@@ -18,7 +18,7 @@ from playwright.sync_api import BrowserContext, Error, Page, Playwright, expect
 
 from tests.browser.annotator import barriers, source_of
 from tests.browser.installation import Installation, processes_of
-from tests.browser.seed import PASSWORD, PICTURES
+from tests.browser.seed import IMAGES, PASSWORD
 
 ENGLISH = "english caption"
 STATE = "#write .state[data-state]"
@@ -42,10 +42,10 @@ STORED = """async () => {
 }"""
 
 ARABIC = [
-    f"قِطٌّ صغيرٌ رقم {number} ينام على كرسي خشبي، بجانب نافذة 'مفتوحة' <{number}>" for number in range(1, PICTURES + 1)
+    f"قِطٌّ صغيرٌ رقم {number} ينام على كرسي خشبي، بجانب نافذة 'مفتوحة' <{number}>" for number in range(1, IMAGES + 1)
 ]
 # Composed and decomposed letters, wide and half-wide ones: kept as they were typed.
-JAPANESE = [f"{number}番目の猫が、窓辺の椅子でﾈﾑって\u304b\u3099いる。" for number in range(1, PICTURES + 1)]
+JAPANESE = [f"{number}番目の猫が、窓辺の椅子でﾈﾑって\u304b\u3099いる。" for number in range(1, IMAGES + 1)]
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +103,11 @@ class Keys:
 
     def rate_all(self) -> list[str]:
         """One key for each; returns the ratings."""
-        for number in range(PICTURES):
+        for number in range(IMAGES):
             self.press(str(1 + number % 5))
-        expect(self.page.locator("[data-rated-count]")).to_have_text(str(PICTURES))
-        expect(self.page.locator(".rate__item [data-state=saved]")).to_have_count(PICTURES)
-        return [LEVELS[number % 5] for number in range(PICTURES)]
+        expect(self.page.locator("[data-rated-count]")).to_have_text(str(IMAGES))
+        expect(self.page.locator(".rate__item [data-state=saved]")).to_have_count(IMAGES)
+        return [LEVELS[number % 5] for number in range(IMAGES)]
 
     def go_on_to_writing(self, batch: str) -> None:
         expect(self.page.locator("#rate [name=open]")).to_be_focused()
@@ -122,7 +122,7 @@ class Keys:
 
     def go_on_from(self, batch: str, position: int) -> None:
         self.press("Enter")
-        self.page.wait_for_url(f"{batch}write/{position + 1}/" if position < PICTURES else f"{batch}review/")
+        self.page.wait_for_url(f"{batch}write/{position + 1}/" if position < IMAGES else f"{batch}review/")
 
     def submit(self, batch: str) -> None:
         self.open('form[action$="/submit/"] button', f"{batch}done/")

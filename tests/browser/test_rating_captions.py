@@ -17,7 +17,7 @@ from annotation.services import verification as services
 from people.models import User
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
-from tests.browser.annotator import barriers, make_pictures, sign_in, source_of
+from tests.browser.annotator import barriers, make_images, sign_in, source_of
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
@@ -38,7 +38,7 @@ class Desk:
 @pytest.fixture
 def desk(live_server: Any, context: BrowserContext) -> Desk:
     verified, _ = make_captioned_round(images=4, captions=1, language="ar")
-    make_pictures(verified.collection)
+    make_images(verified.collection)
     round = make_verification(verified)
     rater = make_caption_rater(round, "rae")
     sign_in(context, rater, live_server.url)

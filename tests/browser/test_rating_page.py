@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from annotation.services import verification
 from people.models import User
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
-from tests.browser.annotator import make_pictures, sign_in, take_batch
+from tests.browser.annotator import make_images, sign_in, take_batch
 from tests.factories import make_annotator, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -49,7 +49,7 @@ class Desk:
 def rating(live_server: Any) -> Desk:
     """Screen 1 of a batch."""
     round = make_round(images=ITEMS, language="ar")
-    make_pictures(round.collection)
+    make_images(round.collection)
     annotator = make_annotator(round, "amal")
     return Desk(f"{live_server.url}/batches/{take_batch(round, annotator).pk}/rate/", annotator)
 
@@ -58,7 +58,7 @@ def rating(live_server: Any) -> Desk:
 def verifying(live_server: Any) -> Desk:
     """Captions that others wrote."""
     verified, _ = make_captioned_round(images=ITEMS, captions=1, language="ar")
-    make_pictures(verified.collection)
+    make_images(verified.collection)
     round = make_verification(verified)
     rater = make_caption_rater(round, "rae")
     batch = verification.take_batch(round=round, rater=rater, now=timezone.now(), rng=Random(1))

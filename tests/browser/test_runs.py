@@ -18,7 +18,7 @@ from inference import tasks
 from inference.models import CaptioningModel, ModelCaption, Run, RunFailure, RunState
 from inference.services.executor import execute_run
 from people.models import Role, User
-from tests.browser.annotator import barriers, make_pictures, sign_in
+from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import make_collection
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.watched import make_model, make_person, make_running, make_worker, offer_fakes, start_run
@@ -144,7 +144,7 @@ def test_the_log_is_not_touched_while_nothing_is_added_to_it(
 def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_screen(
     live_server: Any, browser: Browser, researcher: User, collection: Collection, width: int
 ) -> None:
-    make_pictures(collection)
+    make_images(collection)
     model = make_model("A model with a rather long name, fine-tuned on captions", source="x" * 60)
     context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 844})
     sign_in(context, researcher, live_server.url)
@@ -175,7 +175,7 @@ def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_sc
 def test_no_page_has_a_barrier(
     live_server: Any, page: Page, context: BrowserContext, researcher: User, collection: Collection
 ) -> None:
-    make_pictures(collection)
+    make_images(collection)
     run = make_running(start_run(collection=collection), done=3, failed=1)
     image = collection.entries.all()[0].image
     RunFailure.objects.create(run=run, image=image, language_id="de", reason="Cut off.", at=timezone.now())

@@ -70,7 +70,7 @@ def test_without_javascript_two_models_are_compared_and_nothing_is_wider_than_th
     set_up(page, live_server.url)
     scoring = Scoring.objects.get()
     run(scoring)
-    other = make_captioner(scoring.references.collection, "Gamma", language="de", text="a picture")
+    other = make_captioner(scoring.references.collection, "Gamma", language="de", text="an image")
     run(make_scoring(scoring.references, model=other))
 
     page.goto(f"{live_server.url}/projects/lions/scores/compare/")

@@ -15,7 +15,7 @@ from people.models import User
 from sxs_eval.models import Judgement
 from tests import servers
 from tests.browser import gaming, judging, webkit
-from tests.browser.annotator import make_pictures, take_batch
+from tests.browser.annotator import make_images, take_batch
 from tests.browser.webkit import ENTER, WebKit
 from tests.factories import make_annotator, make_player, make_rater, make_round
 
@@ -54,7 +54,7 @@ def sign_in(window: WebKit, user: User, address: str) -> None:
 
 def sit_down(window: WebKit, address: str, *, images: int) -> CaptionBatch:
     round = make_round(images=images, language="ar")
-    make_pictures(round.collection)
+    make_images(round.collection)
     annotator = make_annotator(round, "amal")
     sign_in(window, annotator, address)
     return take_batch(round, annotator)

@@ -1,4 +1,4 @@
-"""Plots: where things stand on them, in every language, and that nothing is told by the picture alone."""
+"""Plots: where things stand on them, in every language, and that nothing is told by the image alone."""
 
 from __future__ import annotations
 

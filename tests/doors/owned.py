@@ -62,7 +62,7 @@ def make_owning(word: str) -> Owning:
     Membership.objects.create(project=project, user=researcher, role=Role.RESEARCHER)
     own: dict[str, Any] = {"project": project, "is_shared": False, "created_by": manager}
     collection = make_collection(3, **own)
-    Collection.objects.filter(pk=collection.pk).update(name=f"{word} pictures", slug=f"{word}-pictures")
+    Collection.objects.filter(pk=collection.pk).update(name=f"{word} images", slug=f"{word}-images")
     collection.refresh_from_db()
     for entry in collection.entries.all():
         entry.key, entry.file_name = f"{word}-{entry.position}", f"{word}-{entry.position}.jpg"

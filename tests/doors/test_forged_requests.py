@@ -56,7 +56,7 @@ def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: W
 @pytest.mark.slow(reason="every address")
 @pytest.mark.parametrize("insider", ONE_INSIDER)
 def test_reading_changes_nothing_but_that_the_log_tells_of_exports(insider: int, world: World) -> None:
-    """So that no picture or link of another site does anything in the name of who is signed in."""
+    """So that no image or link of another site does anything in the name of who is signed in."""
     client = Client(raise_request_exception=False)
     client.force_login(world.insiders[insider])
     wrong = []

@@ -14,7 +14,7 @@ from tests.leaks.addresses import routes, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
-IMAGES = {"images:picture-show", "gapgame:picture-show", "inference:trial-picture"}
+IMAGES = {"images:image-show", "gapgame:image-show", "inference:trial-image"}
 """Kept by the browser of whom they are shown to, for a while; each has a test of its own."""
 
 PAGES = {"people:profile-show", "annotation:work-show", "annotation:history-show", "gapgame:game-home"}

@@ -105,8 +105,8 @@ NOT_BUILT = {
     "sxs_eval:gold-change": "a gold pair: tests/sxs_eval/test_setup_pages.py",
     "gapgame:board-show": "a season that is closed: tests/gapgame/test_odd_requests.py",
     "gapgame:vectors-import": "a language of an encoder: tests/gapgame/test_vectors_page.py",
-    "gapgame:picture-show": "a picture of a turn, signed: tests/leaks/test_players.py",
-    "inference:trial-picture": "a trial of an upload: tests/inference/test_trials_pages.py",
+    "gapgame:image-show": "an image of a turn, signed: tests/leaks/test_players.py",
+    "inference:trial-image": "a trial of an upload: tests/inference/test_trials_pages.py",
     "people:member-remove": "a membership, where the world names an invitation: tests/people/test_page_access.py",
 }
 """Addresses that the world below has nothing for, and where they are asked for with something."""

@@ -27,7 +27,7 @@ THINGS = ("images:", "inference:")
 """Apps whose addresses name no project: each row knows whose it is."""
 CHANGING = {"images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"}
 STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "retry")}
-OF_WHO_BEGAN_IT = {"inference:trial-show", "inference:trial-picture"}
+OF_WHO_BEGAN_IT = {"inference:trial-show", "inference:trial-image"}
 ROLES = ("manager", "researcher")
 
 
@@ -55,8 +55,8 @@ def addresses_of(owning: Owning, *, with_arguments: bool | None = None) -> Itera
 def things_of(owning: Owning) -> list[tuple[Route, str]]:
     found = [(route, one) for route, one in addresses_of(owning, with_arguments=True) if route.name.startswith(THINGS)]
     there = {route.name for route in ours() if route.name.startswith(THINGS) and route.arguments}
-    # Pictures go by addresses that are signed for each viewer: tests/images/test_pages.py.
-    assert there - {route.name for route, _address in found} == {"images:picture-show"}
+    # Images go by addresses that are signed for each viewer: tests/images/test_pages.py.
+    assert there - {route.name for route, _address in found} == {"images:image-show"}
     return found
 
 
@@ -87,8 +87,8 @@ def test_its_own_people_find_all_of_it(us: Owning) -> None:
         for route, address in things_of(us)
         if all(status in (404, 405) for client in clients for _method, status, _text in answers(client, address))
     ]
-    # There is no picture that was sent.
-    assert closed == ["inference:trial-picture"]
+    # There is no image that was sent.
+    assert closed == ["inference:trial-image"]
 
 
 @pytest.mark.slow(reason="every page of a project, by two people")

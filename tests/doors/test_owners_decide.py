@@ -27,7 +27,7 @@ from tests.factories import (
     make_round,
     make_user,
 )
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db
 
@@ -98,16 +98,16 @@ class TestDeciding:
             assert owner_of(thing) == (us.project, True)
 
     def test_shared_it_goes_over_step_by_step_and_is_closed_again(self, us: Owning, them: Owning) -> None:
-        pictures = make_collection(1, project=us.project, is_shared=False)
-        run = Run.objects.create(model=make_captioner(pictures), collection=pictures, project=us.project,
+        images = make_collection(1, project=us.project, is_shared=False)
+        run = Run.objects.create(model=make_captioner(images), collection=images, project=us.project,
                                  queue="gpu", created_at=NOW)  # fmt: skip
         about: dict[str, Any] = {"by": us.manager, "now": NOW}
         with pytest.raises(OwnerRefusedError):
-            give_collection(collection=pictures, project=them.project, is_shared=False, **about)
-        give_collection(collection=pictures, project=us.project, is_shared=True, **about)
+            give_collection(collection=images, project=them.project, is_shared=False, **about)
+        give_collection(collection=images, project=us.project, is_shared=True, **about)
         runs.give(run=run, project=them.project, is_shared=False, **about)
-        give_collection(collection=pictures, project=them.project, is_shared=False, **about)
-        assert owner_of(pictures) == owner_of(run) == (them.project, False)
+        give_collection(collection=images, project=them.project, is_shared=False, **about)
+        assert owner_of(images) == owner_of(run) == (them.project, False)
 
     def test_a_run_is_shared_no_wider_than_what_it_is_made_of(self, us: Owning) -> None:
         response = signed_in(us.manager).post(owner_page(us.run), {"project": us.project.pk, "is_shared": "on"})
@@ -120,23 +120,23 @@ class TestDeciding:
         client.post(owner_page(us.model), {"project": us.project.pk, "is_shared": "on"})
         assert owner_of(us.variant) == owner_of(us.model) == (us.project, True)
 
-    def test_reports_of_pictures_go_along_with_their_collection(self, us: Owning, them: Owning) -> None:
-        pictures = make_collection(1, project=us.project, is_shared=False)
-        job = ImportJob.objects.create(kind=ImportKind.IMAGES, collection=pictures, project=us.project)
-        give_collection(collection=pictures, project=them.project, is_shared=False, by=None, now=NOW)
+    def test_reports_of_images_go_along_with_their_collection(self, us: Owning, them: Owning) -> None:
+        images = make_collection(1, project=us.project, is_shared=False)
+        job = ImportJob.objects.create(kind=ImportKind.IMAGES, collection=images, project=us.project)
+        give_collection(collection=images, project=them.project, is_shared=False, by=None, now=NOW)
         job.refresh_from_db()
         assert job.project == them.project
 
     def test_what_nobody_owns_is_for_staff(self, us: Owning) -> None:
-        pictures = make_collection(1)
-        add = reverse("images:images-add", args=[pictures.slug])
+        images = make_collection(1)
+        add = reverse("images:images-add", args=[images.slug])
         client = signed_in(us.manager)
-        assert client.get(reverse("images:collection-show", args=[pictures.slug])).status_code == 200
-        assert client.get(add).status_code == client.get(owner_page(pictures)).status_code == 404
+        assert client.get(reverse("images:collection-show", args=[images.slug])).status_code == 200
+        assert client.get(add).status_code == client.get(owner_page(images)).status_code == 404
         staff = signed_in(make_user("staff", is_staff=True, is_superuser=True))
         assert staff.get(add).status_code == 200
-        assert staff.post(owner_page(pictures), {"project": us.project.pk}).status_code == 302
-        assert owner_of(pictures) == (us.project, False)
+        assert staff.post(owner_page(images), {"project": us.project.pk}).status_code == 302
+        assert owner_of(images) == (us.project, False)
         assert client.get(add).status_code == 200
 
     def test_every_kind_that_can_be_used_says_so(self) -> None:
@@ -221,20 +221,20 @@ class TestMaking:
         """A collection and captions come first, and then the project that is started with them."""
         manager = signed_in(us.manager)
         self.make(manager, name="Fresh")
-        pictures = Collection.objects.get(name="Fresh")
-        assert owner_of(pictures) == (None, False)
-        address = reverse("images:collection-show", args=[pictures.slug])
+        images = Collection.objects.get(name="Fresh")
+        assert owner_of(images) == (None, False)
+        address = reverse("images:collection-show", args=[images.slug])
         other = make_user()
         Membership.objects.create(project=us.project, user=other, role=Role.MANAGER)
         assert manager.get(address).status_code == 200
         assert signed_in(other).get(address).status_code == 404
-        model = make_captioner(pictures, "New too", is_shared=False, created_by=us.manager)
-        run = Run.objects.create(model=model, collection=pictures, queue="x", created_at=NOW, created_by=us.manager)
-        assert pictures.name in manager.get(reverse("annotation:project-create")).text
-        assert pictures.name not in signed_in(other).get(reverse("annotation:project-create")).text
+        model = make_captioner(images, "New too", is_shared=False, created_by=us.manager)
+        run = Run.objects.create(model=model, collection=images, queue="x", created_at=NOW, created_by=us.manager)
+        assert images.name in manager.get(reverse("annotation:project-create")).text
+        assert images.name not in signed_in(other).get(reverse("annotation:project-create")).text
         project = make_project()
-        take_over(project=project, collection=pictures, captioners=[model], by=us.manager, now=NOW)
-        assert owner_of(pictures) == owner_of(model) == owner_of(run) == (project, False)
+        take_over(project=project, collection=images, captioners=[model], by=us.manager, now=NOW)
+        assert owner_of(images) == owner_of(model) == owner_of(run) == (project, False)
 
     def test_a_new_project_takes_nothing_that_another_has(self, us: Owning) -> None:
         """Not even its own manager's other project's: that is shared first."""
@@ -244,13 +244,13 @@ class TestMaking:
 class TestDeletion:
     def test_a_project_is_not_deleted_while_it_owns_something(self, us: Owning) -> None:
         project = make_project()
-        pictures = create_collection(name="Last", project=project)
+        images = create_collection(name="Last", project=project)
         with pytest.raises(ProtectedError):
             project.delete()
-        give_collection(collection=pictures, project=us.project, is_shared=False, by=None, now=NOW)
+        give_collection(collection=images, project=us.project, is_shared=False, by=None, now=NOW)
         AuditEntry.objects.filter(project=project).delete()
         project.delete()
-        assert owner_of(pictures) == (us.project, False)
+        assert owner_of(images) == (us.project, False)
 
     def test_reports_go_with_their_project(self) -> None:
         project = make_project()
@@ -261,7 +261,7 @@ class TestDeletion:
 
 class TestCommands:
     def test_what_a_command_makes_is_shared_or_of_the_project_named(self, us: Owning, tmp_path: Any) -> None:
-        (tmp_path / "a.jpg").write_bytes(picture())
+        (tmp_path / "a.jpg").write_bytes(image_file())
         call_command("import_images", str(tmp_path), collection="For all")
         call_command("import_images", str(tmp_path), collection="For one", project=us.project.slug)
         assert owner_of(Collection.objects.get(name="For all")) == (None, True)

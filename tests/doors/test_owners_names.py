@@ -1,4 +1,4 @@
-"""What one project learns of another by trying: names, pictures, reports."""
+"""What one project learns of another by trying: names, images, reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
 from images.rules.sizes import sizes_of
-from images.selectors import picture_of
+from images.selectors import served_image
 from images.services import file_storage
 from images.services.imports import import_path
 from inference.backends.captioners import BackendSettingsError, Decoding
@@ -30,7 +30,7 @@ from tests.factories import (
     make_project,
     make_user,
 )
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ class TestNames:
             assert set(kind.objects.filter(name=name).values_list("project__slug", flat=True)) == {"zebra", "giraffe"}
         assert Encoder.objects.filter(name=them.encoder.name).count() == 2
         slug = Collection.objects.get(name=them.collection.name, project=us.project).slug
-        assert slug.startswith("giraffe-pictures-")
+        assert slug.startswith("giraffe-images-")
         assert not slug.endswith("-2")
 
     def test_what_is_shared_goes_by_a_name_that_nobody_takes_again(self, us: Owning, them: Owning) -> None:
@@ -106,10 +106,10 @@ class TestNames:
         assert set(job.rows.values_list("outcome", flat=True)) == {Outcome.REJECTED}
         assert {"No image has this key" in row.reason for row in job.rows.all()} == {True}
 
-    def test_a_picture_that_they_have_is_taken_without_a_word(self, us: Owning, them: Owning, tmp_path: Any) -> None:
-        folder = tmp_path / "pictures"
+    def test_an_image_that_they_have_is_taken_without_a_word(self, us: Owning, them: Owning, tmp_path: Any) -> None:
+        folder = tmp_path / "images"
         folder.mkdir()
-        (folder / "a.jpg").write_bytes(picture())
+        (folder / "a.jpg").write_bytes(image_file())
         about: dict[str, Any] = {"path": folder, "clock": timezone.now, "announce": lambda image: None}
         import_path(collection=them.collection, **about)
         assert import_path(collection=us.collection, **about).rows.get().reason == ""
@@ -117,9 +117,9 @@ class TestNames:
         assert "stored only once" in import_path(collection=again, **about).rows.get().reason
 
     def test_a_rival_run_of_theirs_has_no_number(self, us: Owning, them: Owning) -> None:
-        pictures = make_collection(1)
+        images = make_collection(1)
         model = models.register_model(name="Shared", backend="palette", is_shared=True, by=None)
-        about: dict[str, Any] = {"model": model, "collection": pictures, "decoding": Decoding(), "now": NOW}
+        about: dict[str, Any] = {"model": model, "collection": images, "decoding": Decoding(), "now": NOW}
         languages = Language.objects.filter(pk="en")
         run = runs.start(**about, languages=languages, project=them.project, by=them.manager)
         with pytest.raises(runs.RunRefusedError) as refused:
@@ -130,12 +130,12 @@ class TestNames:
 
     def test_variants_of_a_shared_model_are_shared(self, us: Owning, them: Owning) -> None:
         them.share()
-        pictures = make_collection(1)
+        images = make_collection(1)
         decoding = [Decoding(), Decoding(beams=5)]
         model = models.register_model(name="Shared", backend="palette", project=them.project, is_shared=True, by=None)
         made = [
             runs.start(
-                model=model, collection=pictures, languages=[Language.objects.get(pk="en")], decoding=one,
+                model=model, collection=images, languages=[Language.objects.get(pk="en")], decoding=one,
                 project=us.project, by=us.manager, now=NOW,
             )
             for one in decoding
@@ -160,13 +160,13 @@ class TestNames:
 
 
 class TestPictures:
-    def test_annotators_see_the_pictures_of_their_batches(self, us: Owning) -> None:
-        """Whose the collection is makes no difference: an address is signed for who was shown the picture."""
+    def test_annotators_see_the_images_of_their_batches(self, us: Owning) -> None:
+        """Whose the collection is makes no difference: an address is signed for who was shown the image."""
         annotator = make_annotator(us.project.rounds.first())
         image = us.collection.entries.first().image
         for size in sizes_of(image.width, image.height):
-            file_storage.put(file_storage.size_name(image.public_id, size), picture("WEBP", size=(10, 8)))
-        address = picture_of(image, annotator).large
+            file_storage.put(file_storage.size_name(image.public_id, size), image_file("WEBP", size=(10, 8)))
+        address = served_image(image, annotator).large
         assert signed_in(annotator).get(address).status_code == 200
         assert signed_in(us.manager).get(address).status_code == 404
 
@@ -194,7 +194,7 @@ class TestReports:
 
 
 def test_vectors_of_captions_that_are_theirs_are_not_seen(us: Owning, them: Owning) -> None:
-    """Also where the pictures and the encoder are shared."""
+    """Also where the images and the encoder are shared."""
     them.share()
     CaptioningModel.objects.filter(pk=them.other.pk).update(is_shared=False)
     vectors = EmbeddingSet.objects.get(run=them.embedding_run)

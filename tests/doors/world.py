@@ -15,7 +15,7 @@ from annotation.models import Release
 from annotation.services import corrections
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
-from images.selectors import picture_of
+from images.selectors import served_image
 from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
 from people.models import Delivery, Invitation, Membership, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
@@ -106,7 +106,7 @@ def make_world(media: Path) -> World:
     for kind in (Collection, CaptioningModel, Encoder, Run):
         kind.objects.update(project=project, is_shared=False)
     ImportJob.objects.update(project=project)
-    picture = picture_of(image, seeded.ann).large.split("/")
+    parts = served_image(image, seeded.ann).large.split("/")
     known: dict[str, Sequence[object]] = {
         **seeded.known(),
         "slug": [project.slug],
@@ -139,8 +139,8 @@ def make_world(media: Path) -> World:
         "trial_id": [trial.pk],
         "job_id": [job.pk],
         "public_id": [image.public_id],
-        "size": [picture[-3]],
-        "signature": [picture[-2]],
+        "size": [parts[-3]],
+        "signature": [parts[-2]],
     }
     known |= {f"sxs_eval:{name} batch_id": [judged.pk] for name in _names("sxs_eval", "batch_id")}
     known |= {f"gapgame:{name} slug": [season.slug] for name in PLAYERS}

@@ -1,4 +1,4 @@
-"""A season and its manager; a set of items, and a folder of pictures for it. A module may have its own instead."""
+"""A season and its manager; a set of items, and a folder of images for it. A module may have its own instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gapgame.services.items import create_item_set
 from people.models import Project
 from tests.factories import NOW, make_project, make_season
 from tests.gapgame.seasons import client_of, set_clock
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "items"
     folder.mkdir()
     for shade, name in enumerate(("a.jpg", "b.jpg", "c.jpg")):
-        (folder / name).write_bytes(picture(shade=10 * shade))
+        (folder / name).write_bytes(image_file(shade=10 * shade))
     manifest = "file,author,licence,licence_url\n" + "".join(
         f"{name},Ada Example,CC BY 4.0,https://example.org/by\n" for name in ("a.jpg", "b.jpg", "c.jpg")
     )

@@ -49,7 +49,7 @@ def make_researcher(project: Project) -> User:
 
 
 def make_playable(project: Project, words: tuple[str, ...] = ("cat", "dog", "car"), language: str = "en") -> ItemSet:
-    """A set of sentences whose pictures are ready, one for each word."""
+    """A set of sentences whose images are ready, one for each word."""
     item_set = make_item_set(project)
     for word in words:
         make_item(item_set, word, language=language)

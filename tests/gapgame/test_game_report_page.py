@@ -41,7 +41,7 @@ def manager(season) -> Client:
 
 @pytest.fixture
 def played(season) -> list[Player]:
-    """Four turns on each of two sentences: found at once, with one picture, with all, and not; and one skipped."""
+    """Four turns on each of two sentences: found at once, with one image, with all, and not; and one skipped."""
     first, second, *_others = season.item_set.items.all()
     players = [make_player(season) for _ in range(4)]
     for player, guesses in zip(

@@ -61,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_the_parts_share_no_sentence_picture_or_instance(folder: Path) -> None:
+def test_the_parts_share_no_sentence_image_or_instance(folder: Path) -> None:
     train, valid, test = (objects(folder / f"{part}.jsonl") for part in ("train", "valid", "test"))
     assert (len(valid), len(test)) == (60, 60)
     images = [{image for line in part for image in line["images"]} for part in (train, valid, test)]
@@ -69,7 +69,7 @@ def test_the_parts_share_no_sentence_picture_or_instance(folder: Path) -> None:
     held_out = [*objects(folder / "valid.gold.jsonl"), *objects(folder / "test.gold.jsonl")]
     assert {line["split"] for line in held_out} == {"intersect_4"}
     assert not {line["item"] for line in train} & {line["item"] for line in held_out}
-    # 10 pictures of a synset: one for each part held out, eight to train.
+    # 10 images of a synset: one for each part held out, eight to train.
     assert {len(line["images"]) for line in train} == {8}
     assert {len(line["images"]) for line in [*valid, *test]} == {1}
 

@@ -23,7 +23,7 @@ from images.services import jobs
 from tests.concurrency import together
 from tests.factories import NOW, make_project, make_season, make_user
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.usefixtures("media")
 
@@ -44,11 +44,11 @@ def test_an_item_goes_in_with_its_images_under_keys_that_tell_nothing(item_set, 
     assert all(len(entry.key) == 20 and int(entry.key, 16) for entry in entries)
 
 
-def test_pictures_of_a_sentence_do_not_stand_beside_each_other_in_the_collection(item_set, folder):
-    """Managers of other projects, who may play, see collections: the order would tell what picture comes next."""
+def test_images_of_a_sentence_do_not_stand_beside_each_other_in_the_collection(item_set, folder):
+    """Managers of other projects, who may play, see collections: the order would tell what image comes next."""
     names = [f"{number}.jpg" for number in range(6)]
     for number, name in enumerate(names):
-        (folder / name).write_bytes(picture(shade=40 + 10 * number))
+        (folder / name).write_bytes(image_file(shade=40 + 10 * number))
     run(item_set, write(folder, *(LINE | {"key": name, "images": [name]} for name in names)))
 
     ordered = list(item_set.collection.entries.order_by("position").values_list("key", flat=True))
@@ -81,9 +81,9 @@ def test_the_same_file_again_adds_nothing_and_other_content_is_a_problem_of_its_
 
 
 def test_each_line_that_cannot_be_used_is_told_by_its_number_and_without_the_word(item_set, folder):
-    (folder / "cut.jpg").write_bytes(picture(size=(400, 300))[:-300])
+    (folder / "cut.jpg").write_bytes(image_file(size=(400, 300))[:-300])
     (folder / f"{WORD}.png").write_text("<html>")
-    (folder / f"{WORD}.gif").write_bytes(picture())
+    (folder / f"{WORD}.gif").write_bytes(image_file())
     job = run(
         item_set,
         write(
@@ -112,12 +112,12 @@ def test_each_line_that_cannot_be_used_is_told_by_its_number_and_without_the_wor
     assert item_set.items.count() == 2
 
 
-def upload(item_set: ItemSet, lines: list[Any], pictures: Mapping[str, bytes], **options: Any) -> ImportJob:
+def upload(item_set: ItemSet, lines: list[Any], images: Mapping[str, bytes], **options: Any) -> ImportJob:
     content = "".join(json.dumps(line) + "\n" for line in lines).encode()
     return item_imports.start_upload(
         item_set=item_set,
         items=SimpleUploadedFile("items.jsonl", content),
-        pictures=[SimpleUploadedFile(name, data) for name, data in pictures.items()],
+        images=[SimpleUploadedFile(name, data) for name, data in images.items()],
         by=make_user(),
         **options,
     )
@@ -139,11 +139,11 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 def test_a_browser_sends_items_with_a_zip_and_its_manifest(item_set):
     manifest = "file,key,licence\n" + "".join(f"{name}.jpg,{name},CC0\n" for name in "ab")
-    pictures = {"pictures/manifest.csv": manifest.encode()}
-    pictures |= {f"pictures/{name}.jpg": picture(shade=shade) for shade, name in enumerate("ab")}
-    lines = [LINE, LINE | {"key": "two", "images": ["b", "pictures/a.jpg"]}, LINE | {"key": "3", "images": ["x.jpg"]}]
+    images = {"images/manifest.csv": manifest.encode()}
+    images |= {f"images/{name}.jpg": image_file(shade=shade) for shade, name in enumerate("ab")}
+    lines = [LINE, LINE | {"key": "two", "images": ["b", "images/a.jpg"]}, LINE | {"key": "3", "images": ["x.jpg"]}]
 
-    job = run_upload(upload(item_set, lines, {"p.zip": zipped(pictures)}))
+    job = run_upload(upload(item_set, lines, {"p.zip": zipped(images)}))
 
     assert [outcome for outcome, _ in told(job)] == ["added", "added", "rejected"]
     assert (job.state, job.total, job.done) == (JobState.DONE, 3, 3)
@@ -154,7 +154,7 @@ def test_a_browser_sends_items_with_a_zip_and_its_manifest(item_set):
 def test_an_import_that_was_interrupted_goes_on_after_the_last_line_of_its_report(item_set, folder, monkeypatch):
     monkeypatch.setattr(item_imports, "LINES_PER_TRANSACTION", 2)
     lines = [LINE | {"key": str(number), "images": ["a.jpg"]} for number in range(5)]
-    job = upload(item_set, lines, {"a.jpg": picture()})
+    job = upload(item_set, lines, {"a.jpg": image_file()})
     put = item_imports._Import._put
 
     def stop(run, one, by_key):
@@ -193,7 +193,7 @@ def test_a_line_that_nobody_foresaw_takes_no_other_with_it(item_set, folder, mon
 
 def test_a_line_at_which_the_worker_dies_each_time_is_left_out_in_the_end(item_set):
     job = upload(
-        item_set, [LINE | {"images": ["a.jpg"]}, LINE | {"key": "2", "images": ["a.jpg"]}], {"a.jpg": picture()}
+        item_set, [LINE | {"images": ["a.jpg"]}, LINE | {"key": "2", "images": ["a.jpg"]}], {"a.jpg": image_file()}
     )
     ImportJob.objects.filter(pk=job.pk).update(attempts=jobs.SKIP_AFTER_ATTEMPTS)
     job = run_upload(job)
@@ -225,7 +225,7 @@ def test_once_a_season_has_begun_with_the_items_none_is_added(item_set, folder):
 @pytest.mark.django_db(transaction=True)
 def test_two_imports_of_the_same_file_at_once_make_each_item_and_image_once(tmp_path):
     item_set = create_item_set(project=make_project(), name="Animals", by=None)
-    (tmp_path / "a.jpg").write_bytes(picture())
+    (tmp_path / "a.jpg").write_bytes(image_file())
     path = write(tmp_path, *(LINE | {"key": str(number), "images": ["a.jpg"]} for number in range(20)))
 
     done = together(lambda _: run(item_set, path), range(3))

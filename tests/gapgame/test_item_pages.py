@@ -31,7 +31,7 @@ from tests.factories import (
     make_user,
 )
 from tests.gapgame.seasons import client_of, make_researcher
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db
 LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split": 1, "images": ["a.jpg"]}
@@ -159,7 +159,7 @@ def test_skipped_sentences_are_shown_with_how_many_left_them(item_set, manager):
     assert re.search(r'<td class="number">2</td>', page)
 
 
-def test_pictures_are_few_and_small_and_their_number_and_licences_are_told(item_set, manager):
+def test_images_are_few_and_small_and_their_number_and_licences_are_told(item_set, manager):
     image = Image.objects.filter(pk__in=item_set.items.get(word="فظ").images.values("image"))
     image.update(licence="", sizes_state=JobState.QUEUED)
     page = show(manager, item_set)
@@ -204,7 +204,7 @@ def files(**more: Any) -> dict[str, Any]:
     content = (json.dumps(LINE) + "\n").encode()
     return {
         "items": SimpleUploadedFile("items.jsonl", content),
-        "pictures": [SimpleUploadedFile("a.jpg", picture())],
+        "images": [SimpleUploadedFile("a.jpg", image_file())],
         **more,
     }
 
@@ -225,14 +225,14 @@ def test_a_manager_makes_a_set_by_sending_a_file_and_is_led_to_its_report(item_s
     assert "1 sentence" in manager.get(address("item-set-list")).content.decode()
 
 
-def test_more_sentences_come_into_a_set_with_pictures_of_a_collection(item_set, manager):
+def test_more_sentences_come_into_a_set_with_images_of_a_collection(item_set, manager):
     collection = make_collection(images=1)
     page = manager.get(address("items-import", item_set.pk)).content.decode()
     assert collection.name in page
     assert item_set.collection.slug not in page
 
     sent = files(collections=[collection.slug])
-    del sent["pictures"]
+    del sent["images"]
     assert manager.post(address("items-import", item_set.pk), sent).status_code == 302
 
     job = ImportJob.objects.get()

@@ -62,10 +62,10 @@ def test_another_word_is_another_word(guess, word):
 
 
 @pytest.mark.parametrize(("attempts", "shown"), [(0, 0), (1, 1), (2, 7), (3, 7)])
-def test_no_picture_is_shown_before_the_first_guess_one_before_the_second_and_then_all(attempts, shown):
-    assert rules.pictures_shown(attempts, 7) == shown
+def test_no_image_is_shown_before_the_first_guess_one_before_the_second_and_then_all(attempts, shown):
+    assert rules.images_shown(attempts, 7) == shown
 
 
-def test_all_pictures_are_shown_when_the_turn_is_over_and_never_more_than_there_are():
-    assert rules.pictures_shown(1, 7, is_finished=True) == 7
-    assert rules.pictures_shown(1, 0) == 0
+def test_all_images_are_shown_when_the_turn_is_over_and_never_more_than_there_are():
+    assert rules.images_shown(1, 7, is_finished=True) == 7
+    assert rules.images_shown(1, 0) == 0

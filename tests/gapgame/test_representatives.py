@@ -1,4 +1,4 @@
-"""The picture of the first hint by vectors that the platform computed: on import, and chosen again afterwards."""
+"""The image of the first hint by vectors that the platform computed: on import, and chosen again afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gapgame.services.representatives import ItemSetClosedError, choose_again
 from inference.models import EmbeddingSet
 from tests.factories import NOW, make_season
 from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 from tests.inference import embedded
 from tests.inference.embedded import make_encoder, make_set
 
@@ -38,9 +38,9 @@ def _levels(encoder, image):
 
 
 @pytest.fixture
-def pictures(folder):
+def images(folder):
     for name, shade in SHADES.items():
-        (folder / name).write_bytes(picture(shade=shade))
+        (folder / name).write_bytes(image_file(shade=shade))
     return folder
 
 
@@ -62,53 +62,53 @@ def again(item_set, **options):
     return choose_again(item_set=item_set, clock=lambda: NOW, **options)
 
 
-def test_items_imported_after_their_pictures_have_vectors_get_the_most_central_one(item_set, pictures):
-    run(item_set, write(pictures, *LINES))
+def test_items_imported_after_their_images_have_vectors_get_the_most_central_one(item_set, images):
+    run(item_set, write(images, *LINES))
     vectors_of(item_set)
     line = LINES[0] | {"key": "later", "images": ["light.jpg", "dark.jpg", "grey.jpg"]}
-    run(item_set, write(pictures, line))
+    run(item_set, write(images, line))
 
     later = item_set.items.get(key="later")
     assert later.representative_source == "embeddings"
-    assert shas(later) == [sha_of(pictures / name) for name in ("grey.jpg", "light.jpg", "dark.jpg")]
+    assert shas(later) == [sha_of(images / name) for name in ("grey.jpg", "light.jpg", "dark.jpg")]
 
 
-def test_what_the_file_names_goes_before_what_the_platform_computed(item_set, pictures):
-    run(item_set, write(pictures, LINES[0]))
+def test_what_the_file_names_goes_before_what_the_platform_computed(item_set, images):
+    run(item_set, write(images, LINES[0]))
     vectors_of(item_set)
-    run(item_set, write(pictures, LINES[1]))
+    run(item_set, write(images, LINES[1]))
 
     assert sources() == {"first": "first", "named": "file"}
 
 
-def test_an_item_with_a_picture_that_has_no_vector_gets_the_first(item_set, pictures):
-    run(item_set, write(pictures, LINES[0]))
+def test_an_item_with_an_image_that_has_no_vector_gets_the_first(item_set, images):
+    run(item_set, write(images, LINES[0]))
     vectors_of(item_set)
-    (pictures / "new.jpg").write_bytes(picture(shade=180))
-    run(item_set, write(pictures, LINE | {"key": "new", "images": ["dark.jpg", "grey.jpg", "new.jpg"]}))
+    (images / "new.jpg").write_bytes(image_file(shade=180))
+    run(item_set, write(images, LINE | {"key": "new", "images": ["dark.jpg", "grey.jpg", "new.jpg"]}))
 
     assert sources()["new"] == "first"
 
 
-def test_vectors_that_come_with_the_file_are_the_only_ones_that_are_looked_at(item_set, pictures):
-    run(item_set, write(pictures, LINES[0]))
+def test_vectors_that_come_with_the_file_are_the_only_ones_that_are_looked_at(item_set, images):
+    run(item_set, write(images, LINES[0]))
     vectors_of(item_set)
-    (pictures / "vectors.jsonl").write_text('{"image": "dark.jpg", "vector": [1, 0]}\n')
+    (images / "vectors.jsonl").write_text('{"image": "dark.jpg", "vector": [1, 0]}\n')
     line = LINES[0] | {"key": "later"}
-    job = run(item_set, write(pictures, line), embeddings=pictures / "vectors.jsonl")
+    job = run(item_set, write(images, line), embeddings=images / "vectors.jsonl")
 
     assert sources()["later"] == "first"
     assert "2 of 3 images have no embedding" in told(job)[0][1]
 
 
-def test_chosen_again_the_most_central_picture_comes_first_and_the_others_keep_their_order(item_set, pictures):
-    run(item_set, write(pictures, *LINES))
+def test_chosen_again_the_most_central_image_comes_first_and_the_others_keep_their_order(item_set, images):
+    run(item_set, write(images, *LINES))
     vectors_of(item_set)
     chosen = again(item_set)
 
     assert (chosen.changed, chosen.same, chosen.named, chosen.lacking) == (1, 0, 1, 0)
     assert sources() == {"first": "embeddings", "named": "file"}
-    ordered = [sha_of(pictures / name) for name in ("grey.jpg", "dark.jpg", "light.jpg")]
+    ordered = [sha_of(images / name) for name in ("grey.jpg", "dark.jpg", "light.jpg")]
     assert shas(item_set.items.get(key="first")) == ordered
     assert list(item_set.items.get(key="first").images.values_list("position", flat=True)) == [0, 1, 2]
     chosen = again(item_set, is_named_too=True)
@@ -116,8 +116,8 @@ def test_chosen_again_the_most_central_picture_comes_first_and_the_others_keep_t
     assert shas(item_set.items.get(key="named"))[0] == ordered[0]
 
 
-def test_items_whose_pictures_lack_vectors_stay_as_they_are(item_set, pictures):
-    run(item_set, write(pictures, LINES[0]))
+def test_items_whose_images_lack_vectors_stay_as_they_are(item_set, images):
+    run(item_set, write(images, LINES[0]))
     before = shas(item_set.items.get())
     chosen = again(item_set)
 
@@ -125,8 +125,8 @@ def test_items_whose_pictures_lack_vectors_stay_as_they_are(item_set, pictures):
     assert (shas(item_set.items.get()), sources()) == (before, {"first": "first"})
 
 
-def test_once_a_season_has_begun_nothing_is_chosen_again(item_set, pictures):
-    run(item_set, write(pictures, LINES[0]))
+def test_once_a_season_has_begun_nothing_is_chosen_again(item_set, images):
+    run(item_set, write(images, LINES[0]))
     vectors_of(item_set)
     make_season(project=item_set.project, item_set=item_set, starts_at=NOW)
     with pytest.raises(ItemSetClosedError):
@@ -135,11 +135,11 @@ def test_once_a_season_has_begun_nothing_is_chosen_again(item_set, pictures):
     assert sources()["first"] == "first"
 
 
-def test_only_where_there_are_vectors_does_an_import_look_for_those_of_each_line(item_set, pictures):
+def test_only_where_there_are_vectors_does_an_import_look_for_those_of_each_line(item_set, images):
     def looks(prefix):
         lines = [LINES[0] | {"key": f"{prefix}{number}"} for number in range(3)]
         with CaptureQueriesContext(connection) as asked:
-            run(item_set, write(pictures, *lines))
+            run(item_set, write(images, *lines))
         return sum("images_image" in query["sql"] and "sha256" in query["sql"] for query in asked)
 
     looks("new")
@@ -148,8 +148,8 @@ def test_only_where_there_are_vectors_does_an_import_look_for_those_of_each_line
     assert looks("with") == before + 3
 
 
-def test_the_command_says_what_it_chose(item_set, pictures):
-    run(item_set, write(pictures, *LINES))
+def test_the_command_says_what_it_chose(item_set, images):
+    run(item_set, write(images, *LINES))
     given = ["--project", item_set.project.slug, "--set", item_set.name]
     with pytest.raises(CommandError, match="There are no vectors for the collection"):
         call_command("choose_representatives", *given)

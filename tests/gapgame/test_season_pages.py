@@ -183,7 +183,7 @@ def test_the_form_offers_vectors_of_the_language_alone(project, items, manager) 
     assert not Season.objects.exists()
 
 
-def test_a_new_season_is_warned_of_words_without_vectors_and_pictures_that_wait(project, manager) -> None:
+def test_a_new_season_is_warned_of_words_without_vectors_and_images_that_wait(project, manager) -> None:
     items = make_playable(project, ("cat", "zyzzyva", "quokka"))
     waiting = items.items.get(word="quokka").images.first()
     Image.objects.filter(pk=waiting.image_id).update(sizes_state=JobState.QUEUED)

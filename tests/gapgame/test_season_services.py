@@ -120,7 +120,7 @@ def test_vectors_of_another_language_are_refused(project) -> None:
 
 
 @pytest.mark.django_db
-def test_a_language_without_sentences_or_ready_pictures_is_refused(project) -> None:
+def test_a_language_without_sentences_or_ready_images_is_refused(project) -> None:
     with pytest.raises(services.SeasonError, match="language de"):
         create_with(project, {"vectors": {"de": make_vectors("de")}})
     unready = make_playable(project, ("Katze",), language="de")

@@ -36,7 +36,7 @@ def season() -> Season:
     for number, item in enumerate(season.item_set.items.all(), start=1):
         image = item.images.get(position=0).image
         CollectionImage.objects.create(
-            collection=season.item_set.collection, image=image, key=f"picture-{number}", position=number
+            collection=season.item_set.collection, image=image, key=f"image-{number}", position=number
         )
     return season
 
@@ -49,7 +49,7 @@ def players(season) -> list[Player]:
     play(ann, item=items[0], guesses=("dog", "CAT"))
     play(ann, item=items[1], guesses=("sky", "xyzzy", "car"))
     turn = play(ann, item=items[2], guesses=("dog",))
-    playing.skip(turn_id=turn.pk, user=ann.user, reason=SkipReason.WRONG_PICTURE, note="Private words", now=NOW)
+    playing.skip(turn_id=turn.pk, user=ann.user, reason=SkipReason.WRONG_IMAGE, note="Private words", now=NOW)
     play(bob, item=items[0], guesses=("cat",))
     play(bob, item=items[3], guesses=("tree",))
     playing.take_batch(player_id=cem.pk, user=cem.user, language="en", now=NOW, rng=Random(1))
@@ -92,7 +92,7 @@ def test_a_line_says_all_of_a_turn(season, players) -> None:
         "word": "cat",
         "sense": ["cat.n.01"],
         "images": 3,
-        "image": "picture-1",
+        "image": "image-1",
         "opened_at": "2026-03-02T09:00:00+00:00",
         "finished_at": "2026-03-02T09:00:04+00:00",
         "outcome": "attempt_2",
@@ -110,7 +110,7 @@ def test_a_line_says_all_of_a_turn(season, players) -> None:
 def test_turns_that_ended_are_there_and_no_others(season, players) -> None:
     lines = lines_of(close(season))
     assert [line["outcome"] for line in lines] == ["attempt_2", "failed", "skipped", "attempt_1", "cut_off"]
-    assert [line["skip_reason"] for line in lines] == ["", "", "wrong_picture", "", ""]
+    assert [line["skip_reason"] for line in lines] == ["", "", "wrong_image", "", ""]
     assert lines[1]["attempts"][1] == {
         "number": 2, "guess": "xyzzy", "similarity": 0.0, "has_vector": False, "seconds": 2.0,
     }  # fmt: skip

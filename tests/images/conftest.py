@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 
 @pytest.fixture(autouse=True)
@@ -14,13 +14,13 @@ def _media(media: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "pictures"
+    folder = tmp_path / "images"
     folder.mkdir()
     return folder
 
 
 @pytest.fixture
 def stocked(folder: Path) -> Path:
-    """The folder with one picture in it, a.jpg."""
-    (folder / "a.jpg").write_bytes(picture())
+    """The folder with one image in it, a.jpg."""
+    (folder / "a.jpg").write_bytes(image_file())
     return folder

@@ -1,4 +1,4 @@
-"""How much memory large pictures take, each told on a line: `python -m tests.images.peaks [NAME ...]`, on Linux."""
+"""How much memory large images take, each told on a line: `python -m tests.images.peaks [NAME ...]`, on Linux."""
 
 from __future__ import annotations
 

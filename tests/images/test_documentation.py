@@ -18,14 +18,14 @@ def test_the_guide_tells_the_limits_as_they_are():
         limits.MAX_MANIFEST_LINES,
         limits.MAX_EXTRA_CHARACTERS,
         MAX_ROW_CHARACTERS,
-        limits.MAX_PICTURE_SIDE,
+        limits.MAX_IMAGE_SIDE,
         limits.MAX_SCANS,
         MAX_CAPTION_CHARACTERS,
         limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
         limits.MAX_ZIP_BYTES // limits.MEGABYTE,
     ):
         assert f"{number:,}" in TEXT
-    assert f"{limits.MAX_PICTURE_BYTES // 10**6} MB, {limits.MAX_PICTURE_PIXELS // 10**6} million pixels" in TEXT
+    assert f"{limits.MAX_IMAGE_BYTES // 10**6} MB, {limits.MAX_IMAGE_PIXELS // 10**6} million pixels" in TEXT
     assert f"{limits.MAX_DECODED_BYTES // 10**6} MB of memory" in TEXT
     assert f"a WebP at {limits.MAX_DECODED_BYTES // WEBP_BYTES_PER_PIXEL // 10**6} million" in TEXT
     assert f"{limits.MAX_MANIFEST_BYTES // 10**6} MB, " in TEXT

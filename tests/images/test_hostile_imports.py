@@ -18,15 +18,15 @@ from images.rules import limits
 from images.rules.archives import open_zip
 from images.services import imports, jobs
 from tests.factories import NOW
+from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
-from tests.images.pictures import picture
 
 MINUTE = timedelta(minutes=1)
 
 
 def with_locator(place: int) -> bytes:
     """A zip whose table of contents is said to be described at `place`."""
-    content = zipped({"a.jpg": picture()})
+    content = zipped({"a.jpg": image_file()})
     end = content.rindex(b"PK\x05\x06")
     return content[:end] + struct.pack("<4sLQL", b"PK\x06\x07", 0, place, 1) + content[end:]
 
@@ -37,7 +37,7 @@ def test_a_zip_whose_table_of_contents_lies_nowhere_is_no_zip(folder, place):
     (folder / "all.zip").write_bytes(with_locator(place))
 
     job = run_path(folder / "all.zip")
-    sent = run(upload({"all.zip": with_locator(place), "b.jpg": picture()}))
+    sent = run(upload({"all.zip": with_locator(place), "b.jpg": image_file()}))
 
     assert job.state == JobState.FAILED
     assert "not a zip file" in job.error
@@ -47,7 +47,7 @@ def test_a_zip_whose_table_of_contents_lies_nowhere_is_no_zip(folder, place):
 
 @pytest.mark.parametrize("comment", [0, 65_535])
 def test_a_table_of_contents_that_memory_would_not_hold_is_not_read(comment):
-    content = zipped({"a.jpg": picture()})
+    content = zipped({"a.jpg": image_file()})
     at = content.rindex(b"PK\x05\x06")
     record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, limits.MEGABYTE * 10_000, 0)
     locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1)
@@ -132,7 +132,7 @@ def stumble(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("error", [ValueError("secret"), RecursionError(), MemoryError(), struct.error("secret")])
 def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatch, caplog, error):
-    job = upload({"a.jpg": picture()})
+    job = upload({"a.jpg": image_file()})
     stumble(monkeypatch, error)
 
     run(job)
@@ -150,7 +150,7 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
 
 @pytest.mark.django_db
 def test_an_error_that_is_gone_the_second_time_costs_nothing(monkeypatch):
-    job = upload({"a.jpg": picture()})
+    job = upload({"a.jpg": image_file()})
     with monkeypatch.context() as patch:
         stumble(patch, ValueError())
         run(job)
@@ -161,7 +161,7 @@ def test_an_error_that_is_gone_the_second_time_costs_nothing(monkeypatch):
 @pytest.mark.django_db
 @pytest.mark.parametrize("error", [OperationalError(), ConnectionResetError(), OSError(5, "Input/output error")])
 def test_a_fault_that_may_pass_is_tried_for_longer(monkeypatch, error):
-    job = upload({"a.jpg": picture()})
+    job = upload({"a.jpg": image_file()})
     with monkeypatch.context() as patch:
         stumble(patch, error)
         for attempt in range(jobs.SKIP_AFTER_ATTEMPTS):

@@ -1,4 +1,4 @@
-"""Work in the background: nothing of an import is lost or done twice, and each picture gets its sizes."""
+"""Work in the background: nothing of an import is lost or done twice, and each image gets its sizes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from images.services import file_storage, images, imports, jobs
 from images.services.collections import collection_named
 from tests.concurrency import together
 from tests.factories import NOW
+from tests.images.image_files import image_file
 from tests.images.importing import outcomes, run, run_path, upload
-from tests.images.pictures import picture
 
 MINUTE = timedelta(minutes=1)
 SOON = timedelta(seconds=30)
@@ -23,14 +23,14 @@ SOON = timedelta(seconds=30)
 
 @pytest.fixture
 def image(stocked: Path) -> Image:
-    """A picture that has just been imported and has no sizes yet."""
+    """An image that has just been imported and has no sizes yet."""
     run_path(stocked)
     return Image.objects.get()
 
 
 @pytest.mark.django_db
 def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
-    job = upload({f"{number}.jpg": picture(shade=number) for number in range(5)})
+    job = upload({f"{number}.jpg": image_file(shade=number) for number in range(5)})
     taken: list[str] = []
     real = imports._add
 
@@ -61,7 +61,7 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
 
 @pytest.mark.django_db
 def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
-    job = upload({"deadly.jpg": picture(), "b.jpg": picture(shade=10)})
+    job = upload({"deadly.jpg": image_file(), "b.jpg": image_file(shade=10)})
     real = imports._add
 
     def dies(job, entry, file, **more):
@@ -81,7 +81,7 @@ def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
 
 @pytest.mark.django_db
 def test_who_lost_the_lease_writes_nothing_more():
-    job = upload({"a.jpg": picture()})
+    job = upload({"a.jpg": image_file()})
     mine = jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=NOW)
     later = NOW + 5 * MINUTE
     theirs = jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=later)
@@ -110,16 +110,16 @@ def test_an_interrupted_command_is_closed_by_the_sweep(folder):
 
 @pytest.mark.django_db
 def test_a_lost_message_is_sent_again_but_not_with_every_sweep():
-    job = upload({"a.jpg": picture()})
+    job = upload({"a.jpg": image_file()})
     assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW) == [job.pk]
     assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW) == []
     assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW + 2 * MINUTE) == [job.pk]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_imports_of_the_same_pictures_at_the_same_time_store_each_once(folder):
+def test_imports_of_the_same_images_at_the_same_time_store_each_once(folder):
     for number in range(6):
-        (folder / f"{number}.jpg").write_bytes(picture(shade=number))
+        (folder / f"{number}.jpg").write_bytes(image_file(shade=number))
     collection_named("Harbour")
     for name in ("One", "Two"):
         collection_named(name)
@@ -136,7 +136,7 @@ def test_imports_of_the_same_pictures_at_the_same_time_store_each_once(folder):
 
 @pytest.mark.django_db
 def test_sizes_are_made_in_the_background_once(folder):
-    (folder / "a.jpg").write_bytes(picture(size=(1000, 800)))
+    (folder / "a.jpg").write_bytes(image_file(size=(1000, 800)))
     run_path(folder)
     image = Image.objects.get()
     assert image.sizes_state == JobState.QUEUED

@@ -1,4 +1,4 @@
-"""Manifests beside pictures: whose the pictures are, and what is said of lines that cannot be used."""
+"""Manifests beside images: whose the images are, and what is said of lines that cannot be used."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import json
 import pytest
 
 from images.models import CollectionImage, Image, JobState, Outcome
+from tests.images.image_files import exif, image_file
 from tests.images.importing import outcomes, run, run_path, upload, zipped
-from tests.images.pictures import exif, picture
 from tests.published import published
 
 
 @pytest.mark.django_db
-def test_a_manifest_says_whose_the_pictures_are(folder):
+def test_a_manifest_says_whose_the_images_are(folder):
     (folder / "a.jpg").write_bytes(
-        picture(exif=exif(artist="Camera Owner", gps=(("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))))
+        image_file(exif=exif(artist="Camera Owner", gps=(("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))))
     )
     (folder / "b.jpg").write_bytes(
-        picture(shade=10, exif=exif(artist="Ben", gps=(("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))))
+        image_file(shade=10, exif=exif(artist="Ben", gps=(("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))))
     )
     manifest = folder / "list.csv"
     manifest.write_text(
@@ -73,8 +73,8 @@ BROKEN_LINES = [
 @pytest.mark.django_db
 @pytest.mark.parametrize(("line", "says"), BROKEN_LINES)
 def test_a_line_of_a_manifest_that_cannot_be_used_is_told_by_its_number(stocked, line, says):
-    (stocked.parent / "outside.jpg").write_bytes(picture(shade=30))
-    (stocked / "b.jpg").write_bytes(picture(shade=10))
+    (stocked.parent / "outside.jpg").write_bytes(image_file(shade=30))
+    (stocked / "b.jpg").write_bytes(image_file(shade=10))
     manifest = stocked / "list.jsonl"
     manifest.write_text('{"file": "b.jpg"}\n' + line + "\n")
 
@@ -102,7 +102,7 @@ def test_lines_in_another_encoding_and_lines_that_name_one_file_twice_are_report
 
 @pytest.mark.django_db
 def test_a_number_that_json_does_not_know_rejects_its_line_alone(stocked):
-    (stocked / "b.jpg").write_bytes(picture(shade=10))
+    (stocked / "b.jpg").write_bytes(image_file(shade=10))
     (stocked / "manifest.jsonl").write_bytes(b'{"file": "a.jpg", "height_m": 1e400}\n{"file": "b.jpg"}\n')
     assert outcomes(run_path(stocked)) == {"a.jpg": "rejected", "b.jpg": "added"}
 
@@ -126,12 +126,12 @@ def test_a_manifest_inside_a_zip_or_among_sent_files_counts():
             "one.zip": zipped(
                 {
                     "set/manifest.csv": b"file,author\na.jpg,Ann\n",
-                    "set/a.jpg": picture(),
-                    "set/unlisted.jpg": picture(shade=10),
+                    "set/a.jpg": image_file(),
+                    "set/unlisted.jpg": image_file(shade=10),
                 }
             ),
-            "two.zip": zipped({"c.jpg": picture(shade=20)}),
-            "b.jpg": picture(shade=30),
+            "two.zip": zipped({"c.jpg": image_file(shade=20)}),
+            "b.jpg": image_file(shade=30),
             "manifest.jsonl": b'{"file": "b.jpg", "author": "Bob"}\n{"file": "c.jpg", "author": "Cem"}\n',
         }
     )

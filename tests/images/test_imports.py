@@ -1,4 +1,4 @@
-"""Importing pictures from folders, zips and sent files: what goes in, what does not and why."""
+"""Importing images from folders, zips and sent files: what goes in, what does not and why."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from images.rules import limits
 from images.services import imports
 from images.services.collections import put_in
 from tabular.spreadsheets import csv_safe
+from tests.images.image_files import bomb, image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
-from tests.images.pictures import bomb, picture
 
 
 @pytest.mark.django_db
-def test_of_a_folder_the_pictures_go_in_and_the_rest_is_told_about(folder):
-    (folder / "a.jpg").write_bytes(picture())
+def test_of_a_folder_the_images_go_in_and_the_rest_is_told_about(folder):
+    (folder / "a.jpg").write_bytes(image_file())
     (folder / "more").mkdir()
-    (folder / "more" / "b.png").write_bytes(picture("PNG", shade=10))
-    (folder / "same.jpg").write_bytes(picture())
-    (folder / "wrong.png").write_bytes(picture("JPEG", shade=20))
-    (folder / "cut.jpg").write_bytes(picture(size=(400, 300))[:-300])
+    (folder / "more" / "b.png").write_bytes(image_file("PNG", shade=10))
+    (folder / "same.jpg").write_bytes(image_file())
+    (folder / "wrong.png").write_bytes(image_file("JPEG", shade=20))
+    (folder / "cut.jpg").write_bytes(image_file(size=(400, 300))[:-300])
     (folder / "bomb.png").write_bytes(bomb(60_000, 60_000))
     (folder / "empty.jpg").write_bytes(b"")
     (folder / ".DS_Store").write_bytes(b"x")
@@ -65,7 +65,7 @@ def test_a_second_run_takes_nothing_twice(stocked):
 
 
 @pytest.mark.django_db
-def test_a_picture_of_another_collection_is_stored_once(stocked):
+def test_an_image_of_another_collection_is_stored_once(stocked):
     run_path(stocked, "One")
     outcome, reason = report(run_path(stocked, "Two"))["a.jpg"]
     assert outcome == "added"
@@ -74,11 +74,11 @@ def test_a_picture_of_another_collection_is_stored_once(stocked):
 
 
 @pytest.mark.django_db
-def test_a_key_that_another_picture_has_is_reported_and_leaves_nothing_behind(folder):
+def test_a_key_that_another_image_has_is_reported_and_leaves_nothing_behind(folder):
     (folder / "one").mkdir()
     (folder / "two").mkdir()
-    (folder / "one" / "1.jpg").write_bytes(picture())
-    (folder / "two" / "1.jpg").write_bytes(picture(shade=10))
+    (folder / "one" / "1.jpg").write_bytes(image_file())
+    (folder / "two" / "1.jpg").write_bytes(image_file(shade=10))
 
     outcome, reason = report(run_path(folder))["two/1.jpg"]
 
@@ -108,15 +108,15 @@ def test_a_source_that_cannot_be_used_at_all_fails_with_one_sentence(folder, nam
 
 @pytest.mark.django_db
 def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_PICTURE_BYTES", 5_000_000)
+    monkeypatch.setattr(limits, "MAX_IMAGE_BYTES", 5_000_000)
     archive = folder / "all.zip"
     archive.write_bytes(
         zipped(
             {
-                "in/a.jpg": picture(),
-                "../b.jpg": picture(shade=10),
-                "/c.jpg": picture(shade=20),
-                "inner.zip": zipped({"d.jpg": picture(shade=30)}),
+                "in/a.jpg": image_file(),
+                "../b.jpg": image_file(shade=10),
+                "/c.jpg": image_file(shade=20),
+                "inner.zip": zipped({"d.jpg": image_file(shade=30)}),
                 "__MACOSX/._a.jpg": b"x",
                 "in/.DS_Store": b"x",
                 "zeros.png": b"\0" * 3_000_000,
@@ -139,7 +139,7 @@ def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
 @pytest.mark.django_db
 def test_a_zip_that_would_fill_the_disk_is_refused_as_a_whole(folder, monkeypatch):
     monkeypatch.setattr(limits, "MAX_ZIP_BYTES", 1_000)
-    (folder / "all.zip").write_bytes(zipped({"a.jpg": picture(), "b.jpg": picture(size=(900, 900))}))
+    (folder / "all.zip").write_bytes(zipped({"a.jpg": image_file(), "b.jpg": image_file(size=(900, 900))}))
     assert "would unpack" in run_path(folder / "all.zip").error
 
     monkeypatch.setattr(limits, "MAX_ZIP_ENTRIES", 1)
@@ -148,7 +148,7 @@ def test_a_zip_that_would_fill_the_disk_is_refused_as_a_whole(folder, monkeypatc
 
 @pytest.mark.django_db
 def test_a_broken_entry_of_a_zip_does_not_stop_the_others(folder):
-    content = bytearray(zipped({"a.jpg": picture(), "b.jpg": picture(shade=10)}))
+    content = bytearray(zipped({"a.jpg": image_file(), "b.jpg": image_file(shade=10)}))
     content[60] ^= 0xFF
     (folder / "all.zip").write_bytes(content)
 
@@ -159,7 +159,7 @@ def test_a_broken_entry_of_a_zip_does_not_stop_the_others(folder):
 
 @pytest.mark.django_db
 def test_sent_files_wait_in_storage_until_they_are_in():
-    job = upload({"a.jpg": picture(), "b.jpg": b""})
+    job = upload({"a.jpg": image_file(), "b.jpg": b""})
     assert default_storage.exists(f"{job.folder}/1")
 
     run(job)
@@ -171,7 +171,11 @@ def test_sent_files_wait_in_storage_until_they_are_in():
 
 @pytest.mark.django_db
 def test_names_that_are_not_utf8_do_not_stop_an_import(stocked):
-    for name, content in ((b"\xff\xe9.jpg", picture(shade=10)), (b"\xfe\xe9.jpg", picture(shade=20)), (b"\xe9", b"")):
+    for name, content in (
+        (b"\xff\xe9.jpg", image_file(shade=10)),
+        (b"\xfe\xe9.jpg", image_file(shade=20)),
+        (b"\xe9", b""),
+    ):
         Path(os.fsdecode(os.path.join(os.fsencode(stocked), name))).write_bytes(content)  # noqa: PTH118
 
     job = run_path(stocked)
@@ -185,7 +189,7 @@ def test_names_that_are_not_utf8_do_not_stop_an_import(stocked):
 @pytest.mark.parametrize("error", [AssertionError, ValueError, DataError])
 def test_an_error_that_nobody_foresaw_costs_one_file(folder, monkeypatch, caplog, error):
     for number in range(3):
-        (folder / f"{number}.jpg").write_bytes(picture(shade=number))
+        (folder / f"{number}.jpg").write_bytes(image_file(shade=number))
     real = put_in
 
     def fails_for_one(*args, file_name, **more):

@@ -26,8 +26,8 @@ from images.rules.resizing import served_sizes
 from images.services import sources
 from images.services.sources import ImportEntry
 from scoring.formats.references import count_references, reference_lines
+from tests.images.image_files import animation, exif, image_file, profile
 from tests.images.importing import zipped
-from tests.images.pictures import animation, exif, picture, profile
 
 SOME = 60
 PIECES = [
@@ -79,7 +79,7 @@ def read_zip(content: bytes) -> None:
                     sources.spooled(item.content).close()
 
 
-def read_picture(content: bytes) -> None:
+def read_image(content: bytes) -> None:
     file = io.BytesIO(content)
     facts = inspect(file, name="x", size_bytes=len(content))
     list(served_sizes(file, kind=facts.format))
@@ -100,24 +100,24 @@ LINES = b'{"file": "a.jpg", "key": "k", "latitude": 1, "longitude": 2, "x": {"y"
 LIST = b'[{"file": "a.jpg", "t": "\\u00e4"}, {"file": "b"}, 3, "x", [1]]'
 COCO = b'{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"id": 1, "image_id": 1, "caption": "x"}], "x": 1}'
 XM3600 = b'{"image/key": "a", "sw": {"caption": ["q"]}, "de": {"caption": ["p"]}}\n'
-PICTURES = [
-    picture("JPEG", progressive=True, exif=exif(6, gps=(("N", (1.0, 2.0, 3.0)), ("E", (4.0, 5.0, 6.0))))),
-    picture("JPEG", mode="CMYK", icc_profile=profile()),
-    picture("PNG", mode="P"),
-    picture("PNG", mode="RGBA", exif=exif(3)),
-    picture("WEBP", mode="RGBA", lossless=True),
-    picture("TIFF", compression="tiff_lzw"),
-    picture("TIFF", mode="CMYK"),
-    picture("TIFF", mode="1", compression="group4"),
+IMAGES = [
+    image_file("JPEG", progressive=True, exif=exif(6, gps=(("N", (1.0, 2.0, 3.0)), ("E", (4.0, 5.0, 6.0))))),
+    image_file("JPEG", mode="CMYK", icc_profile=profile()),
+    image_file("PNG", mode="P"),
+    image_file("PNG", mode="RGBA", exif=exif(3)),
+    image_file("WEBP", mode="RGBA", lossless=True),
+    image_file("TIFF", compression="tiff_lzw"),
+    image_file("TIFF", mode="CMYK"),
+    image_file("TIFF", mode="1", compression="group4"),
     animation(),
 ]
-ZIP = zipped({"a.jpg": picture(), "m/b.png": picture("PNG"), "manifest.csv": b"file\na.jpg\n"})
+ZIP = zipped({"a.jpg": image_file(), "m/b.png": image_file("PNG"), "manifest.csv": b"file\na.jpg\n"})
 KINDS: dict[str, tuple[list[bytes], Callable[[bytes], None]]] = {
     "manifest.csv": ([CSV, CSV.replace(b",", b";")], read_manifest("manifest.csv")),
     "manifest.json": ([LINES, LIST], read_manifest("manifest.json")),
     "references": ([COCO, XM3600, LIST], read_references),
     "zip": ([ZIP, b"before it" + ZIP], read_zip),
-    "picture": (PICTURES, read_picture),
+    "image": (IMAGES, read_image),
     "embeddings": ([embeddings(), b'{"image": "a", "vector": [1, 2]}\n'], read_vectors),
 }
 
@@ -146,7 +146,7 @@ def test_a_list_that_is_not_utf8_is_refused_by_that_name():
 
 
 def test_a_manifest_of_a_zip_that_lies_before_its_beginning_is_refused():
-    content = bytearray(zipped({"manifest.csv": b"file\na.jpg\n", "a.jpg": picture()}))
+    content = bytearray(zipped({"manifest.csv": b"file\na.jpg\n", "a.jpg": image_file()}))
     at = content.rindex(b"PK\x05\x06") + 16
     # The table of contents is said to lie further on than it does, so that all files lie further ahead.
     content[at : at + 4] = (int.from_bytes(content[at : at + 4], "little") + 500).to_bytes(4, "little")
@@ -155,14 +155,14 @@ def test_a_manifest_of_a_zip_that_lies_before_its_beginning_is_refused():
 
 
 def test_an_entry_without_a_name_is_left_out_and_the_others_are_read():
-    content = zipped({"a.jpg": picture(), "QQQQ": b""}).replace(b"QQQQ", b"\0QQQ")
+    content = zipped({"a.jpg": image_file(), "QQQQ": b""}).replace(b"QQQQ", b"\0QQQ")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         contents = contents_of(archive)
     assert (list(contents.files), len(contents.refused)) == (["a.jpg"], 1)
 
 
 def test_a_tag_that_cannot_be_read_hides_no_others():
-    content = picture("TIFF", mode="1", description="SECRET")
+    content = image_file("TIFF", mode="1", description="SECRET")
     # A photometric interpretation (262) of a hundred values.
     broken = content.replace(struct.pack("<HHL", 262, 3, 1), struct.pack("<HHL", 262, 3, 100))
     assert broken != content

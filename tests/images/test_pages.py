@@ -1,4 +1,4 @@
-"""Collections, imports and the served pictures: who gets them, and who is told that nothing is there."""
+"""Collections, imports and the served images: who gets them, and who is told that nothing is there."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from images import tasks
 from images.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
 from images.rules import limits
 from images.rules.sizes import sizes_of
-from images.selectors import picture_of
+from images.selectors import served_image
 from images.services import file_storage, images, imports
 from images.services.collections import create_collection
 from people.models import Project
 from tests.factories import NOW, make_annotator, make_collection, make_image, make_project, make_round, make_user
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def collection(manager):
 
 def make_job(collection: Collection, **fields) -> ImportJob:
     about = {"collection": collection, "project": collection.project, "kind": "images"}
-    job = ImportJob.objects.create(**about, source_name="pictures.zip", **fields)
+    job = ImportJob.objects.create(**about, source_name="images.zip", **fields)
     job.rows.create(number=1, name="=1+1.jpg", outcome=Outcome.ADDED)
     job.rows.create(number=2, name="b.jpg", outcome=Outcome.REJECTED, reason="It is broken.")
     return job
@@ -100,7 +100,7 @@ def test_outsiders_can_send_nothing(client_of, sent):
     client = client_of(make_user("outsider"))
     made = client.post(reverse("images:collection-create"), {"name": "Mine"})
     added = client.post(
-        reverse("images:images-add", args=[collection.slug]), {"pictures": SimpleUploadedFile("a.jpg", picture())}
+        reverse("images:images-add", args=[collection.slug]), {"images": SimpleUploadedFile("a.jpg", image_file())}
     )
     assert (made.status_code, added.status_code) == (404, 404)
     assert Collection.objects.count() == 1
@@ -142,7 +142,7 @@ def test_a_name_is_given_once(client_of, manager):
 
 
 @pytest.mark.django_db
-def test_pictures_are_shown_with_who_made_them(client_of, manager):
+def test_images_are_shown_with_who_made_them(client_of, manager):
     collection = make_collection(images=0)
     waiting = make_image(sizes_state=JobState.QUEUED, author="Wanda")
     for position, image in enumerate([make_image(author="Ann"), waiting], start=1):
@@ -153,7 +153,7 @@ def test_pictures_are_shown_with_who_made_them(client_of, manager):
     assert "Ann" in text
     assert "CC BY 4.0" in text
     assert "being prepared" in text
-    assert text.count("/pictures/") == 1 + len(sizes_of(640, 480))
+    assert text.count("/images/") == 1 + len(sizes_of(640, 480))
 
 
 @pytest.mark.django_db
@@ -178,9 +178,9 @@ def test_many_files_are_sent_and_imported_in_the_background(
         response = client_of(manager).post(
             reverse("images:images-add", args=[collection.slug]),
             {
-                "pictures": [
-                    SimpleUploadedFile("a.jpg", picture()),
-                    SimpleUploadedFile("b.png", picture("PNG", shade=10)),
+                "images": [
+                    SimpleUploadedFile("a.jpg", image_file()),
+                    SimpleUploadedFile("b.png", image_file("PNG", shade=10)),
                     SimpleUploadedFile("empty.jpg", b""),
                 ]
             },
@@ -211,7 +211,7 @@ def test_nothing_sent_is_told_in_the_form(client_of, manager, collection):
 @pytest.mark.django_db
 def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkeypatch, settings):
     address = reverse("images:images-add", args=[collection.slug])
-    two = {"pictures": [SimpleUploadedFile("a.jpg", picture()), SimpleUploadedFile("b.jpg", picture())]}
+    two = {"images": [SimpleUploadedFile("a.jpg", image_file()), SimpleUploadedFile("b.jpg", image_file())]}
 
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
     many = client_of(manager).post(address, two)
@@ -229,11 +229,11 @@ def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkey
 def test_a_form_from_elsewhere_is_refused(client_of, manager, collection):
     address = reverse("images:images-add", args=[collection.slug])
     client = client_of(manager, enforce_csrf_checks=True)
-    content = {"pictures": SimpleUploadedFile("a.jpg", picture())}
+    content = {"images": SimpleUploadedFile("a.jpg", image_file())}
     assert client.post(address, content).status_code == 403
 
     token = client.get(address).context["csrf_token"]
-    signed = {"pictures": SimpleUploadedFile("a.jpg", picture()), "csrfmiddlewaretoken": str(token)}
+    signed = {"images": SimpleUploadedFile("a.jpg", image_file()), "csrfmiddlewaretoken": str(token)}
     assert client.post(address, signed).status_code == 302
 
 
@@ -279,14 +279,14 @@ def test_progress_asks_for_itself_until_the_import_is_done(client_of, manager, c
 def image() -> Image:
     made = make_image(width=1000, height=800, title="SECRET TITLE")
     for size in (320, 800, 1600):
-        file_storage.put(file_storage.size_name(made.public_id, size), picture("WEBP", size=(10, 8)))
+        file_storage.put(file_storage.size_name(made.public_id, size), image_file("WEBP", size=(10, 8)))
     return made
 
 
 @pytest.mark.django_db
-def test_a_picture_is_served_to_its_viewer_without_a_word_about_it(client_of, image):
+def test_an_image_is_served_to_its_viewer_without_a_word_about_it(client_of, image):
     viewer = make_user("viewer")
-    shown = picture_of(image, viewer)
+    shown = served_image(image, viewer)
 
     for address in {shown.src, shown.large, *(part.split()[0] for part in shown.srcset.split(", "))}:
         response = client_of(viewer).get(address)
@@ -300,9 +300,9 @@ def test_a_picture_is_served_to_its_viewer_without_a_word_about_it(client_of, im
 
 
 @pytest.mark.django_db
-def test_the_address_of_a_picture_is_of_no_use_to_anybody_else(client_of, image):
+def test_the_address_of_an_image_is_of_no_use_to_anybody_else(client_of, image):
     viewer, other = make_user("viewer"), make_user("other")
-    address = picture_of(image, viewer).src
+    address = served_image(image, viewer).src
     assert client_of(other).get(address).status_code == 404
     assert Client().get(address).status_code == 404
 
@@ -311,9 +311,9 @@ def test_the_address_of_a_picture_is_of_no_use_to_anybody_else(client_of, image)
 def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(client_of, image):
     viewer = make_user("viewer")
     client = client_of(viewer)
-    address = picture_of(image, viewer).src
-    old = picture_of(image, viewer, now=timezone.now() - timedelta(days=2)).src
-    yesterday = picture_of(image, viewer, now=timezone.now() - timedelta(days=1)).src
+    address = served_image(image, viewer).src
+    old = served_image(image, viewer, now=timezone.now() - timedelta(days=2)).src
+    yesterday = served_image(image, viewer, now=timezone.now() - timedelta(days=1)).src
     other_image = address.replace(str(image.public_id), str(make_image().public_id))
     day = address.split("/")[-2].partition(".")[0]
 
@@ -332,10 +332,10 @@ def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(client_of, im
 
 
 @pytest.mark.django_db
-def test_a_picture_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of):
+def test_an_image_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of):
     viewer = make_user("viewer")
     image = make_image(sizes_state=JobState.QUEUED)
-    shown = picture_of(image, viewer)
+    shown = served_image(image, viewer)
     response = client_of(viewer).get(shown.src)
     assert not shown.is_ready
     assert response.status_code == 503
@@ -347,7 +347,7 @@ def test_a_picture_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of
 def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_num_queries):
     viewer = make_user("viewer")
     with django_assert_num_queries(0):
-        morning, evening = (picture_of(image, viewer, now=NOW.replace(hour=hour)) for hour in (1, 23))
+        morning, evening = (served_image(image, viewer, now=NOW.replace(hour=hour)) for hour in (1, 23))
     assert morning == evening
     assert (morning.width, morning.height) == (800, 640)
 
@@ -356,7 +356,7 @@ def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_
 def test_a_sweep_sends_again_what_was_lost(sent, monkeypatch):
     lost = make_image(sizes_state=JobState.QUEUED)
     job = imports.start_upload(
-        collection=make_collection(), uploads=[SimpleUploadedFile("a.jpg", picture())], by=make_user()
+        collection=make_collection(), uploads=[SimpleUploadedFile("a.jpg", image_file())], by=make_user()
     )
     tasks.sweep_images()
     tasks.sweep_imports()

@@ -27,7 +27,7 @@ COLOURS = ("red", "green", "blue", "white", "black", "orange", "purple", "grey")
 
 
 class MeanColours:
-    """Stands in for an encoder: the mean red, green and blue of a picture; of a text, how often r, g and b come."""
+    """Stands in for an encoder: the mean red, green and blue of an image; of a text, how often r, g and b come."""
 
     signature, space, dimensions = "mean-colours-1", "mean-colours-1", 3
     side, batch_size = None, 4

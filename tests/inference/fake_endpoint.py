@@ -54,7 +54,7 @@ class Asked:
         return content if isinstance(content, str) else content[0]["text"]
 
     @property
-    def picture(self) -> Image.Image:
+    def image(self) -> Image.Image:
         kind, _comma, data = self.body["messages"][0]["content"][1]["image_url"]["url"].partition(",")
         assert kind == "data:image/jpeg;base64"
         return Image.open(io.BytesIO(base64.b64decode(data, validate=True)))

@@ -114,7 +114,7 @@ def check_complete(run: Run) -> None:
     assert sorted(pair for pair in there if pair in wanted) == sorted(wanted)
 
 
-def store_picture(image: Image, content: bytes | None = None) -> None:
+def store_image(image: Image, content: bytes | None = None) -> None:
     """The original of an image: grey, unless something else is given."""
     file = io.BytesIO()
     Pillow.new("RGB", (64, 48), "grey").save(file, "PNG")

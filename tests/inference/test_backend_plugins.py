@@ -43,8 +43,8 @@ registry.check_decoding(backend, spec, Decoding(beams=3))
 captioner = backend.load(spec)
 light = Image.new("RGB", (40, 40), "navy")
 light.paste("white", (0, 0, 40, 20))
-pictures = [light, light.rotate(180), Image.new("RGB", (30, 30), "red")]
-prepared = [captioner.prepare(picture) for picture in pictures]
+images = [light, light.rotate(180), Image.new("RGB", (30, 30), "red")]
+prepared = [captioner.prepare(image) for image in images]
 found = captioner.caption(prepared, keys=["a", "b", "c"], language="de", decoding=Decoding())
 captioner.close()
 try:
@@ -124,11 +124,11 @@ def test_the_package_of_the_documentation_is_listed(installed, tmp_path):
 
 
 def test_every_option_of_endpoints_and_every_backend_of_ours_is_explained():
-    from inference.backends.endpoint_options import ANYWHERE, OF_PICTURES
+    from inference.backends.endpoint_options import ANYWHERE, OF_IMAGES
 
     text = DOCUMENT.read_text("utf-8")
     names = {name for name, one in registry.backends().items() if not registry.package_of(one)}
-    assert {name for name in ANYWHERE | OF_PICTURES | names if f"`{name}`" not in text} == set()
+    assert {name for name in ANYWHERE | OF_IMAGES | names if f"`{name}`" not in text} == set()
 
 
 class Packages:

@@ -1,4 +1,4 @@
-"""Models that are asked for a caption: PaliGemma, LLaVA, and Idefics, whose prompts depend on the picture."""
+"""Models that are asked for a caption: PaliGemma, LLaVA, and Idefics, whose prompts depend on the image."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def loaded(name, is_pivot=False, **options):
     return BACKEND.load(Spec(name, name, options, is_pivot))
 
 
-def pictures() -> list[Image.Image]:
+def images() -> list[Image.Image]:
     """Of several shapes: some models see large ones in parts."""
     rng = np.random.default_rng(3)
     return [Image.fromarray(rng.integers(0, 255, (height, width, 3), dtype=np.uint8)) for width, height in SIZES]
 
 
 def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabilisers=None) -> list[str]:
-    shown = pictures()
+    shown = images()
     found = captioner.caption(
         [captioner.prepare(shown[one]) for one in chosen],
         keys=[KEYS[one] for one in chosen],
@@ -88,8 +88,8 @@ def test_a_model_is_asked_as_its_makers_say_and_only_the_answer_is_the_caption(m
     model = transformers.AutoModelForImageTextToText.from_pretrained(models / name).eval()
     processor = transformers.AutoProcessor.from_pretrained(models / name)
     expected = []
-    for picture in pictures():
-        inputs = processor(text=[text], images=[[picture]], return_tensors="pt")
+    for image in images():
+        inputs = processor(text=[text], images=[[image]], return_tensors="pt")
         with torch.inference_mode():
             tokens = model.generate(**inputs, max_new_tokens=8, do_sample=False)
         answer = tokens[0, inputs["input_ids"].shape[1] :]
@@ -154,7 +154,7 @@ def test_a_stabiliser_is_asked_for_in_no_language_and_ends_at_the_first_separato
     one = max(range(5), key=lambda number: len(free[number].split()))
     words = free[one].split()
     captioner = loaded(name, is_pivot=True, separators={"de": f" {words[2]} "})
-    prepared = [captioner.prepare(picture) for picture in pictures()]
+    prepared = [captioner.prepare(image) for image in images()]
 
     found = captioner.stabilise(prepared, keys=KEYS, decoding=SHORT)
 
@@ -166,7 +166,7 @@ def test_a_pivot_models_answer_is_split(models):
     free = captions(loaded("paligemma"))
     separator = next(text.split()[3] for text in free if len(text.split()) == 8)
     captioner = loaded("paligemma", is_pivot=True, separators={"en": f" {separator} "})
-    prepared = [captioner.prepare(picture) for picture in pictures()]
+    prepared = [captioner.prepare(image) for image in images()]
 
     # Stabiliser and caption together may be as long as two captions.
     found = captioner.caption(prepared, keys=KEYS, language="en", decoding=Decoding(max_tokens=4))
@@ -179,9 +179,9 @@ def test_a_pivot_models_answer_is_split(models):
 
 @needs_torch
 @FAMILIES
-def test_pictures_are_prepared_in_threads_as_one_by_one(models, name):
+def test_images_are_prepared_in_threads_as_one_by_one(models, name):
     captioner = loaded(name)
-    shown = pictures() * 8
+    shown = images() * 8
     with ThreadPoolExecutor(4) as threads:
         ahead = list(threads.map(captioner.prepare, shown))
 
@@ -191,7 +191,7 @@ def test_pictures_are_prepared_in_threads_as_one_by_one(models, name):
 
 
 @needs_torch
-def test_how_large_pictures_need_to_be_is_said(models):
+def test_how_large_images_need_to_be_is_said(models):
     assert loaded("paligemma").side == loaded("llava").side == 2 * tiny_models.SIDE
     assert loaded("idefics3").side == 1024
     assert loaded("idefics3", side=300).describe()["side"] == "300 pixels"

@@ -186,7 +186,7 @@ def test_of_an_image_assigned_nothing_is_sent_and_nothing_that_lies_near_it(clie
     known = len(near(look(client, "embedding-neighbours", made.pk, other.image.public_id)))
     client.force_login(person)
     assert told() == (False, False)
-    # Not even that some picture in hand is as near as that: its caption could be guessed from those beside it.
+    # Not even that some image in hand is as near as that: its caption could be guessed from those beside it.
     page = look(client, "embedding-neighbours", made.pk, other.image.public_id)
     assert len(near(page)) == page.count("near__similarity") == known - 1
     assert "in a batch assigned to you" not in page

@@ -82,7 +82,7 @@ def test_an_encoder_whose_files_were_changed_is_refused_and_the_run_says_so():
     assert "have changed since its vectors were made" in run.error
 
 
-def test_an_unreadable_picture_fails_alone_and_is_left_out():
+def test_an_unreadable_image_fails_alone_and_is_left_out():
     collection = painted_collection(3)
     broken, *others = images_of(collection)
     default_storage.delete(broken.original)

@@ -1,4 +1,4 @@
-"""Models that see a picture and write, made from configurations and loaded by the code that loads real ones."""
+"""Models that see an image and write, made from configurations and loaded by the code that loads real ones."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def tiny(three):
     return load
 
 
-def pictures(number: int = 5) -> list[Image.Image]:
+def images(number: int = 5) -> list[Image.Image]:
     rng = np.random.default_rng(3)
     return [Image.fromarray(rng.integers(0, 255, (40, 50, 3), dtype=np.uint8)) for _ in range(number)]
 
@@ -75,7 +75,7 @@ KEYS = tuple("abcde")
 
 
 def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabilisers=None) -> list[str]:
-    shown = pictures()
+    shown = images()
     found = captioner.caption(
         [captioner.prepare(shown[one]) for one in chosen],
         keys=[KEYS[one] for one in chosen],
@@ -106,7 +106,7 @@ def test_a_saved_model_says_what_transformers_makes_of_it_itself(tiny, models, n
 
     kind = "VisionEncoderDecoderModel" if name == "vit_gpt2" else "AutoModelForImageTextToText"
     model = getattr(transformers, kind).from_pretrained(models / name).eval()
-    seen = transformers.AutoImageProcessor.from_pretrained(models / name)(images=pictures(), return_tensors="pt")
+    seen = transformers.AutoImageProcessor.from_pretrained(models / name)(images=images(), return_tensors="pt")
     tokenizer = transformers.AutoTokenizer.from_pretrained(models / name)
     with torch.inference_mode():
         tokens = model.generate(pixel_values=seen["pixel_values"], max_new_tokens=8, num_beams=1, do_sample=False)
@@ -208,25 +208,25 @@ def test_what_a_model_is_can_be_told_from_its_description(tiny, models):
 
 @needs_torch
 @FAMILIES
-def test_pictures_are_prepared_in_threads_as_one_by_one(tiny, name):
+def test_images_are_prepared_in_threads_as_one_by_one(tiny, name):
     import torch
 
     captioner = tiny(name)
-    shown = pictures() * 20
+    shown = images() * 20
     with ThreadPoolExecutor(4) as threads:
         ahead = list(threads.map(captioner.prepare, shown))
 
-    assert all(torch.equal(one, captioner.prepare(picture)) for one, picture in zip(ahead, shown, strict=True))
+    assert all(torch.equal(one, captioner.prepare(image)) for one, image in zip(ahead, shown, strict=True))
 
 
 @needs_torch
-def test_pictures_made_smaller_ahead_look_the_same_to_the_model(tiny):
+def test_images_made_smaller_ahead_look_the_same_to_the_model(tiny):
     captioner = tiny("blip")
     noise = np.random.default_rng(1).integers(0, 255, (400, 500, 3), dtype=np.uint8)
     large = Image.fromarray(noise).filter(ImageFilter.GaussianBlur(3))
     small = large.resize((captioner.side, captioner.side), Image.Resampling.LANCZOS)
 
-    whole, ahead = (captioner.prepare(picture) for picture in (large, small))
+    whole, ahead = (captioner.prepare(image) for image in (large, small))
 
     assert captioner.side == 2 * tiny_models.SIDE
     # In standard deviations of the colours: 0.02 is one level of 256.
@@ -279,7 +279,7 @@ def pivot(**options):
 
 
 def asked(captioner, language, stabilisers=None):
-    prepared = [captioner.prepare(picture) for picture in pictures(2)]
+    prepared = [captioner.prepare(image) for image in images(2)]
     keys = ["a", "b"]
     return captioner.caption(prepared, keys=keys, language=language, decoding=SHORT, stabilisers=stabilisers)
 
@@ -303,7 +303,7 @@ def test_output_without_the_separator_of_the_language_fails(chain):
 @needs_torch
 def test_a_stabiliser_is_decoded_without_a_language_and_then_held_fixed(chain):
     captioner = pivot()
-    prepared = [captioner.prepare(picture) for picture in pictures(2)]
+    prepared = [captioner.prepare(image) for image in images(2)]
 
     assert captioner.stabilise(prepared, keys=["a", "b"], decoding=SHORT) == ["a dog"] * 2
     # Of several lengths in one batch: what is held fixed is what stands before the separator.
@@ -354,7 +354,7 @@ def test_only_models_registered_as_pivots_have_stabilisers(tiny):
     captioner = tiny("git")
 
     with pytest.raises(BackendSettingsError, match="not registered as pivot"):
-        captioner.stabilise([captioner.prepare(pictures()[0])], keys=["a"], decoding=SHORT)
+        captioner.stabilise([captioner.prepare(images()[0])], keys=["a"], decoding=SHORT)
 
 
 def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():

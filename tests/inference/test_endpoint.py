@@ -87,7 +87,7 @@ def reason(result: GeneratedCaption | Failed) -> str:
     return result.reason
 
 
-def test_a_picture_goes_as_a_jpeg_in_a_vision_message_and_its_caption_comes_back(server, load):
+def test_an_image_goes_as_a_jpeg_in_a_vision_message_and_its_caption_comes_back(server, load):
     server.answers = [Answer("  Eine rote Tu\u0308r.\n")]
 
     captioner = load(side=32, detail="low", extra={"top_k": 5})
@@ -99,7 +99,7 @@ def test_a_picture_goes_as_a_jpeg_in_a_vision_message_and_its_caption_comes_back
     assert asked.body["messages"][0]["role"] == "user"
     assert [part["type"] for part in content] == ["text", "image_url"]
     assert content[1]["image_url"]["detail"] == "low"
-    assert (asked.picture.format, asked.picture.mode, asked.picture.size) == ("JPEG", "RGB", (32, 16))
+    assert (asked.image.format, asked.image.mode, asked.image.size) == ("JPEG", "RGB", (32, 16))
     assert "in German (language code de)" in asked.prompt
     assert {name: asked.body[name] for name in asked.body if name != "messages"} == {
         "model": "tiny-1",
@@ -109,12 +109,12 @@ def test_a_picture_goes_as_a_jpeg_in_a_vision_message_and_its_caption_comes_back
     }
 
 
-def test_a_small_picture_is_not_made_larger_and_the_side_is_768_if_nothing_is_said(server, load):
+def test_a_small_image_is_not_made_larger_and_the_side_is_768_if_nothing_is_said(server, load):
     captioner = load()
     ask(captioner)
 
     assert captioner.side == 768
-    assert server.asked[0].picture.size == RED.size
+    assert server.asked[0].image.size == RED.size
     assert captioner.prepare(RED) == captioner.prepare(RED)
 
 
@@ -230,9 +230,9 @@ RUBBISH = {
     "a filter": (Answer(body=completion(WORDS, finish="content_filter")), "refused to answer"),
     "cut": (Answer(body=completion(WORDS, finish="length")), "cut off after 40 tokens"),
     "huge": (Answer(body=b" " * (LARGEST_ANSWER_BYTES + 1)), "more than 1000000 bytes"),
-    "a picture it does not take": (Answer(body=b'{"error": {"message": "Bad picture"}}', status=400), "400, “Bad pict"),
+    "an image it does not take": (Answer(body=b'{"error": {"message": "Bad image"}}', status=400), "400, “Bad pict"),
     "a filter before it": (Answer(body=b'{"error": "flagged"}', status=403), "403, “flagged”"),
-    "too large a picture": (Answer(body=b"<html>heron", status=413), r"rejected the request \(413\)"),
+    "too large an image": (Answer(body=b"<html>heron", status=413), r"rejected the request \(413\)"),
     "what a validator found": (
         Answer(body=b'{"detail": [{"input": "heron"}]}', status=422),
         r"rejected the request \(422\)",
@@ -381,7 +381,7 @@ def test_captions_are_translated_by_the_prompt_of_the_language(server, translati
     found = translating.translate([f"{WORDS} {{tag}}"], keys=["k"], language="de", decoding=Decoding())
 
     assert found == [GeneratedCaption("Ein Reiher.")]
-    assert server.asked[0].body["messages"][0]["content"].startswith("Translate this caption of a picture from English")
+    assert server.asked[0].body["messages"][0]["content"].startswith("Translate this caption of an image from English")
     assert "into German (language code de)" in server.asked[0].prompt
 
 

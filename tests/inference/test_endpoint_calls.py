@@ -140,7 +140,7 @@ def test_limits_that_do_not_end_stop_the_batch_and_blame_no_image(server, load, 
     assert len(server.asked) == 3
 
 
-def test_a_picture_that_a_server_breaks_on_fails_alone(server, load):
+def test_an_image_that_a_server_breaks_on_fails_alone(server, load):
     server.answers = [Answer("One."), *[Answer(body=BUSY, status=500)] * 3, Answer("Three.")]
 
     first, second, third = ask(load(retries=2, concurrency=1), images=3)

@@ -53,7 +53,7 @@ def begin(model: CaptioningModel, collection: Collection, *tags: str, **decoding
 
 
 def colour_of(asked: Asked) -> str:
-    red, green, blue = asked.picture.resize((1, 1)).tobytes()
+    red, green, blue = asked.image.resize((1, 1)).tobytes()
     return "red" if red > green + 100 and red > blue + 100 else "other"
 
 
@@ -180,6 +180,6 @@ def test_palette_captions_a_collection_in_all_its_languages():
     check_complete(run)
     assert counts(run) == (24, 0, 24, 0)
     first = ModelCaption.objects.get(model=model, image=images_of(collection)[0], language="en")
-    assert first.text == "A wide, dark picture, almost all in red."
+    assert first.text == "A wide, dark image, almost all in red."
     with pytest.raises(RunRefusedError, match="has no code for"):
         begin(model, collection, "sw")

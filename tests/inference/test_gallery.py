@@ -80,7 +80,7 @@ def test_captions_of_the_models_stand_side_by_side_each_in_its_language(client, 
     assert found.count("no caption") == 2 * 2 * 5 - 2
 
 
-def test_of_an_image_assigned_neither_picture_nor_captions_are_sent(client, collection, models):
+def test_of_an_image_assigned_neither_image_nor_captions_are_sent(client, collection, models):
     round = make_round(collection=collection, captioners=models[:1], batch_size=2)
     person = make_annotator(round)
     Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)

@@ -128,7 +128,7 @@ def test_nothing_is_done_for_a_form_of_another_site(rows):
 
 def test_a_trial_of_somebody_else_is_found_by_nobody(client, rows):
     trial = Trial.objects.create(model=rows.model, image=make_image(), created_at=NOW, created_by=make_user("other"))
-    for name in ("trial-show", "trial-picture"):
+    for name in ("trial-show", "trial-image"):
         assert client.get(reverse(f"inference:{name}", args=[trial.pk])).status_code == 404
 
 

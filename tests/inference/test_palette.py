@@ -1,4 +1,4 @@
-"""Palette: what it says of pictures that everybody sees the same in, in whole sentences of each of its languages."""
+"""Palette: what it says of images that everybody sees the same in, in whole sentences of each of its languages."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ def said(image: Image.Image, language: str = "en", **decoding: Any) -> str:
 @pytest.mark.parametrize(
     ("image", "text"),
     [
-        (Image.new("RGB", (60, 40), "white"), "A wide, bright picture, almost all in white."),
-        (Image.new("RGB", (40, 60), "black"), "A tall, dark picture, almost all in black."),
-        (Image.new("RGB", (50, 50), (128, 128, 128)), "A square picture, almost all in grey."),
-        (halves("blue", "white", second_from=45), "A wide picture, mostly blue with some white."),
-        (halves("yellow", "green", second_from=56), "A wide, bright picture, almost all in yellow."),
-        (halves("red", "lime", second_from=50), "A wide picture, mostly red with some green."),
-        (halves("purple", "orange", second_from=40), "A wide picture, mostly purple with some orange."),
-        (halves("saddlebrown", "pink", second_from=48), "A wide picture, mostly brown with some pink."),
+        (Image.new("RGB", (60, 40), "white"), "A wide, bright image, almost all in white."),
+        (Image.new("RGB", (40, 60), "black"), "A tall, dark image, almost all in black."),
+        (Image.new("RGB", (50, 50), (128, 128, 128)), "A square image, almost all in grey."),
+        (halves("blue", "white", second_from=45), "A wide image, mostly blue with some white."),
+        (halves("yellow", "green", second_from=56), "A wide, bright image, almost all in yellow."),
+        (halves("red", "lime", second_from=50), "A wide image, mostly red with some green."),
+        (halves("purple", "orange", second_from=40), "A wide image, mostly purple with some orange."),
+        (halves("saddlebrown", "pink", second_from=48), "A wide image, mostly brown with some pink."),
     ],
 )
 def test_it_says_what_everybody_sees(image, text):
     assert said(image) == text
 
 
-def test_where_no_colour_has_half_of_the_picture_the_two_largest_are_named():
+def test_where_no_colour_has_half_of_the_image_the_two_largest_are_named():
     image = Image.new("RGB", (100, 100), "gray")
     image.paste("red", (0, 0, 45, 100))
     image.paste("white", (45, 0, 80, 100))
 
-    assert said(image) == "A square picture, above all red and white."
+    assert said(image) == "A square image, above all red and white."
 
 
 def test_many_colours_of_which_one_is_most_are_mostly_that_one():
@@ -70,10 +70,10 @@ def test_many_colours_of_which_one_is_most_are_mostly_that_one():
     for number, colour in enumerate(("white", "blue", "green", "yellow")):
         image.paste(colour, (60 + 10 * number, 0, 70 + 10 * number, 100))
 
-    assert said(image) == "A square picture, mostly red."
+    assert said(image) == "A square image, mostly red."
 
 
-def test_the_same_picture_gives_the_same_caption_however_it_is_decoded_and_whatever_its_size():
+def test_the_same_image_gives_the_same_caption_however_it_is_decoded_and_whatever_its_size():
     drawn = np.random.default_rng(7).integers(0, 256, size=(32, 48, 3), dtype=np.uint8)
     small = Image.fromarray(drawn)
     large = small.resize((480, 320), Image.Resampling.NEAREST)
@@ -84,7 +84,7 @@ def test_the_same_picture_gives_the_same_caption_however_it_is_decoded_and_whate
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 4000), (5000, 1)])
-def test_no_picture_is_too_narrow(size):
+def test_no_image_is_too_narrow(size):
     assert said(Image.new("RGB", size, "red")).endswith("almost all in red.")
 
 
@@ -149,7 +149,7 @@ def test_what_it_cannot_be_given_is_refused(spec, why):
         PaletteBackend().load(spec)
 
 
-def test_it_describes_pictures_and_nothing_else():
+def test_it_describes_images_and_nothing_else():
     captioner = PaletteBackend().load(SPEC)
     with pytest.raises(BackendSettingsError, match="given none"):
         captioner.prepare(None)

@@ -222,7 +222,7 @@ def test_without_torch_it_is_said_how_to_get_it(tmp_path, monkeypatch):
         trained(tmp_path)
 
 
-# On real pictures and their descriptions
+# On real images and their descriptions
 
 
 @pytest.fixture(scope="module")
@@ -231,12 +231,12 @@ def cut_outs():
     folder = published("tux")
     stamps = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     encoder = MobileNet()
-    pictures = []
+    images = []
     for stamp in stamps:
-        with Image.open(folder / stamp["file"]) as picture:
-            pictures.append(picture.convert("RGB"))
+        with Image.open(folder / stamp["file"]) as image:
+            images.append(image.convert("RGB"))
     keys = tuple(stamp["file"] for stamp in stamps)
-    features = NamedVectors(keys, encoder.features(pictures), encoder.signature, encoder.space)
+    features = NamedVectors(keys, encoder.features(images), encoder.signature, encoder.space)
     return features, {stamp["file"]: stamp["captions"]["en"] for stamp in stamps if "en" in stamp["captions"]}
 
 
@@ -255,14 +255,14 @@ def glove(tmp_path_factory, cut_outs):
     return open_table(folder)
 
 
-def ranks_of_the_right_picture(folder: Path, cut_outs, glove, *, shuffled: bool) -> np.ndarray:
+def ranks_of_the_right_image(folder: Path, cut_outs, glove, *, shuffled: bool) -> np.ndarray:
     features, descriptions = cut_outs
     names = np.random.default_rng(1).permutation([*descriptions])
     held_out, learned = names[:HELD_OUT], names[HELD_OUT:]
-    pictures = np.random.default_rng(2).permutation(learned) if shuffled else learned
+    images = np.random.default_rng(2).permutation(learned) if shuffled else learned
     task = tiny_task(
         captions=tokenise([descriptions[name] for name in learned], normalise=True),
-        images=[str(picture) for picture in pictures],
+        images=[str(image) for image in images],
         features=features,
         vectors=glove,
     )
@@ -279,9 +279,9 @@ def _directions(rows: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.slow(reason="a projection is trained twice")
-def test_held_out_pictures_are_found_far_better_than_by_chance_and_not_after_shuffled_pairs(tmp_path, cut_outs, glove):
-    ranks = ranks_of_the_right_picture(tmp_path / "real", cut_outs, glove, shuffled=False)
-    control = ranks_of_the_right_picture(tmp_path / "control", cut_outs, glove, shuffled=True)
+def test_held_out_images_are_found_far_better_than_by_chance_and_not_after_shuffled_pairs(tmp_path, cut_outs, glove):
+    ranks = ranks_of_the_right_image(tmp_path / "real", cut_outs, glove, shuffled=False)
+    control = ranks_of_the_right_image(tmp_path / "control", cut_outs, glove, shuffled=True)
 
     # By chance: a mean rank of 20.5, with a standard error of 1.8, and one in eight among the first five.
     assert ranks.mean() < 15
@@ -291,7 +291,7 @@ def test_held_out_pictures_are_found_far_better_than_by_chance_and_not_after_shu
     assert (control <= 5).mean() < 0.3
 
 
-def test_mobilenet_sees_what_is_in_a_picture_whatever_its_mode(cut_outs):
+def test_mobilenet_sees_what_is_in_an_image_whatever_its_mode(cut_outs):
     features, _descriptions = cut_outs
     cosines = _directions(features.vectors) @ _directions(features.vectors).T
     place = {key: number for number, key in enumerate(features.keys)}
@@ -318,12 +318,12 @@ def call(command: str, *arguments: object) -> str:
 
 @pytest.mark.sqlite_only
 @pytest.mark.django_db
-def test_from_pictures_to_scores_by_commands(tmp_path):
-    pictures = tmp_path / "pictures" / "inside"
-    pictures.mkdir(parents=True)
+def test_from_images_to_scores_by_commands(tmp_path):
+    images = tmp_path / "images" / "inside"
+    images.mkdir(parents=True)
     colours = ("red", "blue", "green", "white")
     for colour in colours:
-        Image.new("RGB", (40, 30), colour).save(pictures / f"{colour}.png")
+        Image.new("RGB", (40, 30), colour).save(images / f"{colour}.png")
     pairs = tmp_path / "pairs.jsonl"
     lines = [{"image": f"inside/{colour}.png", "captions": [f"All is {colour}.", f"{colour}!"]} for colour in colours]
     pairs.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -331,7 +331,7 @@ def test_from_pictures_to_scores_by_commands(tmp_path):
     glove.write_text("".join(f"{word} {n} 1 {n % 2}\n" for n, word in enumerate((*colours, "all"))), encoding="utf-8")
     features, folder, out = tmp_path / "features.npz", tmp_path / "projection", tmp_path / "captions.npz"
 
-    call("image_features", tmp_path / "pictures", "--out", features)
+    call("image_features", tmp_path / "images", "--out", features)
     options = ["--features", features, "--language", "en", "--vectors", glove, "--epochs", 2, "--out", folder]
     assert "Epoch 2 of 2" in call("train_projection", pairs, *options)
     candidates = tmp_path / "candidates.jsonl"
@@ -373,14 +373,14 @@ def tiny_clip(tmp_path_factory):
     return save_clip(tmp_path_factory.mktemp("clip"))
 
 
-def test_a_dual_encoder_puts_captions_and_pictures_in_one_space_and_is_named_by_its_files(tmp_path, tiny_clip):
+def test_a_dual_encoder_puts_captions_and_images_in_one_space_and_is_named_by_its_files(tmp_path, tiny_clip):
     from inference.backends.dual_encoder import DualEncoder
 
     encoder = DualEncoder(str(tiny_clip))
-    pictures = encoder.features([Image.new("RGB", (50, 40), "red"), Image.new("L", (20, 90))])
+    images = encoder.features([Image.new("RGB", (50, 40), "red"), Image.new("L", (20, 90))])
     captions = encoder.vectors(["a red", "ein rot " * 20, ""])
 
-    assert (pictures.shape, captions.shape) == ((2, 12), (3, 12))
+    assert (images.shape, captions.shape) == ((2, 12), (3, 12))
     np.testing.assert_allclose(encoder.vectors(["a red"])[0], captions[0], atol=1e-5)
     assert encoder.signature.startswith("dual-encoder-clip-")
     assert encoder.signature == encoder.space == DualEncoder(str(tiny_clip)).signature
@@ -396,9 +396,9 @@ def test_scores_by_a_dual_encoder_name_it(tmp_path, tiny_clip):
     captions.write_text('{"image": "red.png", "caption": "a red"}\n', encoding="utf-8")
     call("image_features", tmp_path, "--encoder", tiny_clip, "--out", tmp_path / "features.npz")
     call("project_captions", tiny_clip, captions, "--out", tmp_path / "captions.npz")
-    texts, pictures = (read_named_vectors(tmp_path / f"{name}.npz") for name in ("captions", "features"))
+    texts, images = (read_named_vectors(tmp_path / f"{name}.npz") for name in ("captions", "features"))
 
-    projections = projections_of(["red.png"], candidates=texts, references=texts, features=pictures)
+    projections = projections_of(["red.png"], candidates=texts, references=texts, features=images)
     clin, cmed = score(["a red"], [["a red"]], metrics=["clinrel", "cmedrel"], projections=projections)
 
     assert clin.scores.corpus == pytest.approx(1.0)

@@ -44,7 +44,7 @@ class TestStarting:
     def test_where_nothing_can_be_run_it_says_what_to_do(self, researcher):
         assert reverse("inference:model-create") in researcher.get(reverse("inference:run-create")).text
 
-    def test_without_pictures_too(self, researcher, model):
+    def test_without_images_too(self, researcher, model):
         assert "no collection" in text_of(researcher.get(reverse("inference:run-create")))
 
     def test_what_is_not_there_cannot_be_chosen(self, researcher, model, collection):
@@ -167,7 +167,7 @@ class TestStarting:
         self.send(researcher, pivot, collection, is_consistent="on")
         assert Run.objects.get().decoding["is_consistent"] is True
 
-    def test_a_translated_model_says_how_many_pictures_have_no_english_caption(self, researcher, collection):
+    def test_a_translated_model_says_how_many_images_have_no_english_caption(self, researcher, collection):
         english = make_captioner(collection, "English")
         ModelCaption.objects.filter(image=collection.entries.first().image).delete()
         translator = Translator.objects.create(is_shared=True, name="Fake translator", backend="fake")

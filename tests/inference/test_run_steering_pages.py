@@ -69,18 +69,18 @@ class TestFailures:
         Run.objects.filter(pk=run.pk).update(state=RunState.DONE, failed=3)
         return run
 
-    def test_each_stands_with_its_picture_and_why(self, researcher, failed):
+    def test_each_stands_with_its_image_and_why(self, researcher, failed):
         response = researcher.get(address("failures", failed))
         text = text_of(response)
         for entry in failed.collection.entries.all():
             assert entry.key in text
-            assert f"/pictures/{entry.image.public_id}/320/" in response.text
+            assert f"/images/{entry.image.public_id}/320/" in response.text
         assert "2 × The file is cut off." in text
         assert "1 × It has no pixels." in text
         assert "German" in text
         assert address("retry", failed) in response.text
 
-    def test_pictures_that_the_viewer_works_on_are_kept_from_them_until_they_have_submitted(self, client, failed):
+    def test_images_that_the_viewer_works_on_are_kept_from_them_until_they_have_submitted(self, client, failed):
         captioner = make_captioner(failed.collection, "English")
         round = make_round(collection=failed.collection, captioners=[captioner], batch_size=1)
         person = make_annotator(round)

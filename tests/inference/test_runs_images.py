@@ -28,7 +28,7 @@ from tests.inference.fake_runs import (
     log_of,
     make_model,
     make_run,
-    store_picture,
+    store_image,
 )
 
 
@@ -87,7 +87,7 @@ def test_an_image_that_the_model_breaks_on_fails_alone(monkeypatch):
 
     def break_on(keys: Sequence[str], _language: str) -> None:
         if culprit in keys:
-            raise RuntimeError("what the picture shows must not be told")
+            raise RuntimeError("what the image shows must not be told")
 
     before(monkeypatch, break_on)
     check_complete(go(run))
@@ -164,12 +164,12 @@ def test_a_backend_that_gives_too_few_captions_breaks_and_none_goes_to_another_i
 
 
 @pytest.mark.django_db
-def test_a_picture_that_cannot_be_read_fails_alone_in_every_language(media):
+def test_an_image_that_cannot_be_read_fails_alone_in_every_language(media):
     run = make_run(4, model=make_model(side=32))
     gone, broken, *fine = Image.objects.filter(collections=run.collection).order_by("pk")
-    store_picture(broken, b"no picture")
+    store_image(broken, b"no image")
     for image in fine:
-        store_picture(image)
+        store_image(image)
 
     check_complete(go(run))
 
@@ -182,7 +182,7 @@ def test_a_picture_that_cannot_be_read_fails_alone_in_every_language(media):
 
 
 @pytest.mark.django_db
-def test_the_model_sees_pictures_upright_in_colour_and_no_larger_than_it_wants(media, monkeypatch):
+def test_the_model_sees_images_upright_in_colour_and_no_larger_than_it_wants(media, monkeypatch):
     run = make_run(2, model=make_model(side=50), languages=["de"])
     sideways, transparent = Image.objects.filter(collections=run.collection).order_by("pk")
     exif = Pillow.Exif()
@@ -193,7 +193,7 @@ def test_the_model_sees_pictures_upright_in_colour_and_no_larger_than_it_wants(m
     ):
         file = io.BytesIO()
         made.save(file, form, **({"exif": exif} if form == "JPEG" else {}))
-        store_picture(image, file.getvalue())
+        store_image(image, file.getvalue())
     seen: dict[tuple[int, int], Pillow.Image] = {}
     monkeypatch.setattr(FakeCaptioner, "prepare", lambda _self, image: seen.update({image.size: image}))
 
@@ -205,16 +205,16 @@ def test_the_model_sees_pictures_upright_in_colour_and_no_larger_than_it_wants(m
 
 
 @pytest.mark.django_db
-def test_a_picture_that_the_model_cannot_take_fails_alone(media, monkeypatch):
+def test_an_image_that_the_model_cannot_take_fails_alone(media, monkeypatch):
     run = make_run(10, model=make_model(side=8), languages=["de"])
     images = list(Image.objects.filter(collections=run.collection).order_by("pk"))
     for number, image in enumerate(images):
         file = io.BytesIO()
         Pillow.new("RGB", (8, 8 if number else 1)).save(file, "PNG")
-        store_picture(image, file.getvalue())
+        store_image(image, file.getvalue())
 
-    def prepare(_self: FakeCaptioner, picture: Pillow.Image) -> None:
-        if picture.height < 8:
+    def prepare(_self: FakeCaptioner, image: Pillow.Image) -> None:
+        if image.height < 8:
             raise ValueError("mean must have 1 elements")
 
     monkeypatch.setattr(FakeCaptioner, "prepare", prepare)
@@ -232,7 +232,7 @@ def test_a_model_that_wants_no_pixels_is_shown_none(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_pictures_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeypatch):
+def test_images_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeypatch):
     run = make_run(200, model=make_model(batch_size=4), languages=["de"])
     prepared: list[int] = []
     ahead: list[int] = []
@@ -253,11 +253,11 @@ def test_pictures_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeyp
 
 
 @pytest.mark.django_db
-def test_large_pictures_are_read_one_at_a_time(monkeypatch, media):
+def test_large_images_are_read_one_at_a_time(monkeypatch, media):
     run = make_run(6, model=make_model(side=8), languages=["de"])
     Image.objects.update(width=8000, height=8000)
     for image in Image.objects.all():
-        store_picture(image)
+        store_image(image)
     at_once: list[int] = []
     reading: list[int] = []
 

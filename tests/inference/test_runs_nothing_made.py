@@ -25,7 +25,7 @@ from tests.inference.fake_runs import (
     go,
     make_model,
     make_run,
-    store_picture,
+    store_image,
 )
 from tests.inference.watched import make_person, make_worker
 from tests.sxs_eval.judged import text_of
@@ -59,7 +59,7 @@ def test_a_run_that_failed_on_every_image_has_failed_and_is_not_done(media):
 
 def test_a_run_of_which_some_images_failed_is_done(media):
     run = make_run(5, model=make_model(side=32), languages=["de"])
-    store_picture(run.collection.entries.first().image)
+    store_image(run.collection.entries.first().image)
 
     go(run)
 
@@ -70,7 +70,7 @@ def test_a_run_of_which_some_images_failed_is_done(media):
 def test_a_run_of_which_only_broken_images_were_left_is_done(media):
     first = make_run(5, model=make_model(side=32), languages=["de"])
     for entry in first.collection.entries.all()[1:]:
-        store_picture(entry.image)
+        store_image(entry.image)
     go(first)
 
     again = go(make_run(first.collection, model=first.model, languages=["de"]))

@@ -99,7 +99,7 @@ def test_a_run_that_was_broken_off_between_stabilisers_and_captions_goes_on_with
 @pytest.mark.django_db
 def test_a_translated_model_translates_the_stored_english_captions_and_images_without_one_fail():
     collection = make_collection(5)
-    english = make_captioner(collection, name="English", text="a picture")
+    english = make_captioner(collection, name="English", text="an image")
     lacking = collection.entries.last().image
     english.captions.filter(image=lacking).delete()
 

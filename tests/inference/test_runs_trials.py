@@ -28,7 +28,7 @@ from tests.inference.fake_runs import (
     make_model,
     make_run,
     make_translated,
-    store_picture,
+    store_image,
 )
 
 
@@ -61,7 +61,7 @@ def test_a_trial_says_what_the_model_writes_and_stores_no_caption():
 
 
 @pytest.mark.django_db
-def test_a_picture_of_ones_own_is_tried_and_forgotten_after_a_day(media):
+def test_an_image_of_ones_own_is_tried_and_forgotten_after_a_day(media):
     file = io.BytesIO()
     Pillow.new("RGB", (60, 40), "red").save(file, "PNG")
     trial = run(make_trial(make_model(side=20), upload=file, upload_name="red.png"))
@@ -76,7 +76,7 @@ def test_a_picture_of_ones_own_is_tried_and_forgotten_after_a_day(media):
 
 
 @pytest.mark.django_db
-def test_what_is_no_picture_or_no_language_of_the_model_is_refused(media):
+def test_what_is_no_image_or_no_language_of_the_model_is_refused(media):
     with pytest.raises(RunRefusedError, match="web page"):
         make_trial(make_model("a"), upload=io.BytesIO(b"<html>"), upload_name="a.png")
     with pytest.raises(RunRefusedError, match="no code for"):
@@ -149,7 +149,7 @@ def test_a_translated_model_is_tried_on_the_stored_caption_or_on_one_made_now(me
     assert "has no English caption of this image" in unknown.error
 
     english = make_model("English", side=10)
-    store_picture(image)
+    store_image(image)
     translator = imported.translated_models.get().translator
     both = CaptioningModel.objects.create(
         is_shared=True, name="Both", backend="translated", english_model=english, translator=translator

@@ -81,7 +81,7 @@ def made_by(backend: str, name: str):
         ("chat", "idefics3", ["en", "de"]),
     ],
 )
-def test_what_is_stored_is_what_the_model_says_of_each_picture_alone(backend, name, tags):
+def test_what_is_stored_is_what_the_model_says_of_each_image_alone(backend, name, tags):
     collection = painted_collection(9)
     run = go(begin(made_by(backend, name), collection, *tags))
 

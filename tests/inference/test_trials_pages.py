@@ -1,4 +1,4 @@
-"""Trying one image: of a collection or sent along, for nobody but who asked, and for no picture in one's own hands."""
+"""Trying one image: of a collection or sent along, for nobody but who asked, and for no image in one's own hands."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def model():
 def collection():
     made = make_collection(images=2)
     for entry in made.entries.select_related("image"):
-        file_storage.put(entry.image.original, picture("green"))
+        file_storage.put(entry.image.original, image_file("green"))
     return made
 
 
@@ -77,7 +77,7 @@ def client_of(person):
     return client
 
 
-def picture(colour="red", *, comment=b"where I live"):
+def image_file(colour="red", *, comment=b"where I live"):
     content = io.BytesIO()
     Pillow.new("RGB", (64, 48), colour).save(content, "JPEG", comment=comment)
     return content.getvalue()
@@ -117,7 +117,7 @@ def test_an_image_of_a_collection_is_described_in_each_language_and_nothing_is_k
     assert "including waiting" in page
     assert key in page
     assert "hx-get" not in page
-    assert client.get(reverse("inference:trial-picture", args=[trial.pk])).status_code == 404
+    assert client.get(reverse("inference:trial-image", args=[trial.pk])).status_code == 404
     assert not ModelCaption.objects.exists()
     assert str(trial.created_at.year) in text_of(client.get(reverse("inference:model-try", args=[model.pk])))
 
@@ -136,12 +136,12 @@ def test_where_a_worker_listens_nobody_is_told_to_start_one(client, model, colle
     assert "celery --app" not in text_of(show(client, trial))
 
 
-def test_a_picture_sent_along_is_seen_without_what_its_file_says_and_by_nobody_else(client, model):
-    ask(client, model, picture=SimpleUploadedFile("me.jpg", picture()))
+def test_an_image_sent_along_is_seen_without_what_its_file_says_and_by_nobody_else(client, model):
+    ask(client, model, upload=SimpleUploadedFile("me.jpg", image_file()))
     trial = Trial.objects.get()
     work(trial)
     assert "bench-1" in text_of(show(client, trial))
-    where = reverse("inference:trial-picture", args=[trial.pk])
+    where = reverse("inference:trial-image", args=[trial.pk])
     assert where in text_of(show(client, trial))
     response = client.get(where)
     assert response["Content-Type"] == "image/webp"
@@ -154,8 +154,8 @@ def test_a_picture_sent_along_is_seen_without_what_its_file_says_and_by_nobody_e
         assert (show(stranger, trial).status_code, stranger.get(where).status_code) == (404, 404)
 
 
-def test_the_picture_of_a_trial_goes_with_it_after_a_day(client, model):
-    ask(client, model, picture=SimpleUploadedFile("me.jpg", picture()))
+def test_the_image_of_a_trial_goes_with_it_after_a_day(client, model):
+    ask(client, model, upload=SimpleUploadedFile("me.jpg", image_file()))
     trial = Trial.objects.get()
     trials.forget_old(now=trial.created_at + timedelta(hours=23))
     assert default_storage.exists(trial.upload)
@@ -171,10 +171,10 @@ def test_the_picture_of_a_trial_goes_with_it_after_a_day(client, model):
         ({"key": "gone"}, "No image has this key"),
         ({"key": "twice"}, "Several images have this name"),
         ({"key": "a\0b"}, "Null characters"),
-        ({"key": "twice", "picture": ("me.jpg", picture())}, "not both"),
-        ({"picture": ("me.txt", b"words")}, "Convert it to JPEG"),
-        ({"picture": ("me.png", picture())}, "Rename it"),
-        ({"picture": ("me.jpg", picture()[:200])}, "broken or incomplete"),
+        ({"key": "twice", "upload": ("me.jpg", image_file())}, "not both"),
+        ({"upload": ("me.txt", b"words")}, "Convert it to JPEG"),
+        ({"upload": ("me.png", image_file())}, "Rename it"),
+        ({"upload": ("me.jpg", image_file()[:200])}, "broken or incomplete"),
         ({"key": "once", "languages": ["tlh"]}, "not one of the available choices"),
         ({"key": "once", "beams": 0}, "greater than or equal to 1"),
     ],
@@ -184,23 +184,23 @@ def test_what_cannot_be_tried_is_refused_with_the_reason(client, model, collecti
     CollectionImage.objects.create(collection=other, image=make_image(), key="once", position=1)
     for one in (collection, other):
         CollectionImage.objects.create(collection=one, image=make_image(), key="twice", position=9)
-    if "picture" in sent:
-        sent = sent | {"picture": SimpleUploadedFile(*sent["picture"])}
+    if "upload" in sent:
+        sent = sent | {"upload": SimpleUploadedFile(*sent["upload"])}
     response = ask(client, model, **sent)
     assert response.status_code == 422
     assert says in text_of(response)
     assert not Trial.objects.exists()
 
 
-def test_more_than_a_picture_may_have_is_refused_unread(client, model, monkeypatch):
-    monkeypatch.setattr(limits, "MAX_PICTURE_BYTES", 100)
+def test_more_than_an_image_may_have_is_refused_unread(client, model, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_IMAGE_BYTES", 100)
     monkeypatch.setattr("inference.views.trials.FORM_BYTES", 100)
-    response = ask(client, model, picture=SimpleUploadedFile("me.jpg", picture()))
+    response = ask(client, model, upload=SimpleUploadedFile("me.jpg", image_file()))
     assert response.status_code == 413
     assert "Choose a smaller one" in text_of(response)
 
 
-def test_a_picture_assigned_is_not_tried_nor_is_the_result_shown(client, model, collection):
+def test_an_image_assigned_is_not_tried_nor_is_the_result_shown(client, model, collection):
     captioner = make_captioner(collection)
     round = make_round(collection=collection, captioners=[captioner], batch_size=1)
     person = make_annotator(round, "ann")
@@ -222,10 +222,10 @@ def test_a_picture_assigned_is_not_tried_nor_is_the_result_shown(client, model, 
     mine = next(entry for entry in entries if entry.image_id == item.image_id)
     assert mine.image.public_id.hex not in pages[mine.image_id].replace("-", "")
     assert mine.key not in pages[mine.image_id]
-    same = SimpleUploadedFile("me.jpg", picture("blue"))
-    mine.image.sha256 = sha256_of(io.BytesIO(picture("blue")))
+    same = SimpleUploadedFile("me.jpg", image_file("blue"))
+    mine.image.sha256 = sha256_of(io.BytesIO(image_file("blue")))
     mine.image.save()
-    for sent in ({"key": mine.key}, {"picture": same}):
+    for sent in ({"key": mine.key}, {"upload": same}):
         refused = ask(busy, model, **sent)
         assert refused.status_code == 422
         assert "in a batch assigned to you" in text_of(refused)
@@ -267,7 +267,7 @@ def test_who_does_no_research_is_told_that_nothing_is_there(client, model, colle
     addresses = [
         reverse("inference:model-try", args=[model.pk]),
         reverse("inference:trial-show", args=[trial.pk]),
-        reverse("inference:trial-picture", args=[trial.pk]),
+        reverse("inference:trial-image", args=[trial.pk]),
     ]
     for person in (make_annotator(make_round(collection=collection)), make_user()):
         # Also where it was theirs while they did research.
@@ -277,7 +277,7 @@ def test_who_does_no_research_is_told_that_nothing_is_there(client, model, colle
 
 
 def hold(collection, person):
-    """`person`, a researcher, takes one of the pictures into hand, to describe it."""
+    """`person`, a researcher, takes one of the images into hand, to describe it."""
     round = make_round(collection=collection, captioners=[make_captioner(collection, "Alpha")], batch_size=1)
     annotator = make_annotator(round, person)
     Membership.objects.create(project=make_project(), user=annotator, role=Role.RESEARCHER)
@@ -293,7 +293,7 @@ def photograph(seed, *, size=(640, 480), kind="JPEG"):
     return content.getvalue()
 
 
-def test_a_picture_assigned_is_known_again_as_saved_from_its_page_and_others_are_taken(model, collection):
+def test_an_image_assigned_is_known_again_as_saved_from_its_page_and_others_are_taken(model, collection):
     person, held = hold(collection, "ann")
     client = client_of(person)
     for size, content in served_sizes(io.BytesIO(photograph(1)), kind="JPEG"):
@@ -303,24 +303,24 @@ def test_a_picture_assigned_is_known_again_as_saved_from_its_page_and_others_are
         ("smaller.png", photograph(1, size=(200, 150), kind="PNG")),
     ]
     for name, content in saved:
-        refused = ask(client, model, picture=SimpleUploadedFile(name, content))
+        refused = ask(client, model, upload=SimpleUploadedFile(name, content))
         assert refused.status_code == 422
         assert "resembles an image in a batch assigned to you" in text_of(refused)
     assert not Trial.objects.exists()
-    assert ask(client, model, picture=SimpleUploadedFile("other.jpg", photograph(2))).status_code == 302
+    assert ask(client, model, upload=SimpleUploadedFile("other.jpg", photograph(2))).status_code == 302
     stranger = client_of(make_researcher("other"))
-    assert ask(stranger, model, picture=SimpleUploadedFile(*saved[0])).status_code == 302
+    assert ask(stranger, model, upload=SimpleUploadedFile(*saved[0])).status_code == 302
 
 
 def test_the_file_of_an_image_that_is_sent_is_hidden_once_that_image_is_assigned(model):
-    content = picture()
+    content = image_file()
     image = make_image()
     Image.objects.update(sha256=sha256_of(io.BytesIO(content)))
     file_storage.put(image.original, content)
     collection = make_collection(images=0)
     CollectionImage.objects.create(collection=collection, image=image, key="mine", position=1)
     person = make_researcher("ann-to-be")
-    ask(client_of(person), model, picture=SimpleUploadedFile("me.jpg", content))
+    ask(client_of(person), model, upload=SimpleUploadedFile("me.jpg", content))
     trial = Trial.objects.get()
     work(trial)
     trial.refresh_from_db()
@@ -332,7 +332,7 @@ def test_the_file_of_an_image_that_is_sent_is_hidden_once_that_image_is_assigned
     page = text_of(show(client_of(annotator), trial))
     assert said not in page
     assert "hidden from you" in page
-    assert client_of(annotator).get(reverse("inference:trial-picture", args=[trial.pk])).status_code == 404
+    assert client_of(annotator).get(reverse("inference:trial-image", args=[trial.pk])).status_code == 404
 
 
 def test_nobody_fills_the_disk_or_the_queue_with_trials(client, model, collection, monkeypatch):
@@ -340,8 +340,8 @@ def test_nobody_fills_the_disk_or_the_queue_with_trials(client, model, collectio
     monkeypatch.setattr(trials, "MOST_OPEN", 3)
     key = collection.entries.first().key
     for number in range(2):
-        assert ask(client, model, picture=SimpleUploadedFile("me.jpg", photograph(number))).status_code == 302
-    assert "the most allowed" in text_of(ask(client, model, picture=SimpleUploadedFile("me.jpg", photograph(5))))
+        assert ask(client, model, upload=SimpleUploadedFile("me.jpg", photograph(number))).status_code == 302
+    assert "the most allowed" in text_of(ask(client, model, upload=SimpleUploadedFile("me.jpg", photograph(5))))
     assert ask(client, model, key=key).status_code == 302
     assert "Too many of your trials" in text_of(ask(client, model, key=key))
     for trial in Trial.objects.all():

@@ -89,7 +89,7 @@ def models(settings, tmp_path) -> Path:
 
 
 def save(folder: Path, make: Callable[[], Any]) -> str:
-    """A model with the same random weights each time, and how its pictures are prepared; gives its source."""
+    """A model with the same random weights each time, and how its images are prepared; gives its source."""
     import torch
     from transformers import ViTImageProcessorPil
 

@@ -1,7 +1,7 @@
 """Captioning and translation models of some thousand random numbers, saved as a real one is, loaded by the real code.
 
 Each `save_…(folder)` writes a whole model into `folder` and returns it; the same arguments give the same model. What
-they say is nonsense made of `words`, another for each picture, since their random weights are large.
+they say is nonsense made of `words`, another for each image, since their random weights are large.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIDE = 32
 SMALL = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 EYE = {**SMALL, "image_size": SIDE, "patch_size": 16}
 SPREAD = 0.6
-"""Standard deviation of the weights: with the usual 0.02, every picture would get the same words."""
+"""Standard deviation of the weights: with the usual 0.02, every image would get the same words."""
 RARE = 0.1
 """Of the weights of tokens that are hardly ever said."""
 
@@ -62,7 +62,7 @@ def save_blip_base(folder: Path) -> Path:
 
 
 def save_git(folder: Path, words: str = WORDS) -> Path:
-    """GIT: one decoder over picture and words."""
+    """GIT: one decoder over image and words."""
     from transformers import CLIPImageProcessorPil, GitConfig, GitForCausalLM, GitProcessor
 
     tokenizer = _words(["[PAD]", "[UNK]", "[CLS]", "[SEP]"], words, ends=("[CLS]", "[SEP]"))
@@ -113,7 +113,7 @@ def save_vit_gpt2(folder: Path, words: str = WORDS) -> Path:
 
 def save_chain(folder: Path, chains: Sequence[str]) -> Path:
     """A ViT before a GPT-2 that is made to write: each word is followed by the one after it in the one of `chains` that
-    it stands in, whatever the picture. It begins with the first of them, and what ends one ends the caption."""
+    it stands in, whatever the image. It begins with the first of them, and what ends one ends the caption."""
     import torch
     from transformers import (
         GPT2Config,
@@ -227,7 +227,7 @@ def save_llava(folder: Path, words: str = WORDS) -> Path:
 
 
 def save_idefics3(folder: Path, words: str = WORDS) -> Path:
-    """Idefics3 (SmolVLM is alike), which sees large pictures in parts: its prompts are as long as these are many."""
+    """Idefics3 (SmolVLM is alike), which sees large images in parts: its prompts are as long as these are many."""
     from transformers import (
         Idefics3Config,
         Idefics3ForConditionalGeneration,

@@ -1,4 +1,4 @@
-"""Tiny models that look at videos besides pictures, so that transformers takes torchvision to load them."""
+"""Tiny models that look at videos besides images, so that transformers takes torchvision to load them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.inference.tiny_models import ASKED, EYE, SIDE, SMALL, SPREAD, TEMPLATE, WORDS, _saved, _words
 
-QWEN_PICTURE = "<|vision_start|> <|image_pad|> <|vision_end|> "
+QWEN_IMAGE = "<|vision_start|> <|image_pad|> <|vision_end|> "
 PATCH = 8
 LEAST, MOST = (2 * PATCH) ** 2, (2 * SIDE) ** 2
 IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
@@ -15,7 +15,7 @@ TALKER = {**SMALL, **IDS, "num_key_value_heads": 2, "initializer_range": SPREAD}
 
 
 def save_qwen2_vl(folder: Path) -> Path:
-    """Qwen2-VL, which sees each picture in as many tokens as it is large."""
+    """Qwen2-VL, which sees each image in as many tokens as it is large."""
     from transformers import (
         Qwen2VLConfig,
         Qwen2VLForConditionalGeneration,
@@ -32,7 +32,7 @@ def save_qwen2_vl(folder: Path) -> Path:
         Qwen2VLImageProcessorPil(**seen),
         tokenizer,
         Qwen2VLVideoProcessor(**seen),
-        chat_template=TEMPLATE.replace("<image> ", QWEN_PICTURE),
+        chat_template=TEMPLATE.replace("<image> ", QWEN_IMAGE),
     )
     processor.save_pretrained(folder)
     return _saved(Qwen2VLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
@@ -58,14 +58,14 @@ def save_qwen3_vl(folder: Path) -> Path:
         Qwen2VLImageProcessorPil(**seen),
         tokenizer,
         Qwen3VLVideoProcessor(**seen),
-        chat_template=TEMPLATE.replace("<image> ", QWEN_PICTURE),
+        chat_template=TEMPLATE.replace("<image> ", QWEN_IMAGE),
     )
     processor.save_pretrained(folder)
     return _saved(Qwen3VLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
 
 
 def save_llava_onevision(folder: Path) -> Path:
-    """LLaVA-OneVision, which sees large pictures whole and in parts."""
+    """LLaVA-OneVision, which sees large images whole and in parts."""
     from transformers import (
         LlavaOnevisionConfig,
         LlavaOnevisionForConditionalGeneration,

@@ -8,7 +8,7 @@ import pytest
 
 from inference.backends.captioners import GeneratedCaption, Spec
 from tests.inference import tiny_watchers
-from tests.inference.test_chat_models import BACKEND, KEYS, SHORT, pictures
+from tests.inference.test_chat_models import BACKEND, KEYS, SHORT, images
 
 NAMES = ("qwen2_vl", "qwen3_vl", "llava_onevision")
 
@@ -35,15 +35,15 @@ def test_a_model_says_what_its_makers_code_says_whatever_else_is_in_the_batch(fo
     about = [{"type": "image"}, {"type": "text", "text": "Describe this picture in one sentence in English."}]
     text = processor.apply_chat_template([{"role": "user", "content": about}], add_generation_prompt=True)
     expected = []
-    for picture in pictures():
-        inputs = processor(text=[text], images=[picture], return_tensors="pt")
+    for image in images():
+        inputs = processor(text=[text], images=[image], return_tensors="pt")
         with torch.inference_mode():
             tokens = model.generate(**inputs, max_new_tokens=8, do_sample=False)
         answer = tokens[0, inputs["input_ids"].shape[1] :]
         expected.append(processor.tokenizer.decode(answer, skip_special_tokens=True).strip())
 
     captioner = BACKEND.load(Spec(name, name, {}))
-    prepared = [captioner.prepare(picture) for picture in pictures()]
+    prepared = [captioner.prepare(image) for image in images()]
     found = captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)
 
     assert [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found] == expected

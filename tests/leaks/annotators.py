@@ -22,7 +22,7 @@ from annotation.services import batches, corrections
 from annotation.services.feedback import give_feedback
 from images.models import Collection, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from images.rules.resizing import served_sizes
-from images.selectors import picture_of
+from images.selectors import served_image
 from images.services import file_storage
 from inference.models import (
     CaptioningModel,
@@ -86,7 +86,7 @@ def english(number: int) -> str:
 
 @dataclass
 class World:
-    """Project A with `annotator`, whose batch the secrets are of, and project B over the same pictures."""
+    """Project A with `annotator`, whose batch the secrets are of, and project B over the same images."""
 
     rounds: dict[str, Round]
     annotator: User
@@ -105,7 +105,7 @@ class World:
         self.give_examples()
 
     def give_examples(self) -> None:
-        """Every picture is an example of the guidelines, with the words of the model."""
+        """Every image is an example of the guidelines, with the words of the model."""
         for guidelines in Guidelines.objects.filter(project__in={round.project_id for round in self.rounds.values()}):
             GuidelineExample.objects.bulk_create(
                 GuidelineExample(
@@ -157,7 +157,7 @@ class World:
             self.batch.pk,
             *Batch.objects.filter(person=self.annotator).exclude(pk=self.batch.pk).values_list("pk", flat=True),
         ]
-        signatures = [picture_of(item.image, self.annotator).large.split("/")[-2] for item in mine[:1]]
+        signatures = [served_image(item.image, self.annotator).large.split("/")[-2] for item in mine[:1]]
         english_ids = [item.english_id for item in mine[:1]]
         numbers = [1, 2, *ImportJob.objects.values_list("pk", flat=True)]
         return {
@@ -214,7 +214,7 @@ class World:
         }
 
     def compare(self, project: Project) -> Comparison:
-        """The model against another one in English, over the same pictures."""
+        """The model against another one in English, over the same images."""
         return make_comparison(
             project=project,
             collection=self.collection,
@@ -233,7 +233,7 @@ class World:
             run(make_scoring(references, model=model))
 
     def caption(self) -> None:
-        """A run of the model over the pictures, in which all of them failed.
+        """A run of the model over the images, in which all of them failed.
 
         It is done: after each way to steer one that is not, the walk would look at every page again.
         """
@@ -293,7 +293,7 @@ def make_world() -> World:
     # As signing up does. Left to the page of addresses it would get another number at each look on PostgreSQL, whose
     # sequences go on although the look is undone.
     EmailAddress.objects.create(user=there.annotator, email=there.annotator.email, verified=True, primary=True)
-    # Somebody else has described every picture of project B.
+    # Somebody else has described every image of project B.
     for _ in range(IMAGES // BATCH + 1):
         batch = batches.take_batch(round=rounds["B"], annotator=other, now=timezone.now(), rng=Random(1))
         there.write_all(batch, other, timezone.now())
@@ -320,7 +320,7 @@ def in_screen_2(world: World) -> None:
 
 
 def in_screen_2_with_other_rounds(world: World) -> None:
-    """Also works in project B, where all pictures are done and some come again, and in a second language of both."""
+    """Also works in project B, where all images are done and some come again, and in a second language of both."""
     now = timezone.now()
     for name in ("A", "B"):
         round = world.rounds[name]
@@ -343,7 +343,7 @@ def in_screen_2_with_other_rounds(world: World) -> None:
 
 
 def in_screen_2_and_manager_of_another_project(world: World) -> None:
-    """And there the model is compared with another one over the same pictures, scored, and run."""
+    """And there the model is compared with another one over the same images, scored, and run."""
     in_screen_2(world)
     project = world.rounds["B"].project
     Membership.objects.create(project=project, user=world.annotator, role=Role.MANAGER)
@@ -353,7 +353,7 @@ def in_screen_2_and_manager_of_another_project(world: World) -> None:
 
 
 def in_screen_2_and_rater(world: World) -> None:
-    """Of the same model's English captions: those of the pictures in hand must wait."""
+    """Of the same model's English captions: those of the images in hand must wait."""
     in_screen_2(world)
     project = world.rounds["A"].project
     Membership.objects.create(project=project, user=world.annotator, role=Role.RATER)
@@ -363,7 +363,7 @@ def in_screen_2_and_rater(world: World) -> None:
     assert batch.judgements.filter(kind="pair").count() == IMAGES - BATCH
 
 
-def in_screen_2_of_pictures_that_managers_wrote_about(world: World) -> None:
+def in_screen_2_of_images_that_managers_wrote_about(world: World) -> None:
     """Of captions in project B: they say what screen 1 said, in feedback and in what they send back."""
     now, round = timezone.now(), world.rounds["B"]
     Membership.objects.create(project=round.project, user=world.annotator, role=Role.ANNOTATOR)
@@ -371,7 +371,7 @@ def in_screen_2_of_pictures_that_managers_wrote_about(world: World) -> None:
     for _ in range(2):
         batch = batches.take_batch(round=round, annotator=world.annotator, now=now, rng=Random(1))
         world.write_all(batch, world.annotator, now)
-    # Before: the pictures of what is sent back are given out no more.
+    # Before: the images of what is sent back are given out no more.
     world.take(now)
     numbers = {entry.image_id: entry.position for entry in world.collection.entries.all()}
     by: dict[str, Any] = {"by": round.project.created_by, "now": now}
@@ -399,7 +399,7 @@ def in_screen_2_and_returned(world: World) -> None:
 
 def submitted(world: World) -> None:
     in_screen_2(world)
-    # Of pictures that were handed in, what a manager gives as an example may be seen.
+    # Of images that were handed in, what a manager gives as an example may be seen.
     GuidelineExample.objects.all().delete()
     world.write_all(CaptionBatch.objects.get(pk=world.batch.pk), world.annotator, timezone.now())
 
@@ -408,7 +408,7 @@ OF_ANNOTATORS = (
     *("annotation:batch-", "annotation:caption-", "annotation:feedback-", "annotation:guidelines-show"),
     *("annotation:history-", "annotation:rating-", "annotation:work-", "annotation:writing-"),
     *("api:batch-", "api:docs", "api:draft-", "api:feedback-", "api:own-", "api:rating-save", "api:work-"),
-    *("api:writing-", "images:picture-show"),
+    *("api:writing-", "images:image-show"),
     *("people:account-delete", "people:data-download", "people:profile-show"),
 )
 OF_RATERS = ("sxs_eval:batch-", "sxs_eval:judgement", "sxs_eval:evaluation-", "sxs_eval:work-")
@@ -418,7 +418,7 @@ STANDS: dict[Callable[[World], None], Sequence[str]] = {
     in_screen_2_with_other_rounds: OF_ANNOTATORS,
     in_screen_2_and_manager_of_another_project: OF_MANAGERS,
     in_screen_2_and_rater: (*OF_ANNOTATORS, *OF_RATERS),
-    in_screen_2_of_pictures_that_managers_wrote_about: OF_ANNOTATORS,
+    in_screen_2_of_images_that_managers_wrote_about: OF_ANNOTATORS,
     in_screen_2_and_overdue: OF_ANNOTATORS,
     in_screen_2_and_expired: OF_ANNOTATORS,
     in_screen_2_and_returned: OF_ANNOTATORS,

@@ -71,7 +71,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All that the browser is sent, and what is hidden in a picture or packed in an archive."""
+        """All that the browser is sent, and what is hidden in an image or packed in an archive."""
         parts = [f"{name}: {value}" for name, value in self.headers.items()] + [self.cookies]
         if self.body and self.kind.startswith("image/") and self.kind != "image/svg+xml":
             parts += [self.body.decode("latin-1"), _metadata(self.body)]
@@ -94,8 +94,8 @@ def _packed(archive: bytes) -> list[str]:
         return [opened.read(name).decode(errors="replace") for name in opened.namelist()]
 
 
-def _metadata(picture: bytes) -> str:
-    with Pillow.open(io.BytesIO(picture)) as opened:
+def _metadata(image: bytes) -> str:
+    with Pillow.open(io.BytesIO(image)) as opened:
         exif = opened.getexif()
         return repr((opened.info, dict(exif), [dict(exif.get_ifd(ifd)) for ifd in (0x8769, 0x8825, 0xA005)]))
 

@@ -28,7 +28,7 @@ from tests.leaks.annotators import (
     in_screen_2,
     in_screen_2_and_manager_of_another_project,
     in_screen_2_and_overdue,
-    in_screen_2_of_pictures_that_managers_wrote_about,
+    in_screen_2_of_images_that_managers_wrote_about,
     in_screen_2_with_other_rounds,
 )
 from tests.leaks.answers import Secrets
@@ -39,7 +39,7 @@ from tests.tiers import is_long
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
 
-# The installation's models are named to managers, who choose among them; no picture or caption stands beside.
+# The installation's models are named to managers, who choose among them; no image or caption stands beside.
 MANAGERS_MAY_KNOW = dict.fromkeys(
     (
         "annotation:project-create",
@@ -95,12 +95,12 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
     assert walk.broken == []
     assert walk.unsteady == set()
     assert walk.spared == (set(MANAGERS_MAY_KNOW) if is_manager else set())
-    reached = {"annotation:work-show", "annotation:guidelines-show", "images:picture-show", "people:profile-show"}
+    reached = {"annotation:work-show", "annotation:guidelines-show", "images:image-show", "people:profile-show"}
     reached |= {"people:data-download", "people:account-delete"}
     if stand in (in_screen_2, in_screen_2_with_other_rounds, in_screen_2_and_overdue):
         reached |= {"annotation:caption-write", "annotation:batch-review"}
     reached |= {"api:work-show", "api:batch-show", "api:own-caption-list", "api:own-feedback-list", "api:docs"}
-    if stand is in_screen_2_of_pictures_that_managers_wrote_about:
+    if stand is in_screen_2_of_images_that_managers_wrote_about:
         reached |= {"annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite"}
     if is_manager:
         reached |= {"scoring:score-list", "scoring:scoring-show", "scoring:reference-show", "sxs_eval:metrics-show"}
@@ -122,7 +122,7 @@ def test_what_is_said_to_be_unsteady_or_known_to_managers_is_there() -> None:
     assert {*UNSTEADY, *MANAGERS_MAY_KNOW} <= {route.name for route in routes()}
 
 
-def test_a_manager_gets_no_file_about_pictures_that_they_have_assigned_themselves(world: World, client: Client) -> None:
+def test_a_manager_gets_no_file_about_images_that_they_have_assigned_themselves(world: World, client: Client) -> None:
     in_screen_2_and_manager_of_another_project(world)
     client.force_login(world.annotator)
     address = reverse("annotation:captions-export", args=[world.rounds["B"].project.slug, "jsonl"])
@@ -160,7 +160,7 @@ def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_assigned(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of what the walk finds nothing in."""
-    in_screen_2_of_pictures_that_managers_wrote_about(world)
+    in_screen_2_of_images_that_managers_wrote_about(world)
     client.force_login(world.annotator)
     secrets, known = world.secrets(), world.known()
     names = ("annotation:feedback-list", "annotation:feedback-show", "annotation:caption-rewrite")

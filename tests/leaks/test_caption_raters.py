@@ -2,7 +2,7 @@
 
 The walk of walk.py, with other secrets. Everything is asked for twice: the second time the captions have
 another author, the other raters said something else, and the captions of another project, which describe the same
-pictures in the same language and which this person may yet describe there, are others.
+images in the same language and which this person may yet describe there, are others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from allocation.models import Batch
 from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, Rating, Round, RoundKind, RoundState, Verdict, VerificationBatch
 from annotation.services import verification as services
-from images.selectors import picture_of
+from images.selectors import served_image
 from people.models import Consent, LanguageSkill, Level, Membership, Role, User
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import make_captions
@@ -49,7 +49,7 @@ UNSTEADY = {
 }
 
 
-OF_CAPTION_RATERS = ("annotation:", "api:", "images:picture-show", "leak")
+OF_CAPTION_RATERS = ("annotation:", "api:", "images:image-show", "leak")
 """What shows work of this kind; nothing of it is anywhere else, and the walks of other people go there."""
 DIFFERING = (
     *(
@@ -59,13 +59,13 @@ DIFFERING = (
         "annotation:verification-",
         "annotation:work-",
     ),
-    *("annotation:verdict-", "api:own-", "api:rating-", "api:verdict-", "api:work-", "images:picture-show"),
+    *("annotation:verdict-", "api:own-", "api:rating-", "api:verdict-", "api:work-", "images:image-show"),
 )
 
 
 @dataclass
 class World:
-    """A pilot whose captions `rater` rates, who is an annotator there and in a project with the same pictures."""
+    """A pilot whose captions `rater` rates, who is an annotator there and in a project with the same images."""
 
     pilot: Round
     rating: Round
@@ -105,7 +105,7 @@ class World:
         first = self.pilot.collection.entries.select_related("image").first().image
         batches = Batch.objects.filter(pk__in=VerificationBatch.objects.values("pk"))
         theirs = batches.exclude(person=self.rater).values_list("pk", flat=True)[:1]
-        signature = picture_of(first, self.rater).large.split("/")[-2]
+        signature = served_image(first, self.rater).large.split("/")[-2]
         return {
             "batch_id": [*batches.filter(person=self.rater).values_list("pk", flat=True), *theirs],
             "position": [1, 99],

@@ -1,7 +1,7 @@
 """Whoever plays finds nowhere the word of a sentence, nor anything that gives it away, before the turn is over.
 
 The walk of walk.py, with other secrets. Everything is asked for twice: the second time each word is a longer
-one with other senses, there are more pictures than have been shown, the sentences that wait are others, and the other
+one with other senses, there are more images than have been shown, the sentences that wait are others, and the other
 players have other totals on the same side of the player's own.
 """
 
@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from gapgame.models import GapItem, ItemImage, ItemSet, Outcome, Player, Season, SkipReason, Turn
 from gapgame.rules.scripted import SHORTEST_PAUSE
-from gapgame.selectors.play import ADDRESS_HOURS, images_shown, picture_address
+from gapgame.selectors.play import ADDRESS_HOURS, image_address, images_shown
 from gapgame.services import playing
 from gapgame.services.standing import credit
 from images.models import CollectionImage, Image
@@ -46,7 +46,7 @@ NICKNAME = "Xanthoryx"
 SECRETS = {
     STEM: "the word",
     "quarnstib": "its sense",
-    "grumfeld": "a picture's author",
+    "grumfeld": "an image's author",
     "intersect_3": "the split",
     NICKNAME: "another player",
 }
@@ -99,7 +99,7 @@ class World:
         item = self.turn.item
         return {
             "turn_id": [*own, *theirs[:1], uuid4()],
-            "gapgame:picture-show turn_id": [self.turn.pk],
+            "gapgame:image-show turn_id": [self.turn.pk],
             "signature": ["guessed"],
             "slug": [self.season.slug, self.season.project.slug, self.season.item_set.collection.slug, "en"],
             "season_slug": [self.season.slug],
@@ -195,11 +195,11 @@ def with_the_sentence_alone(world: World) -> None:
     pass
 
 
-def with_one_picture(world: World) -> None:
+def with_one_image(world: World) -> None:
     world.guess("dog")
 
 
-def with_all_pictures(world: World) -> None:
+def with_all_images(world: World) -> None:
     world.guess("dog", "car")
     world.hold()
 
@@ -220,11 +220,11 @@ def without_a_role_any_more(world: World) -> None:
     Membership.objects.filter(user=world.user).delete()
 
 
-OF_PLAYERS = ("gapgame:", "images:picture-show", "people:home-show", "people:data")
+OF_PLAYERS = ("gapgame:", "images:image-show", "people:home-show", "people:data")
 STANDS: dict[Callable[[World], None], Sequence[str]] = {
-    with_one_picture: (),
+    with_one_image: (),
     **dict.fromkeys(
-        (with_the_sentence_alone, with_all_pictures, after_skipping, past_the_cut_off, without_a_role_any_more),
+        (with_the_sentence_alone, with_all_images, after_skipping, past_the_cut_off, without_a_role_any_more),
         OF_PLAYERS,
     ),
 }
@@ -245,8 +245,8 @@ def test_nothing_gives_the_word_away_to_a_player(
     if stand is not without_a_role_any_more:
         reached |= {"gapgame:season-show", "gapgame:rules-show", "gapgame:turn-list"}
     assert reached <= walk.reached()
-    shown = {with_one_picture, with_all_pictures, after_skipping, past_the_cut_off}
-    assert ("gapgame:picture-show" in walk.reached()) >= (stand in shown)
+    shown = {with_one_image, with_all_images, after_skipping, past_the_cut_off}
+    assert ("gapgame:image-show" in walk.reached()) >= (stand in shown)
     of_managers = {"gapgame:season-manage", "gapgame:item-set-show", "gapgame:turns-export", "gapgame:game-report"}
     assert not {*of_managers, "gapgame:board-show", "gapgame:player-list"} & walk.reached()
     for answers in walk.answers.values():
@@ -265,11 +265,11 @@ def test_when_the_turn_is_over_the_word_and_the_credits_are_told(world: World, c
     assert AUTHOR in told
 
 
-def test_pictures_are_there_when_their_hint_is_due_and_not_before(world: World, client: Client) -> None:
+def test_images_are_there_when_their_hint_is_due_and_not_before(world: World, client: Client) -> None:
     client.force_login(world.user)
     turn, now = world.turn, timezone.now()
     images = [entry.image for entry in turn.item.images.order_by("position")]
-    addresses = [picture_address(turn, image, now) for image in images]
+    addresses = [image_address(turn, image, now) for image in images]
 
     def there() -> list[int]:
         return [client.get(address).status_code for address in addresses]
@@ -281,7 +281,7 @@ def test_pictures_are_there_when_their_hint_is_due_and_not_before(world: World, 
     assert there() == [200, 200, 200, 200]
 
 
-def test_an_address_of_a_picture_is_good_for_one_turn_of_one_player_and_runs_out(world: World, client: Client) -> None:
+def test_an_address_of_an_image_is_good_for_one_turn_of_one_player_and_runs_out(world: World, client: Client) -> None:
     world.guess("dog", "car")
     turn, now = world.turn, timezone.now()
     image = images_shown(turn)[0]
@@ -289,23 +289,23 @@ def test_an_address_of_a_picture_is_good_for_one_turn_of_one_player_and_runs_out
     playing.take_batch(player_id=other.pk, user=other.user, language="en", now=now, rng=Random(1))
     same = Turn.objects.get(player=other, item=turn.item_id)
     Turn.objects.filter(pk=same.pk).update(outcome=Outcome.OPEN, opened_at=now, attempts_made=2)
-    mine = picture_address(turn, image, now)
+    mine = image_address(turn, image, now)
     signature = mine.split("/")[-2]
     client.force_login(other.user)
     assert client.get(mine).status_code == 404
-    assert client.get(reverse("gapgame:picture-show", args=[same.pk, signature])).status_code == 404
-    assert client.get(picture_address(Turn.objects.get(pk=same.pk), image, now)).status_code == 200
+    assert client.get(reverse("gapgame:image-show", args=[same.pk, signature])).status_code == 404
+    assert client.get(image_address(Turn.objects.get(pk=same.pk), image, now)).status_code == 200
     client.force_login(world.user)
     assert client.get(mine).status_code == 200
-    long_ago = picture_address(turn, image, now - timedelta(hours=ADDRESS_HOURS + 1))
+    long_ago = image_address(turn, image, now - timedelta(hours=ADDRESS_HOURS + 1))
     assert client.get(long_ago).status_code == 404
 
 
-def test_the_same_picture_in_two_turns_has_two_addresses_that_share_nothing(world: World) -> None:
+def test_the_same_image_in_two_turns_has_two_addresses_that_share_nothing(world: World) -> None:
     now = timezone.now()
     image = Image.objects.first()
     first, second = world.player.all_turns.order_by("position")[:2]
-    pieces = [set(picture_address(turn, image, now).split("/")[3:5]) for turn in (first, second)]
+    pieces = [set(image_address(turn, image, now).split("/")[3:5]) for turn in (first, second)]
     assert not pieces[0] & pieces[1]
 
 
@@ -357,7 +357,7 @@ LEAKS = [
 
 @pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
 def test_the_walk_finds_a(leak: Callable[[HttpRequest], HttpResponse], world: World) -> None:
-    with_one_picture(world)
+    with_one_image(world)
     walk = world.walk()
     with serving(path("leak/", leak, name="leak")):
         walk.run()

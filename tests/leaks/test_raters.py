@@ -25,7 +25,7 @@ from django.utils import timezone
 from allocation.models import Batch
 from allocation.services.lifecycle import expire_overdue
 from images.models import JobState
-from images.selectors import picture_of
+from images.selectors import served_image
 from inference.models import CaptioningModel, Encoder, Trial
 from inference.selectors import assigned_work
 from languages.models import Language
@@ -88,7 +88,7 @@ class World:
     def known(self) -> dict[str, Sequence[object]]:
         """What the rater could know or guess, by the name of an address's argument."""
         first = self.comparison.collection.entries.select_related("image").first().image
-        signature = picture_of(first, self.rater).large.split("/")[-2]
+        signature = served_image(first, self.rater).large.split("/")[-2]
         own = Batch.objects.filter(person=self.rater).values_list("pk", flat=True)
         theirs = Batch.objects.filter(person=self.other).values_list("pk", flat=True)[:1]
         projects = Comparison.objects.values_list("project__slug", flat=True).distinct()
@@ -212,7 +212,7 @@ def paused(world: World) -> None:
 DIFFERING = (
     *OF_RATERS,
     "sxs_eval:instructions-show",
-    "images:picture-show",
+    "images:image-show",
     "people:home-show",
     "people:data-download",
 )
@@ -294,7 +294,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
         page = client.get(reverse("inference:embedding-neighbours", args=[made.pk, entry.image.public_id]))
         others = [image.public_id.hex for image in held if image != entry.image]
         assert not any(one in page.content.decode().replace("-", "") for one in others)
-    # The control: these pages show whose captions they are, to whoever has none of the pictures in hand.
+    # The control: these pages show whose captions they are, to whoever has none of the images in hand.
     monkeypatch.setattr(assigned_work, "_kinds", {})
     assert set(of_what_is_assigned()) == {"gallery", "trials", "embeddings"}
 

@@ -70,11 +70,11 @@ def leak_in_archive(request: HttpRequest) -> HttpResponse:
     return HttpResponse(archive.getvalue(), content_type="application/zip")
 
 
-def leak_in_picture(request: HttpRequest) -> HttpResponse:
-    picture, exif = io.BytesIO(), Pillow.Exif()
+def leak_in_image(request: HttpRequest) -> HttpResponse:
+    image, exif = io.BytesIO(), Pillow.Exif()
     exif[0x010E] = words_of(_number(_item(request)))[0]
-    Pillow.new("RGB", (8, 8)).save(picture, "PNG", exif=exif)
-    return HttpResponse(picture.getvalue(), content_type="image/png")
+    Pillow.new("RGB", (8, 8)).save(image, "PNG", exif=exif)
+    return HttpResponse(image.getvalue(), content_type="image/png")
 
 
 def leak_behind_links(request: HttpRequest) -> HttpResponse:
@@ -102,7 +102,7 @@ LEAKS = [
     leak_in_cookie,
     leak_of_rating,
     leak_in_answer,
-    leak_in_picture,
+    leak_in_image,
     leak_in_archive,
     leak_behind_links,
     leak_once_changed,

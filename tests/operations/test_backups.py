@@ -32,7 +32,7 @@ from tests import servers
 from tests.servers import ROOT, embedded_environment
 
 Switch = Callable[[], None]
-PICTURES = {"originals/ab/abc": b"a picture", "originals/cd/cde": b"another picture", "sizes/12/34/320.webp": b"small"}
+IMAGES = {"originals/ab/abc": b"an image", "originals/cd/cde": b"another image", "sizes/12/34/320.webp": b"small"}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,7 +77,7 @@ def run(*arguments: Any, **options: Any) -> str:
 
 
 def fill() -> User:
-    for name, content in PICTURES.items():
+    for name, content in IMAGES.items():
         default_storage.save(name, ContentFile(content))
     person = User.objects.create_user("ann", "ann@example.org", "pass")
     Project.objects.create(slug="lions", name="Lions → Löwen", created_by=person)
@@ -97,7 +97,7 @@ def test_what_is_restored_is_what_was_backed_up(tmp_path, media, elsewhere):
     assert "the same as in the backup" in told
     assert Project.objects.get().name == "Lions → Löwen"
     assert User.objects.get().username == "ann"
-    assert {name: default_storage.open(name).read() for name in PICTURES} == PICTURES
+    assert {name: default_storage.open(name).read() for name in IMAGES} == IMAGES
     assert manifest["rows"]["people_project"] == 1
     assert "people.0001_initial" in manifest["migrations"]
     # Keys go on after those that are there.
@@ -148,7 +148,7 @@ def test_an_installation_that_has_something_is_replaced_only_by_force(tmp_path, 
     run("restore", tmp_path / "monday", force=True)
 
     assert [project.slug for project in Project.objects.all()] == ["lions"]
-    assert default_storage.open("originals/ab/abc").read() == b"a picture"
+    assert default_storage.open("originals/ab/abc").read() == b"an image"
 
 
 def test_a_restore_that_fails_leaves_the_database_as_it_was(tmp_path, media):
@@ -240,14 +240,14 @@ def test_an_earlier_backup_shares_the_files_that_are_the_same(tmp_path, media):
     fill()
     run("backup", tmp_path / "monday")
     default_storage.delete("originals/cd/cde")
-    default_storage.save("originals/cd/cde", ContentFile(b"ANOTHER PICTURE"))
+    default_storage.save("originals/cd/cde", ContentFile(b"ANOTHER IMAGE"))
     default_storage.save("originals/ef/efg", ContentFile(b"a third"))
 
     run("backup", tmp_path / "tuesday", previous=tmp_path / "monday")
 
     files = tmp_path / "tuesday" / "files" / "originals"
     assert (files / "ab" / "abc").samefile(tmp_path / "monday" / "files" / "originals" / "ab" / "abc")
-    assert (files / "cd" / "cde").read_bytes() == b"ANOTHER PICTURE"
+    assert (files / "cd" / "cde").read_bytes() == b"ANOTHER IMAGE"
     assert (files / "ef" / "efg").read_bytes() == b"a third"
     assert "is complete" in run("restore", tmp_path / "tuesday", check=True)
 
@@ -282,7 +282,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, media, monkeypatch):
 def test_a_backup_that_was_killed_does_not_look_whole_and_is_cleared_away_by_the_next(tmp_path):
     var, backups = tmp_path / "var", tmp_path / "backups"
     (var / "media").mkdir(parents=True)
-    (var / "media" / "first").write_bytes(b"a picture")
+    (var / "media" / "first").write_bytes(b"an image")
     with (
         closing(sqlite3.connect(str(connection.settings_dict["NAME"]))) as source,
         closing(sqlite3.connect(var / "crosslens.sqlite3")) as copy,

@@ -69,10 +69,10 @@ def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round,
     assert [row["you_did_it"] for row in data["account/log.json"]] == [False, True]
     typed = [row["text_as_typed"] for row in data["annotation/captions.json"]]
     assert typed == ["Ein Bild von etwas  1", "Ein Bild von etwas  2"]
-    pictures = data["annotation/pictures.json"]
+    images = data["annotation/images.json"]
     keys = set(round.collection.entries.values_list("key", flat=True))
-    assert {row["image_key"] for row in pictures} < keys
-    assert all(row["rating"] == "GOOD" for row in pictures)
+    assert {row["image_key"] for row in images} < keys
+    assert all(row["rating"] == "GOOD" for row in images)
     assert "english caption" not in json.dumps(data)
     assert data["annotation/feedback.json"][0]["text"] == "Well done"
     assert data["annotation/batches.json"][0]["state"] == "done"
@@ -86,16 +86,16 @@ def test_every_file_is_told_of_in_the_text_and_an_empty_one_is_an_empty_list(ann
     assert {name.split("/")[0] for name in data} == {"account", "images", "inference", "scoring", *personal_data._kinds}
 
 
-def test_of_pictures_assigned_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):
+def test_of_images_assigned_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):
     done = submit_captions(round, ann)
     batch = take(round, ann)
     write(batch, ann, "Ein Entwurf")
-    pictures = archive_of(ann)["annotation/pictures.json"]
-    assigned = [row for row in pictures if row["batch"] == str(batch.pk)]
+    images = archive_of(ann)["annotation/images.json"]
+    assigned = [row for row in images if row["batch"] == str(batch.pk)]
     assert len(assigned) == 2
     assert not [row for row in assigned if {"rating", "rated_at", "rating_ms"} & row.keys()]
     assert {row["text"] for row in assigned} == {"Ein Entwurf 1", "Ein Entwurf 2"}
-    assert all("rating" in row for row in pictures if row["batch"] == str(done.pk))
+    assert all("rating" in row for row in images if row["batch"] == str(done.pk))
 
 
 def test_what_is_in_submit_another_project_counts_as_assigned(round: Round, ann: User):
@@ -116,7 +116,7 @@ def test_what_is_in_submit_another_project_counts_as_assigned(round: Round, ann:
     assert "It is a zebra" in str(archive_of(ann))
     take(elsewhere, ann)
     data = archive_of(ann)
-    assert not [row for row in data["annotation/pictures.json"] if "rating" in row]
+    assert not [row for row in data["annotation/images.json"] if "rating" in row]
     assert "It is a zebra" not in str(data)
 
 

@@ -26,7 +26,7 @@ def make_references(
     texts: Sequence[str] | None = None,
     **fields: Any,
 ) -> ReferenceSet:
-    """Two captions for each image: "test caption of KEY" and "a picture of KEY", or `texts`."""
+    """Two captions for each image: "test caption of KEY" and "an image of KEY", or `texts`."""
     collection = collection or make_collection()
     made = set_of(
         project=project or make_project(),
@@ -38,7 +38,7 @@ def make_references(
         **fields,
     )
     captions = {
-        entry.image_id: list(texts or [f"test caption of {entry.key}", f"a picture of {entry.key}"])
+        entry.image_id: list(texts or [f"test caption of {entry.key}", f"an image of {entry.key}"])
         for entry in collection.entries.all()
     }
     put_references(reference_set=made, captions=captions, now=NOW)

@@ -65,7 +65,7 @@ def digest_anew(reference_set: ReferenceSet) -> str:
     by_image: dict[str, list[str]] = {}
     for sha256, text in reference_set.references.order_by("image", "position").values_list("image__sha256", "text"):
         by_image.setdefault(sha256, []).append(text)
-    return as_digest(sum(image_digest(picture, said) for picture, said in by_image.items()))
+    return as_digest(sum(image_digest(image, said) for image, said in by_image.items()))
 
 
 def test_json_lines_give_one_caption_or_several_on_any_number_of_lines(tmp_path):

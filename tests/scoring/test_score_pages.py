@@ -256,7 +256,7 @@ class TestImages:
         assert images_of(manager.get(where, {"metric": "rouge-l", "show": "best"}))[-1] == key
         content = worst.content.decode()
         assert '<dd class="pair__caption" lang="de" dir="auto">ganz was anderes</dd>' in content
-        assert f'<dd lang="de" dir="auto">a picture of {key}</dd>' in content
+        assert f'<dd lang="de" dir="auto">an image of {key}</dd>' in content
 
     @pytest.mark.parametrize("asked", [{"page": "99"}, {"page": "x"}, {"metric": "?"}, {"show": "?", "against": "-1"}])
     def test_what_cannot_be_asked_for_gives_the_nearest_there_is(self, manager, good, asked):
@@ -289,7 +289,7 @@ class TestImages:
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 1))
         assert "Score it first" in text_of(manager.get(where, asked))
 
-    def test_nothing_of_pictures_in_ones_own_hands_is_shown(self, client, project, references, good, poor):
+    def test_nothing_of_images_in_ones_own_hands_is_shown(self, client, project, references, good, poor):
         run(good)
         run(poor)
         round = make_round(project=make_project(), collection=references.collection)
@@ -302,7 +302,7 @@ class TestImages:
         closed = [compared, client.get(address("reference-show", references.pk))]
         for response in closed:
             assert "an unfinished batch" in text_of(response)
-            assert "a picture of" not in text_of(response)
+            assert "an image of" not in text_of(response)
         assert client.get(address("score-export", "images-csv"))["Location"] == address("score-list")
         assert client.get(address("score-export", "csv")).status_code == 200
 

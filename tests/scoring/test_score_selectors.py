@@ -26,7 +26,7 @@ from inference.models import ModelCaption
 from people.models import Membership, Project, Role
 from scoring.formats.scores import Layout, export_scores, file_name
 from scoring.models import Reference, Score, Scoring
-from scoring.permissions import has_assigned_pictures, reference_set_for, scoring_for
+from scoring.permissions import has_assigned_images, reference_set_for, scoring_for
 from scoring.rules.packing import pack_floats, unpack_floats
 from scoring.selectors.images import PerImage, disagreements, gains, per_image, texts_of
 from scoring.selectors.scores import current_pass, differences_between, score_cells, scoring_details, scoring_rows
@@ -131,7 +131,7 @@ def test_figures_of_images_come_with_what_was_said_of_them():
     entry = scoring.references.collection.entries.first()
     said = texts[entry.image_id]
     assert (said.image, said.key, said.caption) == (entry.image, entry.key, f"base caption of {entry.key}")
-    assert said.references == [f"test caption of {entry.key}", f"a picture of {entry.key}"]
+    assert said.references == [f"test caption of {entry.key}", f"an image of {entry.key}"]
     assert per_image(found, "meteor") is None
 
 
@@ -356,20 +356,20 @@ def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():
 
 
 @pytest.mark.django_db
-def test_whoever_writes_about_a_picture_is_noticed_until_it_is_submitted():
+def test_whoever_writes_about_an_image_is_noticed_until_it_is_submitted():
     round = make_round()
     person = make_annotator(round)
     references = make_references(project=round.project, collection=round.collection)
     others = make_references()
-    assert not has_assigned_pictures(person, [references])
+    assert not has_assigned_images(person, [references])
 
     take(round, person)
-    assert has_assigned_pictures(person, [others, references])
-    assert not has_assigned_pictures(person, [others])
+    assert has_assigned_images(person, [others, references])
+    assert not has_assigned_images(person, [others])
 
     second = make_annotator(round)
     submit_captions(round, second)
-    assert not has_assigned_pictures(second, [references])
+    assert not has_assigned_images(second, [references])
 
 
 @pytest.mark.django_db

@@ -19,15 +19,15 @@ from scoring.services.scorings import create_scorings
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, run
 
-PICTURE = "0a" * 32
+IMAGE = "0a" * 32
 
 
 def test_a_digest_tells_captions_their_order_and_their_limits_apart():
     said = [["ab", "c"], ["a", "bc"], ["c", "ab"], ["ab", "c", ""], ["abc"], ["ab"]]
 
-    assert len({image_digest(PICTURE, texts) for texts in said}) == len(said)
-    assert image_digest(PICTURE, ["ab"]) != image_digest("0b" * 32, ["ab"])
-    assert image_digest(PICTURE, []) == 0
+    assert len({image_digest(IMAGE, texts) for texts in said}) == len(said)
+    assert image_digest(IMAGE, ["ab"]) != image_digest("0b" * 32, ["ab"])
+    assert image_digest(IMAGE, []) == 0
 
 
 @given(st.lists(st.integers(0, 2**256 - 1), max_size=5), st.integers(0, 2**256 - 1))

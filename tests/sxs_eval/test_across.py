@@ -34,7 +34,7 @@ def test_the_pooled_gain_weighs_each_image_of_each_comparison_alike():
     assert points(pooled.gain) == pytest.approx(100 / 6)
 
 
-def test_the_pooled_sign_test_looks_at_each_picture_once():
+def test_the_pooled_sign_test_looks_at_each_image_once():
     pooled = pool([part([1, 1, 1, 1, 1])] * 4, seed=0)
     assert not isinstance(pooled.sign_test, Undefined)
     assert pooled.sign_test.decided == 5

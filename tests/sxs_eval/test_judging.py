@@ -331,7 +331,7 @@ class TestAttention:
             take(comparison, rater)
 
 
-def test_a_gold_pair_does_not_show_what_is_said_of_a_picture_that_one_is_writing_about():
+def test_a_gold_pair_does_not_show_what_is_said_of_an_image_that_one_is_writing_about():
     round = make_round(images=6, batch_size=3)
     comparison = make_comparison(
         project=round.project, collection=round.collection, language="en", batch_size=3, gold_percent=50
@@ -359,7 +359,7 @@ def test_a_gold_pair_does_not_show_what_is_said_of_a_picture_that_one_is_writing
     assert set(of_another.values_list("gold", flat=True)) == {refused.pk}
 
 
-def test_a_picture_that_one_is_writing_about_does_not_come_side_by_side_nor_the_other_way_round():
+def test_an_image_that_one_is_writing_about_does_not_come_side_by_side_nor_the_other_way_round():
     round = make_round(images=6, batch_size=4)
     comparison = make_comparison(project=round.project, collection=round.collection, language="en", batch_size=6)
     person = make_rater(comparison)

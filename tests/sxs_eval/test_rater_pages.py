@@ -190,7 +190,7 @@ def test_pairs_gold_pairs_and_repeats_look_exactly_alike():
         pages.append(_shape(show(desk, batch)))
         reply = answer(desk, batch, row.position, "0", headers=JSON).json()
         swaps.append(_shape(reply.get("html", "")))
-    # The first has nothing to undo, the last no picture to fetch ahead.
+    # The first has nothing to undo, the last no image to fetch ahead.
     assert {row.kind for row in rows[1:-1]} == set(Kind.values)
     assert set(pages[1:-1]) == {pages[1]}
     assert set(swaps[:-2]) == {swaps[0]}
@@ -201,10 +201,10 @@ def test_pairs_gold_pairs_and_repeats_look_exactly_alike():
 
 
 def _shape(html: str) -> str:
-    """The page without what differs from picture to picture: captions, numbers, addresses and tokens."""
+    """The page without what differs from image to image: captions, numbers, addresses and tokens."""
     html = re.sub(r"data-caption>.*?</p>", "data-caption></p>", html)
     html = re.sub(r'(name="csrfmiddlewaretoken" value)="\w+"', r"\1", html)
-    html = re.sub(r"/pictures/[^\s\",]+", "/picture", html)
+    html = re.sub(r"/images/[^\s\",]+", "/image", html)
     return re.sub(r"\d+", "#", html)
 
 

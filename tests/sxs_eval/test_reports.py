@@ -323,7 +323,7 @@ class TestPairs:
         assert client.get(address("pair-list", comparison), {"page": "x"}).status_code == 200
 
     @pytest.mark.parametrize("name", ["pair-list", "judgements-export"])
-    def test_who_is_writing_about_a_picture_of_it_is_refused(self, reader, comparison, name):
+    def test_who_is_writing_about_an_image_of_it_is_refused(self, reader, comparison, name):
         assert reader.get(address(name, comparison)).status_code == 200
         elsewhere = make_round(collection=comparison.collection, images=5)
         manager = comparison.project.created_by

@@ -110,7 +110,7 @@ class TestWhoSeesThePages:
         assert "Zebras" not in page
 
     @pytest.mark.parametrize("name", ["gold-list", "rater-list"])
-    def test_who_writes_about_its_pictures_elsewhere_is_not_shown_captions(self, comparison, name):
+    def test_who_writes_about_its_images_elsewhere_is_not_shown_captions(self, comparison, name):
         round = make_round(collection=comparison.collection)
         writer = make_annotator(round)
         Membership.objects.create(project=comparison.project, user=writer, role=Role.MANAGER)

@@ -246,7 +246,7 @@ class TestGoldPairs:
         assert "Line 1:" not in text
         assert comparison.gold_pairs.get().better == "Ein Hund"
 
-    def test_a_picture_of_another_collection_is_not_taken(self, manager, comparison):
+    def test_an_image_of_another_collection_is_not_taken(self, manager, comparison):
         other = make_collection(1).entries.get()
         line = f'{{"image": "{other.key}", "better": "Ein Hund", "worse": "Ein Boot"}}'
         assert "No image in the collection" in self.send(manager, comparison, line).content.decode()

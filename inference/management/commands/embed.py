@@ -1,4 +1,4 @@
-"""`manage.py embed COLLECTION`: vectors of a collection's pictures, or of captions of them, made here and now."""
+"""`manage.py embed COLLECTION`: vectors of a collection's images, or of captions of them, made here and now."""
 
 from __future__ import annotations
 

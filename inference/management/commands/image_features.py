@@ -1,4 +1,4 @@
-"""`manage.py image_features FOLDER_OR_COLLECTION --out FEATURES.npz`: features of pictures by an image encoder."""
+"""`manage.py image_features FOLDER_OR_COLLECTION --out FEATURES.npz`: features of images by an image encoder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from images.management.arguments import collection_named
 from inference.backends.encoder_choice import image_encoder
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
 from inference.backends.mobilenet import NAME as MOBILENET
-from inference.formats.images import ImageFileError, pictures_in, read_collection, read_folder
+from inference.formats.images import ImageFileError, images_in, read_collection, read_folder
 from inference.management.arguments import check_file_to_write
 
 AT_ONCE = 16
@@ -37,14 +37,14 @@ class Command(BaseCommand):
 
     def handle(self, *, source: str, out: Path, encoder: str, **options: Any) -> None:
         check_file_to_write(out)
-        count, pictures = _pictures(source)
+        count, images = _images(source)
         keys: list[str] = []
         rows = []
         try:
             engine = image_encoder(encoder)
-            while some := list(islice(pictures, AT_ONCE)):
-                keys += [key for key, _picture in some]
-                rows.append(engine.features([picture for _key, picture in some]))
+            while some := list(islice(images, AT_ONCE)):
+                keys += [key for key, _image in some]
+                rows.append(engine.features([image for _key, image in some]))
                 self.stdout.write(f"{len(keys):,} of {count:,}")
         except (ExtraMissingError, EncoderSettingsError, ImageFileError) as error:
             raise CommandError(str(error)) from error
@@ -52,17 +52,17 @@ class Command(BaseCommand):
         self.stdout.write(f"Wrote {len(keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")
 
 
-def _pictures(source: str) -> tuple[int, Iterator[tuple[str, Image.Image]]]:
+def _images(source: str) -> tuple[int, Iterator[tuple[str, Image.Image]]]:
     folder = Path(source)
     if folder.is_dir():
-        names = pictures_in(folder)
-        count, pictures = len(names), read_folder(folder, names)
+        names = images_in(folder)
+        count, images = len(names), read_folder(folder, names)
     else:
         try:
             collection = collection_named(source)
         except CommandError as error:
             raise CommandError(f"There is no folder {source}. {error}") from error
-        count, pictures = collection.entries.count(), read_collection(collection)
+        count, images = collection.entries.count(), read_collection(collection)
     if not count:
         raise CommandError(f"There are no images in {source}.")
-    return count, pictures
+    return count, images

@@ -1,4 +1,4 @@
-"""Pictures that nobody has to bring: coloured noise, each its own, as a zip of PNG files."""
+"""Images that nobody has to bring: coloured noise, each its own, as a zip of PNG files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def archive(count: int) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as files:
         for number in range(1, count + 1):
-            files.writestr(f"picture-{number:04d}.png", picture(number))
+            files.writestr(f"image-{number:04d}.png", image(number))
     return packed.getvalue()
 
 
-def picture(number: int) -> bytes:
+def image(number: int) -> bytes:
     draw = random.Random(number)
     rows = bytearray()
     for _ in range(HEIGHT // BLOCK):

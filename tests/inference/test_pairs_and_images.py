@@ -1,4 +1,4 @@
-"""What projections and encoders read: pairs in JSON lines, pictures, word vectors of an unnamed format."""
+"""What projections and encoders read: pairs in JSON lines, images, word vectors of an unnamed format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.word_vectors import FileFormat, format_of
 from images.models import Collection
 from images.services.imports import import_path
-from inference.formats.images import ImageFileError, pictures_in, read_collection, read_folder
+from inference.formats.images import ImageFileError, images_in, read_collection, read_folder
 from inference.formats.pairs import read_pairs
 from inference.management.arguments import check_file_to_write, word_vectors
 
@@ -50,37 +50,37 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
         read_pairs(tmp_path / "none.jsonl")
 
 
-def test_pictures_of_a_folder_are_named_by_their_path_and_hidden_ones_left_out(tmp_path):
+def test_images_of_a_folder_are_named_by_their_path_and_hidden_ones_left_out(tmp_path):
     for name in ("b.png", "inside/a.JPG", ".hidden/c.png", ".d.png"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         Image.new("RGB", (2, 2)).save(tmp_path / name)
-    (tmp_path / "notes.txt").write_text("no picture", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no image", encoding="utf-8")
 
-    assert pictures_in(tmp_path) == ["b.png", "inside/a.JPG"]
+    assert images_in(tmp_path) == ["b.png", "inside/a.JPG"]
 
 
-def test_pictures_are_turned_upright_and_broken_ones_named(tmp_path):
+def test_images_are_turned_upright_and_broken_ones_named(tmp_path):
     turned = Image.Exif()
     turned[0x0112] = 6
     Image.new("RGB", (4, 2)).save(tmp_path / "turned.jpg", exif=turned)
-    (tmp_path / "broken.png").write_bytes(b"no picture")
+    (tmp_path / "broken.png").write_bytes(b"no image")
 
-    [(_name, picture)] = read_folder(tmp_path, ["turned.jpg"])
-    assert picture.size == (2, 4)
+    [(_name, decoded)] = read_folder(tmp_path, ["turned.jpg"])
+    assert decoded.size == (2, 4)
     with pytest.raises(ImageFileError, match=r"broken\.png cannot be read as an image"):
         list(read_folder(tmp_path, ["broken.png"]))
 
 
 @pytest.mark.sqlite_only
 @pytest.mark.django_db
-def test_pictures_of_a_collection_go_by_their_keys(tmp_path):
+def test_images_of_a_collection_go_by_their_keys(tmp_path):
     Image.new("RGB", (40, 20), "red").save(tmp_path / "red.png")
     collection = Collection.objects.create(is_shared=True, name="Colours", slug="colours")
     import_path(path=tmp_path, collection=collection, clock=timezone.now, announce=lambda image: None)
 
-    [(key, picture)] = read_collection(collection)
+    [(key, decoded)] = read_collection(collection)
 
-    assert (key, picture.size) == ("red", (40, 20))
+    assert (key, decoded.size) == ("red", (40, 20))
 
 
 def test_the_format_of_word_vectors_is_found_out(tmp_path):

@@ -1,4 +1,4 @@
-"""The pictures of a turn, at addresses that say nothing and work only when their hint is due."""
+"""The images of a turn, at addresses that say nothing and work only when their hint is due."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ RETRY_AFTER_S = 5
 
 @require_safe
 @login_required
-def picture_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpResponse:
-    """A picture of one's own turn; at an address that was not given out, or has run out, there is nothing."""
+def image_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpResponse:
+    """An image of one's own turn; at an address that was not given out, or has run out, there is nothing."""
     image = image_at(turn_shown_to(user_of(request), turn_id), signature, timezone.now())
     if image is None:
         raise Http404

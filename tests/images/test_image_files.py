@@ -1,4 +1,4 @@
-"""Reading pictures, and making the sizes that are served."""
+"""Reading images, and making the sizes that are served."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from images.rules.exif import position_of
 from images.rules.image_checks import ImageFacts, ImageRefusedError, inspect
 from images.rules.resizing import served_sizes
 from images.rules.sizes import sizes_of
-from tests.images.pictures import animation, bomb, exif, picture, profile
+from tests.images.image_files import animation, bomb, exif, image_file, profile
 from tests.published import published
 
 TRACES = (b"Exif", b"EXIF", b"XMP", b"ICCP", b"ICC_PROFILE", b"SECRET", b"http://ns.adobe.com")
@@ -62,8 +62,8 @@ SOUND = [
 
 
 @pytest.mark.parametrize(("kind", "mode", "name"), SOUND)
-def test_each_kind_of_picture_is_read_and_served_in_its_own_brightness(kind, mode, name):
-    content = picture(kind, mode=mode, size=(640, 480))
+def test_each_kind_of_image_is_read_and_served_in_its_own_brightness(kind, mode, name):
+    content = image_file(kind, mode=mode, size=(640, 480))
 
     facts = read(content, name)
     sizes = served(content, kind)
@@ -88,7 +88,7 @@ def test_sixteen_bits_are_scaled_to_eight(kind, mode):
     assert close(dot(served(content, kind)[320], (0.5, 0.5)), (128, 128, 128), by=2)
 
 
-def test_a_picture_of_floating_point_numbers_is_stretched_to_what_can_be_seen():
+def test_an_image_of_floating_point_numbers_is_stretched_to_what_can_be_seen():
     output = io.BytesIO()
     dots = Pillow.new("F", (40, 30), -3.5)
     dots.paste(8.25, (20, 0, 40, 30))
@@ -113,9 +113,9 @@ def test_of_an_animation_the_first_frame_is_taken():
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_a_picture_taken_sideways_is_served_upright(kind):
-    # Orientation 6: the first row of the file is the right side of the picture, so what is left comes to the top.
-    content = picture(kind, size=(640, 480), exif=exif(6))
+def test_an_image_taken_sideways_is_served_upright(kind):
+    # Orientation 6: the first row of the file is the right side of the image, so what is left comes to the top.
+    content = image_file(kind, size=(640, 480), exif=exif(6))
 
     facts = read(content, f"a.{ {'JPEG': 'jpg', 'TIFF': 'tif'}.get(kind, kind.lower()) }")
     shown = served(content, kind)[800]
@@ -138,7 +138,7 @@ def test_a_picture_taken_sideways_is_served_upright(kind):
     ],
 )
 def test_served_sizes_hold_nothing_but_pixels(kind, options):
-    content = picture(kind, size=(1700, 900), **options)
+    content = image_file(kind, size=(1700, 900), **options)
     assert any(trace in content for trace in TRACES)
 
     sizes = served(content, kind)
@@ -150,7 +150,7 @@ def test_served_sizes_hold_nothing_but_pixels(kind, options):
 
 
 def test_colours_of_another_profile_are_converted():
-    # sRGB with the names of red and green exchanged: a picture that says red shows green.
+    # sRGB with the names of red and green exchanged: an image that says red shows green.
     exchanged = profile().replace(b"rXYZ", b"tmp!").replace(b"gXYZ", b"rXYZ").replace(b"tmp!", b"gXYZ")
     output = io.BytesIO()
     Pillow.new("RGB", (40, 30), (220, 20, 20)).save(output, "PNG", icc_profile=exchanged)
@@ -161,14 +161,14 @@ def test_colours_of_another_profile_are_converted():
 
 
 def test_a_broken_profile_is_as_none():
-    plain = picture("JPEG", size=(40, 30))
-    broken = picture("JPEG", size=(40, 30), icc_profile=b"not a profile")
+    plain = image_file("JPEG", size=(40, 30))
+    broken = image_file("JPEG", size=(40, 30), icc_profile=b"not a profile")
     assert served(broken, "JPEG") == served(plain, "JPEG")
 
 
 def test_a_place_is_read_in_degrees():
     south_west = exif(gps=(("S", (33.0, 51.0, 30.0)), ("W", (70.0, 30.0, 0.0))))
-    assert read(picture(exif=south_west), "a.jpg").position == (-33.8583333, -70.5)
+    assert read(image_file(exif=south_west), "a.jpg").position == (-33.8583333, -70.5)
 
 
 @pytest.mark.parametrize(
@@ -184,15 +184,15 @@ def test_a_place_is_read_in_degrees():
 )
 def test_a_place_that_cannot_be_true_is_no_place(gps):
     assert position_of(exif(gps=gps)) is None
-    assert read(picture(exif=exif(gps=gps)), "a.jpg").position is None
+    assert read(image_file(exif=exif(gps=gps)), "a.jpg").position is None
 
 
 def test_the_author_is_the_artist_or_else_the_copyright_line():
     # Pillow writes no UTF-8 there, though cameras do.
-    both = picture(exif=exif(artist="J??rg", copyright="(c) somebody")).replace(b"J??rg", "Jörg".encode())
+    both = image_file(exif=exif(artist="J??rg", copyright="(c) somebody")).replace(b"J??rg", "Jörg".encode())
     assert read(both, "a.jpg").author == "Jörg"
-    assert read(picture(exif=exif(copyright="(c) 2020 Ann")), "a.jpg").author == "(c) 2020 Ann"
-    assert read(picture(), "a.jpg").author == ""
+    assert read(image_file(exif=exif(copyright="(c) 2020 Ann")), "a.jpg").author == "(c) 2020 Ann"
+    assert read(image_file(), "a.jpg").author == ""
 
 
 @pytest.mark.parametrize(
@@ -204,13 +204,13 @@ def test_the_author_is_the_artist_or_else_the_copyright_line():
         (b"%PDF-1.7", "a.jpg", "PDF"),
         (b"\0\0\0\x18ftypheic", "a.heic", "HEIC"),
         (b"just text", "a.txt", "not a known image format"),
-        (picture("JPEG"), "photo.png", "Rename it to “photo.jpg”"),
-        (picture("PNG"), "photo.jpeg", "Rename it to “photo.png”"),
-        (picture("JPEG", size=(400, 300))[:-300], "a.jpg", "incomplete"),
-        (picture("PNG", size=(400, 300))[:-30], "a.png", "incomplete"),
-        (picture("GIF", mode="P", size=(400, 300))[:-200], "a.gif", "incomplete"),
-        (picture("WEBP", size=(400, 300))[:-60], "a.webp", "incomplete"),
-        (picture("TIFF", size=(400, 300))[:2000], "a.tif", "incomplete"),
+        (image_file("JPEG"), "photo.png", "Rename it to “photo.jpg”"),
+        (image_file("PNG"), "photo.jpeg", "Rename it to “photo.png”"),
+        (image_file("JPEG", size=(400, 300))[:-300], "a.jpg", "incomplete"),
+        (image_file("PNG", size=(400, 300))[:-30], "a.png", "incomplete"),
+        (image_file("GIF", mode="P", size=(400, 300))[:-200], "a.gif", "incomplete"),
+        (image_file("WEBP", size=(400, 300))[:-60], "a.webp", "incomplete"),
+        (image_file("TIFF", size=(400, 300))[:2000], "a.tif", "incomplete"),
         (b"\xff\xd8\xff" + b"\0" * 600, "a.jpg", "incomplete"),
         (bomb(9_000, 9_000), "a.png", "80 million pixels"),
         (bomb(60_000, 60_000), "a.png", "80 million pixels"),
@@ -222,7 +222,7 @@ def test_what_is_not_taken_says_why(content, name, says):
 
 
 def test_a_flipped_bit_in_a_png_is_found():
-    content = bytearray(picture("PNG", size=(400, 300)))
+    content = bytearray(image_file("PNG", size=(400, 300)))
     content[len(content) // 2] ^= 1
     with pytest.raises(ImageRefusedError, match="broken"):
         read(bytes(content), "a.png")
@@ -230,7 +230,7 @@ def test_a_flipped_bit_in_a_png_is_found():
 
 def test_too_many_bytes_are_refused_unread():
     with pytest.raises(ImageRefusedError, match="at most 50 MB"):
-        inspect(io.BytesIO(b""), name="a.jpg", size_bytes=limits.MAX_PICTURE_BYTES + 1)
+        inspect(io.BytesIO(b""), name="a.jpg", size_bytes=limits.MAX_IMAGE_BYTES + 1)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_too_many_bytes_are_refused_unread():
         (1, 5000, {320: (1, 320), 800: (1, 800), 1600: (1, 1600)}),
     ],
 )
-def test_sizes_are_never_larger_than_the_picture(width, height, sizes):
+def test_sizes_are_never_larger_than_the_image(width, height, sizes):
     assert sizes_of(width, height) == sizes
 
 

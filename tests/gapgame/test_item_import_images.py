@@ -1,4 +1,4 @@
-"""The pictures of imported items: where they are found, which one comes first, and that none keeps the word."""
+"""The images of imported items: where they are found, which one comes first, and that none keeps the word."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from images.services.file_storage import size_name
 from images.services.images import make_sizes, sha256_of
 from tests.factories import NOW
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
-from tests.images.pictures import picture
+from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.usefixtures("media")
 
 
 def marked(word: str) -> Mapping[str, bytes]:
-    """Pictures that hold the word, each in another place."""
+    """Images that hold the word, each in another place."""
     exif = Pillow.Exif()
     exif[0x010E] = f"A big {word.upper()} on ice"
     comment = Pillow.Exif()
@@ -39,23 +39,23 @@ def marked(word: str) -> Mapping[str, bytes]:
     xmp = f'<x:xmpmeta xmlns:x="adobe:ns:meta/"><dc:subject>{word}</dc:subject></x:xmpmeta>'.encode()
     iptc = b"Photoshop 3.0\x008BIM\x04\x04\x00\x00\x00\x00\x00" + bytes([5 + len(word)])
     iptc += b"\x1c\x02\x78\x00" + bytes([len(word)]) + word.encode()
-    plain = picture(shade=25)
+    plain = image_file(shade=25)
     segment = b"\xff\xed" + (len(iptc) + 2).to_bytes(2, "big") + iptc
     return {
-        "exif.jpg": picture(shade=20, exif=exif),
-        "xp.jpg": picture(shade=21, exif=comment),
-        "xmp.jpg": picture(shade=22, xmp=xmp),
-        "comment.jpg": picture(shade=23, comment=f"seen: {word}".encode()),
+        "exif.jpg": image_file(shade=20, exif=exif),
+        "xp.jpg": image_file(shade=21, exif=comment),
+        "xmp.jpg": image_file(shade=22, xmp=xmp),
+        "comment.jpg": image_file(shade=23, comment=f"seen: {word}".encode()),
         "iptc.jpg": plain[:2] + segment + plain[2:],
-        "text.png": picture("PNG", shade=24, pnginfo=text),
-        "exif.webp": picture("WEBP", shade=26, exif=exif),
-        "comment.gif": picture("GIF", shade=27, comment=word.encode()),
-        "tag.tif": picture("TIFF", shade=28, description=f"{word} 7"),
+        "text.png": image_file("PNG", shade=24, pnginfo=text),
+        "exif.webp": image_file("WEBP", shade=26, exif=exif),
+        "comment.gif": image_file("GIF", shade=27, comment=word.encode()),
+        "tag.tif": image_file("TIFF", shade=28, description=f"{word} 7"),
     }
 
 
 @pytest.mark.parametrize("name", sorted(marked(WORD)))
-def test_a_picture_that_holds_the_word_is_replaced_by_a_copy_that_holds_no_words(item_set, folder, name):
+def test_an_image_that_holds_the_word_is_replaced_by_a_copy_that_holds_no_words(item_set, folder, name):
     content = marked(WORD)[name]
     (folder / name).write_bytes(content)
     path = write(folder, LINE | {"images": [name]})
@@ -80,12 +80,12 @@ def test_a_picture_that_holds_the_word_is_replaced_by_a_copy_that_holds_no_words
     assert item_set.collection.entries.count() == 1
 
 
-def test_what_is_served_and_stored_of_a_telling_picture_holds_no_trace_of_the_word(item_set, folder):
+def test_what_is_served_and_stored_of_a_telling_image_holds_no_trace_of_the_word(item_set, folder):
     exif = Pillow.Exif()
     exif[0x010E] = f"{WORD} at rest"
     exif[0x013B] = "Ada Example"
     exif[0x0112] = 6
-    (folder / f"big-{WORD}.jpg").write_bytes(picture(shade=30, size=(90, 60), exif=exif))
+    (folder / f"big-{WORD}.jpg").write_bytes(image_file(shade=30, size=(90, 60), exif=exif))
     image = {"file": f"big-{WORD}.jpg", "title": f"A {WORD}", "licence": "CC0", "source": "https://example.org/7"}
 
     job = run(item_set, write(folder, LINE | {"images": [image]}))
@@ -108,7 +108,7 @@ def test_what_is_served_and_stored_of_a_telling_picture_holds_no_trace_of_the_wo
 
 
 def test_a_name_that_is_harmless_for_one_word_is_forgotten_when_another_word_is_in_it(item_set, folder):
-    (folder / "seal.jpg").write_bytes(picture(shade=33))
+    (folder / "seal.jpg").write_bytes(image_file(shade=33))
     seal = {"key": "seal", "sentence": "A ____ dives.", "word": "seal", "images": ["seal.jpg"]}
     run(item_set, write(folder, LINE | {"images": ["seal.jpg"]}))
     assert item_set.collection.entries.get().file_name == "seal.jpg"
@@ -165,7 +165,7 @@ def test_an_image_without_a_licence_is_taken_and_reported(item_set, folder):
 
 
 def test_a_path_that_leaves_the_folder_is_not_followed(item_set, folder):
-    (folder.parent / "out.jpg").write_bytes(picture(shade=50))
+    (folder.parent / "out.jpg").write_bytes(image_file(shade=50))
     (folder / "link.jpg").symlink_to(folder.parent / "out.jpg")
     paths = ["../out.jpg", "link.jpg", str(folder.parent / "out.jpg"), "nowhere/../../out.jpg"]
     job = run(item_set, write(folder, *(LINE | {"key": path, "images": [path]} for path in paths)))
@@ -191,7 +191,7 @@ def embeddings(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("kind", ["jsonl", "npz by name", "npz"])
 def test_the_representative_is_the_most_central_embedding_else_the_one_named_else_the_first(item_set, folder, kind):
     images = ["a.jpg", "b.jpg", "c.jpg"]
-    (folder / "d.jpg").write_bytes(picture(shade=44))
+    (folder / "d.jpg").write_bytes(image_file(shade=44))
     path = write(
         folder,
         LINE | {"images": images, "representative": "c.jpg"},

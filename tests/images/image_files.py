@@ -1,4 +1,4 @@
-"""Small real pictures, made by Pillow."""
+"""Small real images, made by Pillow."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from PIL import Image as Pillow
 from PIL import ImageCms
 
 
-def picture(kind: str = "JPEG", *, mode: str = "RGB", size: tuple[int, int] = (64, 48), **options: Any) -> bytes:
-    """A picture whose left half is darker than its right; `shade` makes it another one."""
+def image_file(kind: str = "JPEG", *, mode: str = "RGB", size: tuple[int, int] = (64, 48), **options: Any) -> bytes:
+    """An image whose left half is darker than its right; `shade` makes it another one."""
     shade = options.pop("shade", 0)
     dots = Pillow.new("L", size, 40 + shade)
     dots.paste(200, (size[0] // 2, 0, size[0], size[1]))
@@ -49,6 +49,6 @@ def animation() -> bytes:
 def bomb(width: int, height: int) -> bytes:
     """A PNG of a few bytes whose header claims `width` × `height` pixels."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    sound = picture("PNG", size=(5, 5))
+    sound = image_file("PNG", size=(5, 5))
     chunk = struct.pack(">I", 13) + b"IHDR" + header + struct.pack(">I", zlib.crc32(b"IHDR" + header))
     return sound[:8] + chunk + sound[33:]

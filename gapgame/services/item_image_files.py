@@ -36,7 +36,7 @@ FILLED_IN = ("key", "title", "author", "licence", "licence_url", "source")
 
 @dataclass(frozen=True)
 class Taken:
-    """A picture that lies in storage and waits for its row. `facts` is None where there is a row already."""
+    """An image that lies in storage and waits for its row. `facts` is None where there is a row already."""
 
     sha256: str
     facts: ImageFacts | None
@@ -51,7 +51,7 @@ class Announce(Protocol):
 
 
 class Files:
-    """Pictures that came with the items: what a manifest, a zip or a form named, and what lies in folders."""
+    """Images that came with the items: what a manifest, a zip or a form named, and what lies in folders."""
 
     def __init__(self, plan: Iterable[ImportEntry | LineError] = (), homes: Sequence[Path] = ()) -> None:
         self._homes = [home.resolve() for home in homes]
@@ -83,7 +83,7 @@ class Files:
         return None
 
 
-class Pictures:
+class ImageStore:
     """Where lines' images are looked for: with the items, in the item set's own collection, in others named."""
 
     def __init__(self, item_set: ItemSet, files: Files, others: Sequence[Collection] = ()) -> None:
@@ -105,7 +105,7 @@ class Pictures:
                 wanted -= self._stored.keys()
 
     def take(self, reference: ImageReference, word: str, number: int) -> Taken:
-        """Store the picture, or a copy without words; call after `look_up` and outside of a transaction.
+        """Store the image, or a copy without words; call after `look_up` and outside of a transaction.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class Pictures:
         if entry is None:
             key = salted_hmac(self._salt, taken.sha256, algorithm="sha256").hexdigest()[:KEY_CHARACTERS]
             put_in(self._own, image, key=key, file_name=taken.file_name, is_new=is_new)
-            # In the order in which they came, the collection's page would tell what pictures are of one sentence.
+            # In the order in which they came, the collection's page would tell what images are of one sentence.
             CollectionImage.objects.filter(collection=self._own, image=image).update(position=int(key[:7], 16))
         elif is_named_in(entry.file_name, word):
             CollectionImage.objects.filter(pk=entry.pk).update(file_name="")
@@ -193,7 +193,7 @@ class Pictures:
         notes: tuple[str, ...],
         number: int,
     ) -> Taken:
-        """A copy of the picture that holds nothing but pixels, and of what is known of it all but the title."""
+        """A copy of the image that holds nothing but pixels, and of what is known of it all but the title."""
         note = _("Image %(number)s: its title or file contains the word, so a copy without any text is used.")
         notes = (*notes, note % {"number": number})
         size_bytes = file.seek(0, 2)

@@ -1,4 +1,4 @@
-"""Nobody reads here what is said of a picture that they write about, judge or play with in another project."""
+"""Nobody reads here what is said of an image that they write about, judge or play with in another project."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def plays(collection):
 def player_of(collection):
     item_set = make_item_set()
     item = make_item(item_set)
-    for picture, entry in zip(item.images.all(), collection.entries.all(), strict=True):
-        picture.image = entry.image
-        picture.save()
+    for image, entry in zip(item.images.all(), collection.entries.all(), strict=True):
+        image.image = entry.image
+        image.save()
     player = make_player(make_season(item_set=item_set, items=0))
     play(player, item=item)
     return player
@@ -79,7 +79,7 @@ def what_is_read(client, scorings):
 
 
 @pytest.mark.parametrize("busy", [writes, judges, plays])
-def test_captions_and_references_are_kept_from_who_is_busy_with_the_picture(client, busy):
+def test_captions_and_references_are_kept_from_who_is_busy_with_the_image(client, busy):
     references = make_references()
     collection = references.collection
     models = [make_captioner(collection, text=text, language="de") for text in ("test caption", "other words")]
@@ -87,7 +87,7 @@ def test_captions_and_references_are_kept_from_who_is_busy_with_the_picture(clie
     for scoring in scorings:
         run(scoring)
     key = CollectionImage.objects.filter(collection=collection).order_by("pk").first().key
-    said = [f"test caption of {key}", f"other words of {key}", f"a picture of {key}", f'"{key}"']
+    said = [f"test caption of {key}", f"other words of {key}", f"an image of {key}", f'"{key}"']
     person = busy(collection)
     Membership.objects.create(project=references.project, user=person, role=Role.RESEARCHER)
     client.force_login(person)

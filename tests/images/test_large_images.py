@@ -1,4 +1,4 @@
-"""Pictures that are small as files and large as pixels: how much memory they take, and how long."""
+"""Images that are small as files and large as pixels: how much memory they take, and how long."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from images.rules import limits
 from images.rules import resizing as sizing
 from images.rules.image_checks import ImageRefusedError, inspect
 from images.rules.resizing import served_sizes
+from tests.images.image_files import image_file
 from tests.images.peaks import REFUSED, TAKEN
-from tests.images.pictures import picture
 from tests.published import published
 from tests.servers import ROOT
 from tests.tiers import some
@@ -28,9 +28,9 @@ LARGEST_FIRST = [*FIRST, *(name for name in (*TAKEN, *REFUSED) if name not in FI
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of a process")
-@pytest.mark.slow(reason="pictures of up to 80 megapixels")
+@pytest.mark.slow(reason="images of up to 80 megapixels")
 @pytest.mark.parametrize("name", some(LARGEST_FIRST, short=4, reason="one of each way to take much is among the first"))
-def test_no_picture_takes_more_memory_than_the_limits_say(name: str):
+def test_no_image_takes_more_memory_than_the_limits_say(name: str):
     told = subprocess.run(
         [sys.executable, "-m", "tests.images.peaks", name],
         cwd=ROOT,
@@ -50,33 +50,33 @@ def test_no_picture_takes_more_memory_than_the_limits_say(name: str):
 
 def with_scans(number: int) -> bytes:
     """A progressive JPEG whose last pass comes `number` times."""
-    content = picture("JPEG", size=(640, 480), progressive=True)
+    content = image_file("JPEG", size=(640, 480), progressive=True)
     last = content.rindex(b"\xff\xda")
     return content[:-2] + content[last:-2] * (number - 1) + content[-2:]
 
 
 def test_a_jpeg_that_goes_over_its_pixels_again_and_again_is_refused():
-    for content in (picture("JPEG", progressive=True), with_scans(50)):
+    for content in (image_file("JPEG", progressive=True), with_scans(50)):
         inspect(io.BytesIO(content), name="a.jpg", size_bytes=len(content))
     with pytest.raises(ImageRefusedError, match="more than 100 passes"):
         inspect(io.BytesIO(with_scans(200)), name="a.jpg", size_bytes=10)
 
 
-def test_a_picture_of_one_endless_row_is_refused():
-    content = picture("PNG", size=(70_000, 2))
+def test_an_image_of_one_endless_row_is_refused():
+    content = image_file("PNG", size=(70_000, 2))
     with pytest.raises(ImageRefusedError, match="million pixels"):
         inspect(io.BytesIO(content), name="a.png", size_bytes=len(content))
 
 
 @pytest.mark.skipif(not features.check("avif"), reason="this Pillow writes no AVIF")
 def test_avif_is_not_taken_and_called_by_its_name():
-    content = picture("AVIF")
+    content = image_file("AVIF")
     with pytest.raises(ImageRefusedError, match="AVIF"):
         inspect(io.BytesIO(content), name="a.avif", size_bytes=len(content))
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK", "RGBA", "P", "I;16"])
-def test_no_seam_shows_where_a_picture_was_made_smaller_in_bands(monkeypatch, mode):
+def test_no_seam_shows_where_an_image_was_made_smaller_in_bands(monkeypatch, mode):
     with Pillow.open(min(published("photos").glob("*.jpg"))) as photograph:
         dots = photograph.convert("L") if mode == "I;16" else photograph.convert(mode)
     if mode == "RGBA":
