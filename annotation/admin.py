@@ -10,6 +10,7 @@ from annotation.models import (
     CaptionBatch,
     CaptionItem,
     CaptionTask,
+    CorrectionRequest,
     Exclusion,
     Feedback,
     GuidelineExample,
@@ -17,7 +18,6 @@ from annotation.models import (
     Release,
     Round,
     RoundFigures,
-    SentBack,
     SpotCheck,
     Tally,
     Verdict,
@@ -74,8 +74,8 @@ class GuidelineExampleAdmin(LookUpAdmin):
     list_select_related = ("guidelines__project", "image")
 
 
-@admin.register(SentBack)
-class SentBackAdmin(LookUpAdmin):
+@admin.register(CorrectionRequest)
+class CorrectionRequestAdmin(LookUpAdmin):
     list_display = ("caption", "by", "at", "answered_at")
     list_select_related = ("caption", "by")
 

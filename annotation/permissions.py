@@ -39,7 +39,7 @@ from people.selectors.qualification import (
 # Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
 RATERS = (Role.ANNOTATOR, Role.RATER)
 TO_REWRITE = "annotation: anew"
-"""The kind of work of captions sent back, for `assigned_work`: what was said about them is for their author to read."""
+"""The kind of work of captions returned, for `assigned_work`: what was said about them is for their author to read."""
 RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
@@ -113,10 +113,10 @@ def batch_managed_by(user: User | AnonymousUser, slug: str, batch_id: UUID) -> B
     return get_object_or_404(Batch.objects.select_related("person"), pk=batch_id, pool__round__project=project)
 
 
-def caption_sent_back_to(user: User | AnonymousUser, caption_id: int) -> Caption:
-    """One's own caption that was sent back, perhaps written anew since."""
+def caption_to_correct(user: User | AnonymousUser, caption_id: int) -> Caption:
+    """One's own caption that was returned, perhaps written anew since."""
     captions = Caption.objects.select_related("round__project", "round__language", "round__guidelines", "image")
-    captions = captions.filter(author=user.pk, sent_back__isnull=False).distinct()
+    captions = captions.filter(author=user.pk, corrections__isnull=False).distinct()
     return get_object_or_404(captions, pk=caption_id)
 
 
@@ -185,7 +185,7 @@ def check_not_stopped(user: User, round: Round) -> None:
 def _stops(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
     """What managers decided that keeps `user` from each of `rounds`."""
     projects = {round.project_id for round in rounds}
-    standings = {
+    statuses = {
         (project, language): state
         for project, language, state in AnnotatorStatus.objects.filter(person=user, project__in=projects).values_list(
             "project", "language", "state"
@@ -197,25 +197,25 @@ def _stops(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | No
     return {
         round.pk: _stop(
             round,
-            standings.get((round.project_id, round.language_id)),
+            statuses.get((round.project_id, round.language_id)),
             is_excluded=(round.project_id, round.language_id) in excluded,
         )
         for round in rounds
     }
 
 
-def _stop(round: Round, standing: str | None, *, is_excluded: bool) -> MissingRequirement | None:
+def _stop(round: Round, status: str | None, *, is_excluded: bool) -> MissingRequirement | None:
     language = {"language": round.language.name}
     if is_excluded:
         return MissingRequirement(
             "excluded",
             _("A manager decided that your work in %(language)s does not count for now. Ask them about it.") % language,
         )
-    if standing == AnnotatorState.PAUSED:
+    if status == AnnotatorState.PAUSED:
         return MissingRequirement(
             "paused", _("A manager has paused your work in %(language)s. Ask them when you can continue.") % language
         )
-    if round.needs_qualification and standing != AnnotatorState.QUALIFIED:
+    if round.needs_qualification and status != AnnotatorState.QUALIFIED:
         return MissingRequirement(
             "qualification",
             _("This round is only for people whom a manager has qualified in %(language)s. Ask a manager about it.")

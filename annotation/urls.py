@@ -41,13 +41,13 @@ urlpatterns = [
     path("projects/<slug:slug>/languages/<str:tag>/pilots/skip/", campaign.pilot_skip, name="pilot-skip"),
     path(
         "projects/<slug:slug>/languages/<str:tag>/people/<int:person_id>/",
-        campaign.standing_show,
-        name="standing-show",
+        campaign.annotator_status_show,
+        name="annotator-status-show",
     ),
     path(
         "projects/<slug:slug>/languages/<str:tag>/people/<int:person_id>/decide/",
-        campaign.standing_decide,
-        name="standing-decide",
+        campaign.annotator_status_decide,
+        name="annotator-status-decide",
     ),
     path("projects/<slug:slug>/rounds/<int:round_id>/steps/<slug:action>/", campaign.round_step, name="round-step"),
     path("projects/<slug:slug>/rounds/<int:round_id>/take-back/", campaign.round_take_back, name="round-take-back"),
@@ -92,9 +92,7 @@ urlpatterns = [
     path("projects/<slug:slug>/languages/<str:tag>/check/", checks.check_show, name="check-show"),
     path("projects/<slug:slug>/captions/<int:caption_id>/check/", checks.caption_check, name="caption-check"),
     path("projects/<slug:slug>/captions/<int:caption_id>/feedback/", checks.caption_feedback, name="caption-feedback"),
-    path(
-        "projects/<slug:slug>/captions/<int:caption_id>/send-back/", checks.caption_send_back, name="caption-send-back"
-    ),
+    path("projects/<slug:slug>/captions/<int:caption_id>/return/", checks.caption_return, name="caption-return"),
     path("projects/<slug:slug>/rounds/<int:round_id>/feedback/", checks.feedback_create, name="feedback-create"),
     path("projects/<slug:slug>/batches/<uuid:batch_id>/move/", reassignment.batch_move, name="batch-move"),
     path("projects/<slug:slug>/batches/<uuid:batch_id>/return/", reassignment.batch_take_back, name="batch-take-back"),

@@ -49,7 +49,7 @@ def main() -> None:
     results["reports"] = [_measure_report({})]
     results["game"] = _measure_game(options)
     results["word_movers"] = _module("word_movers", env={})
-    results["standing"] = [_measure_standing(options, {})]
+    results["leaderboard"] = [_measure_leaderboard(options, {})]
     results["manage"] = [_measure_manage(options, {})]
     results["exports"] = [_measure_exports(options, {})]
     results["metrics"] = metrics.measure(runs=options.runs, growth=metrics.GROWTH[: 2 if options.skip_million else 3])
@@ -59,7 +59,7 @@ def main() -> None:
     with contextlib.suppress(ImportError), _postgres() as production:
         results["reports"].append(_measure_report(production))
     with contextlib.suppress(ImportError), _postgres() as production:
-        results["standing"].append(_measure_standing(options, production))
+        results["leaderboard"].append(_measure_leaderboard(options, production))
     with contextlib.suppress(ImportError), _postgres() as production:
         results["manage"].append(_measure_manage(options, production))
     with contextlib.suppress(ImportError), _postgres() as production:
@@ -147,10 +147,10 @@ def _measure_game(options: argparse.Namespace) -> dict[str, Any]:
     return {**result, "words": words, "largest_process_mb": round(max(workers) / 2**20)}
 
 
-def _measure_standing(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
+def _measure_leaderboard(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
     many = 100_000 if options.skip_million else 1_000_000
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as var:
-        return _module("standing", many, env={"CROSSLENS_VAR": var, **env})
+        return _module("leaderboard", many, env={"CROSSLENS_VAR": var, **env})
 
 
 def _measure_manage(options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
@@ -267,11 +267,11 @@ def _report(results: dict[str, Any]) -> None:
     theirs, one_by_one, at_once = movers["us_per_pair"].values()
     print(f"Word mover's distance, one core, {movers['pairs']:,} pairs: {one_by_one} µs each, {at_once} µs all at once")
     print(f"  gensim in the same run {theirs} µs: {theirs / one_by_one:.1f} and {theirs / at_once:.1f} times as fast")
-    for standing in results["standing"]:
-        percent, plain, board = (standing[name]["median_ms"] for name in ("percent", "plain_count", "board"))
-        print(f"Standing among {standing['players']:,} players, {standing['database']}:")
+    for ranks in results["leaderboard"]:
+        percent, plain, page = (ranks[name]["median_ms"] for name in ("percent", "plain_count", "leaderboard"))
+        print(f"Rank among {ranks['players']:,} players, {ranks['database']}:")
         print(f"  percentage {percent:.1f} ms, {plain / percent:.0f} times as fast as counting rows ({plain:.0f} ms)")
-        print(f"  a page of the board {board:.1f} ms; closing the season {standing['close_s']:.1f} s")
+        print(f"  a page of the leaderboard {page:.1f} ms; closing the season {ranks['close_s']:.1f} s")
     for report in results["reports"]:
         faster = report["plain_bootstrap_ms"] / report["bootstrap_ms"]
         print(

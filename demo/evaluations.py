@@ -155,19 +155,19 @@ def _answer(
     """Answer a batch to its end, or up to the pair after so many `pairs`; returns when."""
     keys = dict(batch.comparison.collection.entries.values_list("image_id", "key"))
     scores: dict[int | None, int] = dict(_scores(batch.comparison, rater))
-    for showing in batch.judgements.select_related("pair").order_by("position"):
-        if pairs is not None and showing.kind == Kind.PAIR:
+    for trial in batch.judgements.select_related("pair").order_by("position"):
+        if pairs is not None and trial.kind == Kind.PAIR:
             if not pairs:
                 break
             pairs -= 1
-        score = scores[showing.pair_id] = _score(showing, scores, keys, versus, rng)
+        score = scores[trial.pair_id] = _score(trial, scores, keys, versus, rng)
         taken = timedelta(seconds=rng.lognormvariate(math.log(TYPICAL_S), 0.4))
         now += taken
         judging.judge(
             batch_id=batch.pk,
             rater=rater,
-            position=showing.position,
-            choice=score if showing.test_is_left else -score,
+            position=trial.position,
+            choice=score if trial.test_is_left else -score,
             active_ms=int(taken.total_seconds() * 1000),
             now=now,
         )
@@ -180,13 +180,13 @@ def _scores(comparison: Comparison, rater: User) -> list[tuple[int | None, int]]
 
 
 def _score(
-    showing: Judgement, scores: Mapping[int | None, int], keys: Mapping[int, str], versus: Versus, rng: Random
+    trial: Judgement, scores: Mapping[int | None, int], keys: Mapping[int, str], versus: Versus, rng: Random
 ) -> int:
-    if showing.pair is None:
+    if trial.pair is None:
         return rng.choice((2, 3, 3))
-    if showing.kind == Kind.REPEAT:
-        return _on_scale(scores[showing.pair_id] + rng.gauss(0, 0.6))
-    quality = QUALITY[keys[showing.pair.image_id]]
+    if trial.kind == Kind.REPEAT:
+        return _on_scale(scores[trial.pair_id] + rng.gauss(0, 0.6))
+    quality = QUALITY[keys[trial.pair.image_id]]
     difference = quality[MODELS.index(versus.test)] - quality[MODELS.index(versus.base)]
     return _on_scale(0.7 * difference + rng.gauss(0, 1))
 

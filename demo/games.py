@@ -1,4 +1,4 @@
-"""The demo's Gap Filling Game: one season that is on, and one that is over with its board.
+"""The demo's Gap Filling Game: one season that is on, and one that is over with its leaderboard.
 
 What players who do not exist guessed hangs on a seed; whoever has had a batch of a season is left alone from then on.
 """
@@ -44,7 +44,7 @@ class Habits(NamedTuple):
     nickname: str
     knows: float
     thinks_s: float
-    is_on_board: bool = True
+    is_on_leaderboard: bool = True
 
 
 PLAYERS = {
@@ -52,7 +52,7 @@ PLAYERS = {
     "pablo-es": Habits("es", "Pablo", 0.35, 12.0),
     "olga-en": Habits("en", "Olga the Owl", 0.5, 7.0),
     "tomas-es": Habits("es", "Tomás", 0.3, 10.0),
-    "shy-en": Habits("en", "Nobody Special", 0.25, 8.0, is_on_board=False),
+    "shy-en": Habits("en", "Nobody Special", 0.25, 8.0, is_on_leaderboard=False),
 }
 IN_THE_MIDDLE = "pia-en"
 
@@ -149,7 +149,7 @@ def _play_batch(season: Season, user: User, began_at: datetime, *, stop_at: int 
         return
     habits = PLAYERS[user.username]
     player = join_season(
-        season=season, user=user, nickname=habits.nickname, is_on_board=habits.is_on_board, now=began_at
+        season=season, user=user, nickname=habits.nickname, is_on_leaderboard=habits.is_on_leaderboard, now=began_at
     )
     rng = Random(f"{SEED}:{season.name}:{user.username}")
     playing.take_batch(player_id=player.pk, user=user, language=habits.language, now=began_at, rng=rng)

@@ -64,9 +64,9 @@ class SeasonAdmin(SuperuserOnly):
 
 @admin.register(Player)
 class PlayerAdmin(SuperuserOnly):
-    list_display = ("nickname", "season", "user", "joined_at", "is_marked", "standing")
-    fields = ("season", "user", "nickname", "is_on_board", "joined_at", "is_marked", "standing")
-    list_filter = ("season", "standing", "is_marked")
+    list_display = ("nickname", "season", "user", "joined_at", "is_marked", "status")
+    fields = ("season", "user", "nickname", "is_on_leaderboard", "joined_at", "is_marked", "status")
+    list_filter = ("season", "status", "is_marked")
     search_fields = ("nickname", "user__username")
     list_select_related = ("season", "user")
 

@@ -114,7 +114,7 @@ class Access(models.TextChoices):
 class Season(models.Model):
     """Play from one instant to another, for one table of scores. What it is played with never changes once it began.
 
-    `invitation` is the door of an open one. `closed_at`: all turns are scored, ranks are given, the board is public.
+    `invitation` is the link to an open one. `closed_at`: turns are scored, ranks are given, the leaderboard is public.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="seasons")
@@ -191,7 +191,7 @@ class Player(models.Model):
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="players")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     nickname = models.CharField(max_length=24)
-    is_on_board = models.BooleanField(default=True, help_text="Whether the nickname is published at the end.")
+    is_on_leaderboard = models.BooleanField(default=True, help_text="Whether the nickname is published at the end.")
     joined_at = models.DateTimeField()
     total = models.BigIntegerField(default=0)
     reached_at = models.DateTimeField(null=True, blank=True)
@@ -200,7 +200,7 @@ class Player(models.Model):
     best_streak = models.PositiveIntegerField(default=0)
     turns_checked = models.PositiveIntegerField(default=0, help_text="Of `turns`, when rules last looked for scripts.")
     is_marked = models.BooleanField(default=False, help_text="Whether a rule took the play for scripted.")
-    standing = models.CharField(max_length=9, choices=PlayerStatus.choices, default=PlayerStatus.PLAYING)
+    status = models.CharField(max_length=9, choices=PlayerStatus.choices, default=PlayerStatus.PLAYING)
     rank = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
@@ -210,12 +210,12 @@ class Player(models.Model):
             models.UniqueConstraint(fields=["season", "rank"], name="player_rank_once"),
             models.CheckConstraint(condition=Q(total__gte=0), name="player_total_not_negative"),
             models.CheckConstraint(condition=Q(total__lte=F("turns") * MICRO), name="player_total_possible"),
-            models.CheckConstraint(condition=Q(standing__in=PlayerStatus.values), name="player_standing_known"),
+            models.CheckConstraint(condition=Q(status__in=PlayerStatus.values), name="player_status_known"),
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["season", "total"], condition=Q(turns__gte=1), name="player_by_total"),
             models.Index(fields=["season", "is_marked"], condition=Q(is_marked=True), name="player_marked"),
-            models.Index(fields=["season"], condition=Q(standing="set_aside"), name="player_set_aside"),
+            models.Index(fields=["season"], condition=Q(status="set_aside"), name="player_set_aside"),
             models.Index(fields=["season"], condition=Q(turns__gt=F("turns_checked")), name="player_to_check"),
         ]
 

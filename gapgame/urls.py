@@ -20,7 +20,7 @@ urlpatterns = [
     path("game/<slug:slug>/batch/", play.batch_take, name="batch-take"),
     path("game/<slug:slug>/next/", play.turn_open, name="turn-open"),
     path("game/<slug:slug>/turns/", players.turn_list, name="turn-list"),
-    path("game/<slug:slug>/board/", players.board_show, name="board-show"),
+    path("game/<slug:slug>/leaderboard/", players.leaderboard_show, name="leaderboard-show"),
     path("game/<slug:slug>/rules/", players.rules_show, name="rules-show"),
     # Before the addresses of single seasons: none may have such a name.
     path(f"{GAME}/", seasons.season_list, name="season-list"),

@@ -43,8 +43,8 @@ def project_consented_to(user: User | AnonymousUser, slug: str) -> Project:
     ------
     Http404
     """
-    standing = Consent.objects.filter(user=user.pk, text__project__slug=slug, withdrawn_at=None)
-    consent = standing.select_related("text__project").first()
+    given = Consent.objects.filter(user=user.pk, text__project__slug=slug, withdrawn_at=None)
+    consent = given.select_related("text__project").first()
     return consent.text.project if consent else project_for(user, slug)
 
 

@@ -167,7 +167,7 @@ class Kind(models.TextChoices):
 
 
 class Judgement(models.Model):
-    """One showing of two captions to one rater, and the answer once there is one.
+    """One trial of two captions to one rater, and the answer once there is one.
 
     `choice` is the answer as given: 3 for left much better, -3 for right much better. `score` is the same as test
     against base (of a gold pair: as its better caption against the worse one), hence `test_is_left` turns one into
@@ -242,7 +242,7 @@ class RaterStatus(models.Model):
     theirs counts; the report says how many that are.
     """
 
-    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="standings")
+    comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="statuses")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     state = models.CharField(max_length=9, choices=RaterState.choices, default=RaterState.PAUSED)
     paused_at = models.DateTimeField(null=True, blank=True)
@@ -253,8 +253,8 @@ class RaterStatus(models.Model):
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["comparison", "person"], name="standing_once_per_rater"),
-            models.CheckConstraint(condition=Q(state__in=RaterState.values), name="standing_state_known"),
+            models.UniqueConstraint(fields=["comparison", "person"], name="status_once_per_rater"),
+            models.CheckConstraint(condition=Q(state__in=RaterState.values), name="status_state_known"),
         ]
 
     def __str__(self) -> str:

@@ -77,9 +77,9 @@ def missing_requirements_of_comparisons(
 ) -> dict[int, list[MissingRequirement]]:
     wanted = [Work(found.project_id, Role.RATER, found.language, needs_english=False) for found in comparisons]
     stops = dict(zip((found.pk for found in comparisons), missing_requirements_of(user, wanted), strict=True))
-    standings = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
-    for standing in standings.exclude(state=RaterState.RESTORED):
-        stops[standing.comparison_id].append(_standing_missing_requirement(standing))
+    statuses = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
+    for status in statuses.exclude(state=RaterState.RESTORED):
+        stops[status.comparison_id].append(_status_requirement(status))
     return stops
 
 
@@ -89,8 +89,8 @@ def is_still_welcome(user: User, comparison: Comparison) -> bool:
     return still_takes_part(user, comparison.project_id, Role.RATER) and not stopped.exists()
 
 
-def _standing_missing_requirement(standing: RaterStatus) -> MissingRequirement:
-    if standing.state == RaterState.PAUSED:
+def _status_requirement(status: RaterStatus) -> MissingRequirement:
+    if status.state == RaterState.PAUSED:
         return MissingRequirement(
             "paused",
             _(
@@ -98,7 +98,7 @@ def _standing_missing_requirement(standing: RaterStatus) -> MissingRequirement:
                 "can continue."
             ),
         )
-    if standing.state == RaterState.WITHDRAWN:
+    if status.state == RaterState.WITHDRAWN:
         return MissingRequirement(
             "withdrawn",
             _("You withdrew your consent and your answers, so your work on this comparison has ended."),

@@ -219,6 +219,6 @@ MEANINGS = {
     "mean_words": "Words per caption; a word is what whitespace separates.",
     "mean_chars": "Characters (Unicode code points) per caption.",
     "change": "added, changed or removed.",
-    "reason": "Why it was removed: excluded, withdrawn, sent-back, late, or not-released with its language or image.",
+    "reason": "Why it was removed: excluded, withdrawn, returned, late, or not-released with its language or image.",
 }
 """Of the columns of the CSV files."""

@@ -595,7 +595,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("counted", "Counted"),
                             ("late", "Late"),
-                            ("sent-back", "Returned for correction"),
+                            ("returned", "Returned for correction"),
                             ("excluded", "Excluded by a manager"),
                             ("withdrawn", "Consent withdrawn"),
                         ],
@@ -627,20 +627,20 @@ class Migration(migrations.Migration):
                     ),
                     models.CheckConstraint(condition=models.Q(("text", ""), _negated=True), name="caption_not_empty"),
                     models.CheckConstraint(
-                        condition=models.Q(("state__in", ["counted", "late", "sent-back", "excluded", "withdrawn"])),
+                        condition=models.Q(("state__in", ["counted", "late", "returned", "excluded", "withdrawn"])),
                         name="caption_state_known",
                     ),
                 ],
             },
         ),
         migrations.CreateModel(
-            name="SentBack",
+            name="CorrectionRequest",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
                     "caption",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="sent_back", to="annotation.caption"
+                        on_delete=django.db.models.deletion.CASCADE, related_name="corrections", to="annotation.caption"
                     ),
                 ),
                 ("note", models.TextField(help_text="What the author is asked to change.")),
@@ -662,10 +662,10 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         condition=models.Q(("answered_at__isnull", True)),
                         fields=("caption",),
-                        name="sent_back_once_at_a_time",
+                        name="correction_once_at_a_time",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("note", ""), _negated=True), name="sent_back_with_a_note"
+                        condition=models.Q(("note", ""), _negated=True), name="correction_with_a_note"
                     ),
                 ],
             },
@@ -759,7 +759,7 @@ class Migration(migrations.Migration):
                 (
                     "project",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="standings", to="people.project"
+                        on_delete=django.db.models.deletion.CASCADE, related_name="statuses", to="people.project"
                     ),
                 ),
                 (
@@ -790,9 +790,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(fields=("project", "person", "language"), name="annotator_standing_once"),
+                    models.UniqueConstraint(fields=("project", "person", "language"), name="annotator_status_once"),
                     models.CheckConstraint(
-                        condition=models.Q(("state__in", ["qualified", "paused"])), name="annotator_standing_known"
+                        condition=models.Q(("state__in", ["qualified", "paused"])), name="annotator_status_known"
                     ),
                 ],
             },

@@ -6,9 +6,9 @@ from annotation.models.captions import (
     Caption,
     CaptionQuerySet,
     CaptionState,
+    CorrectionRequest,
     Exclusion,
     Feedback,
-    SentBack,
     SpotCheck,
 )
 from annotation.models.releases import Release
@@ -38,6 +38,7 @@ __all__ = [
     "CaptionQuerySet",
     "CaptionState",
     "CaptionTask",
+    "CorrectionRequest",
     "Exclusion",
     "Feedback",
     "GuidelineExample",
@@ -48,7 +49,6 @@ __all__ = [
     "RoundFigures",
     "RoundKind",
     "RoundState",
-    "SentBack",
     "SpotCheck",
     "Stage",
     "Tally",

@@ -17,11 +17,11 @@ from people.models import Project
 
 
 class CaptionState(models.TextChoices):
-    """Whether it counts, and if not, why not. SENT_BACK until its author has written it anew."""
+    """Whether it counts, and if not, why not. RETURNED until its author has written it anew."""
 
     COUNTED = "counted", _("Counted")
     LATE = "late", _("Late")
-    SENT_BACK = "sent-back", _("Returned for correction")
+    RETURNED = "returned", _("Returned for correction")
     EXCLUDED = "excluded", _("Excluded by a manager")
     WITHDRAWN = "withdrawn", _("Consent withdrawn")
 
@@ -76,10 +76,10 @@ class Caption(models.Model):
         return f"caption of image {self.image_id} in round {self.round_id}"
 
 
-class SentBack(models.Model):
+class CorrectionRequest(models.Model):
     """That a manager sent a caption back with a note, and what it was before; answered once it is written anew."""
 
-    caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="sent_back")
+    caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="corrections")
     note = models.TextField(help_text="What the author is asked to change.")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
@@ -92,9 +92,9 @@ class SentBack(models.Model):
         ordering: ClassVar[list[str]] = ["caption", "at"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
-                fields=["caption"], condition=Q(answered_at__isnull=True), name="sent_back_once_at_a_time"
+                fields=["caption"], condition=Q(answered_at__isnull=True), name="correction_once_at_a_time"
             ),
-            models.CheckConstraint(condition=~Q(note=""), name="sent_back_with_a_note"),
+            models.CheckConstraint(condition=~Q(note=""), name="correction_with_a_note"),
         ]
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ class AnnotatorState(models.TextChoices):
 class AnnotatorStatus(models.Model):
     """What a manager decided of a person in one language of a project; nothing was decided where there is no row."""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="standings")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="statuses")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     state = models.CharField(max_length=9, choices=AnnotatorState.choices)
@@ -165,8 +165,8 @@ class AnnotatorStatus(models.Model):
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["project", "person", "language"], name="annotator_standing_once"),
-            models.CheckConstraint(condition=Q(state__in=AnnotatorState.values), name="annotator_standing_known"),
+            models.UniqueConstraint(fields=["project", "person", "language"], name="annotator_status_once"),
+            models.CheckConstraint(condition=Q(state__in=AnnotatorState.values), name="annotator_status_known"),
         ]
 
     def __str__(self) -> str:

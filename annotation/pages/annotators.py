@@ -32,7 +32,7 @@ class AnnotatorLine:
     minutes: str
     exact: str
     alpha: str
-    standing: str
+    status: str
     has_warning: bool
 
 
@@ -44,7 +44,7 @@ class AnnotatorsPage:
     lines: Sequence[AnnotatorLine]
     heads: Sequence[Head]
     languages: Sequence[Choice]
-    standings: Sequence[Choice]
+    statuses: Sequence[Choice]
     activities: Sequence[Choice]
     name: str
     sort: str
@@ -81,19 +81,19 @@ def columns() -> list[Column[AnnotatorRow]]:
         Column("agreement", _("Agreement"), lambda row: row.shared.exact if row.shared else None),
         Column("overridden", _("Warnings"), lambda row: row.sums.overridden),
         Column("seen-at", _("Last submitted"), lambda row: row.sums.last_at),
-        Column("standing", _("Status"), _standing_of, is_number=False),
+        Column("status", _("Status"), _status_of, is_number=False),
     ]
 
 
 def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, now: datetime) -> AnnotatorsPage:
     name, tag = query.get("name", "").strip(), query.get("language", "")
-    standing, activity = query.get("standing", ""), query.get("activity", "")
+    status, activity = query.get("status", ""), query.get("activity", "")
     found = [
         row
         for row in rows
         if name.casefold() in row.person.username.casefold()
         and tag in ("", row.language.pk)
-        and standing in ("", _standing_of(row))
+        and status in ("", _status_of(row))
         and activity in ("", _activity_of(row, now))
     ]
     known = columns()
@@ -108,7 +108,7 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, now: date
         lines=lines,
         heads=tables.heads(known, order, query),
         languages=_choices([("", _("All languages")), *((key, label) for label, key in languages)], tag),
-        standings=_choices([("", _("Any status")), *_standings()], standing),
+        statuses=_choices([("", _("Any status")), *_statuses()], status),
         activities=_choices([("", _("Any activity")), *_activities()], activity),
         name=name,
         sort=query.get(tables.SORT, ""),
@@ -121,7 +121,7 @@ def _choices(known: Iterable[tuple[str, str]], chosen: str) -> list[Choice]:
     return [Choice(value, label, value == chosen) for value, label in known]
 
 
-def _standings() -> list[tuple[str, str]]:
+def _statuses() -> list[tuple[str, str]]:
     decided = [(str(key), str(label)) for key, label in AnnotatorState.choices]
     return [*decided, (EXCLUDED, _("Excluded")), (UNDECIDED, _("No decision"))]
 
@@ -135,8 +135,8 @@ def _activities() -> list[tuple[str, str]]:
     ]
 
 
-def _standing_of(row: AnnotatorRow) -> str:
-    return EXCLUDED if row.is_excluded else row.standing or UNDECIDED
+def _status_of(row: AnnotatorRow) -> str:
+    return EXCLUDED if row.is_excluded else row.status or UNDECIDED
 
 
 def _activity_of(row: AnnotatorRow, now: datetime) -> str:
@@ -148,15 +148,15 @@ def _activity_of(row: AnnotatorRow, now: datetime) -> str:
 
 
 def _line(row: AnnotatorRow) -> AnnotatorLine:
-    standing = _standing_of(row)
+    status = _status_of(row)
     return AnnotatorLine(
         row=row,
         pace=texts.plain(row.pace.per_day, 1),
         minutes=minutes(row.sums.minutes_per_caption),
         exact=exact(row.shared),
         alpha=alpha(row.shared),
-        standing="" if standing == UNDECIDED else dict(_standings())[standing],
-        has_warning=standing in (EXCLUDED, AnnotatorState.PAUSED),
+        status="" if status == UNDECIDED else dict(_statuses())[status],
+        has_warning=status in (EXCLUDED, AnnotatorState.PAUSED),
     )
 
 

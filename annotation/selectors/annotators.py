@@ -16,10 +16,10 @@ from annotation.selectors.figures import (
     Shared,
     assigned_work,
     computed_figures,
-    sent_back,
     shared_by,
     shared_in,
     tallies_of,
+    to_correct,
 )
 from annotation.selectors.overview import in_campaign
 from languages.models import Language
@@ -33,7 +33,7 @@ LIST_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days
 class AnnotatorRow:
     """One person in one language. `rated` are others' captions; of the rest ratings before captions are meant.
 
-    `standing` is empty where nothing was decided.
+    `status` is empty where nothing was decided.
     """
 
     person: User
@@ -41,10 +41,10 @@ class AnnotatorRow:
     sums: Sums
     rated: int
     hand: AssignedWork
-    sent_back: int
+    to_correct: int
     pace: Pace
     shared: Shared | None
-    standing: str
+    status: str
     is_excluded: bool
     is_member: bool
 
@@ -56,7 +56,7 @@ class RoundOfOne:
     round: Round
     sums: Sums
     hand: AssignedWork
-    sent_back: int
+    to_correct: int
     shared: Shared | None
     shared_by_all: Shared | None
     by_all: Sums
@@ -87,10 +87,10 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
             shared[key].append(one)
     for (round_id, person_id), hand in assigned_work(project, now=now).items():
         hands[person_id, rounds[round_id].language_id].append(hand)
-    for (round_id, person_id), number in sent_back(project).items():
+    for (round_id, person_id), number in to_correct(project).items():
         back[person_id, rounds[round_id].language_id] += number
     members = dict(_members(project))
-    standings, excluded = _standings(project)
+    statuses, excluded = _statuses(project)
     keys = {*wrote, *rated, *hands, *_able([pk for pk, role in members.items() if role == Role.ANNOTATOR], languages)}
     people = User.objects.in_bulk({person for person, _ in keys})
     today = now.astimezone(UTC).date()
@@ -106,10 +106,10 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
                 sums=written,
                 rated=given.captions,
                 hand=sum(hands[key], AssignedWork()),
-                sent_back=back[key],
+                to_correct=back[key],
                 pace=pace(written.days, today=today),
                 shared=_together(shared[key]),
-                standing=standings.get(key, ""),
+                status=statuses.get(key, ""),
                 is_excluded=key in excluded,
                 is_member=person_id in members,
             )
@@ -128,7 +128,7 @@ def _able(members: Iterable[int], languages: Mapping[str, Language]) -> Iterable
     return skills.values_list("user", "language")
 
 
-def _standings(project: Project) -> tuple[dict[tuple[int, str], str], set[tuple[int, str]]]:
+def _statuses(project: Project) -> tuple[dict[tuple[int, str], str], set[tuple[int, str]]]:
     decided = AnnotatorStatus.objects.filter(project=project).values_list("person", "language", "state")
     excluded = Exclusion.objects.filter(project=project, undone_at=None).values_list("person", "language")
     return {(person, tag): state for person, tag, state in decided}, set(excluded)
@@ -164,13 +164,13 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         sums[round_id].append(one)
         if person_id == person.pk:
             own[round_id] = one
-    kept, back = computed_figures(project), sent_back(project)
+    kept, back = computed_figures(project), to_correct(project)
     found = [
         RoundOfOne(
             round=round,
             sums=own.get(round.pk, Sums()),
             hand=hands.get((round.pk, person.pk), AssignedWork()),
-            sent_back=back.get((round.pk, person.pk), 0),
+            to_correct=back.get((round.pk, person.pk), 0),
             shared=shared_by(kept.get(round.pk), person.pk),
             shared_by_all=shared_in(kept.get(round.pk)),
             by_all=total(sums[round.pk]),
@@ -180,7 +180,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
     return sorted(found, key=lambda row: (in_campaign(row.round), row.round.number))
 
 
-def standings_of(project: Project, person: User) -> dict[str, str]:
+def statuses_of(project: Project, person: User) -> dict[str, str]:
     """What was decided of a person, by the tag of the language."""
     decided = AnnotatorStatus.objects.filter(project=project, person=person)
-    return {standing.language_id: AnnotatorState(standing.state).value for standing in decided}
+    return {status.language_id: AnnotatorState(status.state).value for status in decided}

@@ -67,7 +67,7 @@ class PersonRow:
     """What somebody did in a language, and what was decided about them there."""
 
     person: User
-    standing: AnnotatorStatus | None
+    status: AnnotatorStatus | None
     exclusion: Exclusion | None
     captions: int
     ratings: int
@@ -76,11 +76,11 @@ class PersonRow:
 
     @property
     def is_paused(self) -> bool:
-        return bool(self.standing and self.standing.state == AnnotatorState.PAUSED)
+        return bool(self.status and self.status.state == AnnotatorState.PAUSED)
 
     @property
     def is_qualified(self) -> bool:
-        return bool(self.standing and self.standing.state == AnnotatorState.QUALIFIED)
+        return bool(self.status and self.status.state == AnnotatorState.QUALIFIED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,16 +223,16 @@ def people_of(
     """Who works or worked in a language, or could, by name."""
     members = set(_members(project, language).values_list("user", flat=True))
     took_part = {person for by in done.values() for person in by} | {person for _round, person in assigned}
-    standings = {one.person_id: one for one in AnnotatorStatus.objects.filter(project=project, language=language)}
+    statuses = {one.person_id: one for one in AnnotatorStatus.objects.filter(project=project, language=language)}
     exclusions = {
         one.person_id: one for one in Exclusion.objects.filter(project=project, language=language, undone_at=None)
     }
     rating = {each.pk for each in rounds if each.kind == RoundKind.VERIFICATION}
-    people = User.objects.filter(pk__in=members | took_part | set(standings) | set(exclusions))
+    people = User.objects.filter(pk__in=members | took_part | set(statuses) | set(exclusions))
     return [
         PersonRow(
             person=person,
-            standing=standings.get(person.pk),
+            status=statuses.get(person.pk),
             exclusion=exclusions.get(person.pk),
             captions=sum(by.get(person.pk, 0) for pk, by in done.items() if pk not in rating),
             ratings=sum(by.get(person.pk, 0) for pk, by in done.items() if pk in rating),

@@ -21,12 +21,12 @@ from annotation.models import (
     WORKED_ON,
     Caption,
     CaptionState,
+    CorrectionRequest,
     Feedback,
     Rating,
     Round,
     RoundKind,
     RoundState,
-    SentBack,
     SpotCheck,
     Tally,
     Verdict,
@@ -38,7 +38,7 @@ from languages.models import Language
 from people.models import Project, User
 
 IMAGES_AT_ONCE = 20
-SHOWN_STATES = (CaptionState.COUNTED, CaptionState.SENT_BACK)
+SHOWN_STATES = (CaptionState.COUNTED, CaptionState.RETURNED)
 SCALE = {Rating.BAD: 1, Rating.MEDIUM: 2, Rating.GOOD: 3, Rating.EXCELLENT: 4}
 FAR_APART = 2
 """(ours) Levels between two people who rated the same, from which on they are said to disagree."""
@@ -101,7 +101,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Return:
-    """That the caption was sent back, and what it was before."""
+    """That the caption was returned, and what it was before."""
 
     by: str
     at: datetime
@@ -120,8 +120,8 @@ class Row:
     rating: str
     rating_label: str
     is_asked: bool
-    is_sent_back: bool
-    may_be_sent_back: bool
+    is_returned: bool
+    may_be_returned: bool
     verdicts: Sequence[Said]
     mine: Found
     others: Sequence[Found]
@@ -272,7 +272,7 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
     for one in Feedback.objects.filter(**about).select_related("by"):
         feedback[one.caption_id].append(one)
     returns: dict[int, list[Return]] = defaultdict(list)
-    for sent in SentBack.objects.filter(**about).select_related("by"):
+    for sent in CorrectionRequest.objects.filter(**about).select_related("by"):
         answered = sent.answered_at is not None
         returns[sent.caption_id].append(Return(sent.by.username, sent.at, sent.note, sent.text_before, answered))
     rated_by_others = set(VerificationTask.objects.filter(**about).values_list("caption", flat=True))
@@ -285,8 +285,8 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
             rating=caption.item.rating,
             rating_label=caption.item.get_rating_display(),
             is_asked=True,
-            is_sent_back=caption.state == CaptionState.SENT_BACK,
-            may_be_sent_back=is_undecided
+            is_returned=caption.state == CaptionState.RETURNED,
+            may_be_returned=is_undecided
             and caption.state == CaptionState.COUNTED
             and caption.pk not in rated_by_others,
             verdicts=verdicts[caption.pk],

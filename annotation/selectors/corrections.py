@@ -1,4 +1,4 @@
-"""Captions that were sent back, as their authors see them: never with an English caption."""
+"""Captions that were returned, as their authors see them: never with an English caption."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation.models import Caption, CaptionItem, CaptionState, RoundState, SentBack
+from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, RoundState
 from annotation.permissions import TO_REWRITE
 from annotation.rules import text_checks
 from images.selectors import ServedImage, served_image
@@ -26,7 +26,7 @@ class Rewriting:
     language: Language
     image: ServedImage | None
     note: str
-    sent_back_at: datetime
+    returned_at: datetime
     text: str
     guidelines_version: int
     is_waiting: bool
@@ -34,7 +34,7 @@ class Rewriting:
 
 @dataclass(frozen=True)
 class ToRewrite:
-    """A line of what was sent back to somebody."""
+    """A line of what was returned to somebody."""
 
     caption_id: int
     project: Project
@@ -59,8 +59,8 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionFau
 
 
 def rewriting(caption: Caption, author: User) -> Rewriting:
-    """What the page of one caption that was sent back shows its author."""
-    last = caption.sent_back.latest("at")
+    """What the page of one caption that was returned shows its author."""
+    last = caption.corrections.latest("at")
     is_hidden = Caption.objects.filter(
         assigned_work.is_assigned(author, "image", besides=TO_REWRITE), pk=caption.pk
     ).exists()
@@ -70,10 +70,10 @@ def rewriting(caption: Caption, author: User) -> Rewriting:
         language=caption.round.language,
         image=None if is_hidden else served_image(caption.image, author),
         note=last.note,
-        sent_back_at=last.at,
+        returned_at=last.at,
         text=caption.text,
         guidelines_version=caption.round.guidelines.version,
-        is_waiting=caption.state == CaptionState.SENT_BACK,
+        is_waiting=caption.state == CaptionState.RETURNED,
     )
 
 
@@ -88,13 +88,13 @@ def to_rewrite(author: User) -> list[ToRewrite]:
 def images_to_rewrite(person: User) -> QuerySet[Caption, int]:
     """Images that `person` is to write about anew, as far as it is wanted of them: others' words wait until then."""
     here = Membership.objects.filter(user=person, role=Role.ANNOTATOR).values("project")
-    waiting = Caption.objects.filter(author=person, state=CaptionState.SENT_BACK, round__project__in=here)
+    waiting = Caption.objects.filter(author=person, state=CaptionState.RETURNED, round__project__in=here)
     return waiting.exclude(round__state=RoundState.REJECTED).values_list("image", flat=True)
 
 
-def _waiting(author: User) -> QuerySet[SentBack]:
+def _waiting(author: User) -> QuerySet[CorrectionRequest]:
     return (
-        SentBack.objects.filter(answered_at=None, caption__author=author, caption__state=CaptionState.SENT_BACK)
+        CorrectionRequest.objects.filter(answered_at=None, caption__author=author, caption__state=CaptionState.RETURNED)
         .select_related("caption__round__project", "caption__round__language")
         .defer("caption__round__project__description")
         .order_by("at", "pk")

@@ -16,8 +16,8 @@ from annotation.models import (
     Caption,
     CaptionBatch,
     CaptionItem,
+    CorrectionRequest,
     Exclusion,
-    SentBack,
     Verdict,
     VerificationBatch,
 )
@@ -54,10 +54,10 @@ def data_export(person: User) -> Iterator[Part]:
         "captions", _("Captions that you submitted, as you typed them and as they are stored."), _captions(person)
     )
     yield Part(
-        "captions-sent-back",
+        "corrections",
         _("Captions that a manager returned to you for correction, with the note and the earlier text. "
             "Images that are assigned to you now are left out."),
-        _sent_back(person),
+        _corrections(person),
     )  # fmt: skip
     yield Part(
         "feedback",
@@ -75,7 +75,7 @@ def data_export(person: User) -> Iterator[Part]:
         ),
         _verdicts(person),
     )
-    yield Part("standings", _("Whether a manager qualified or paused you in a language, and why."), _standings(person))
+    yield Part("statuses", _("Whether a manager qualified or paused you in a language, and why."), _statuses(person))
     yield Part(
         "exclusions",
         _("Managers’ decisions to exclude your captions in a language, and why."),
@@ -136,8 +136,8 @@ def _captions(person: User) -> QuerySet[Any, Any]:
     )
 
 
-def _sent_back(person: User) -> QuerySet[Any, Any]:
-    found = SentBack.objects.filter(caption__author=person).exclude(
+def _corrections(person: User) -> QuerySet[Any, Any]:
+    found = CorrectionRequest.objects.filter(caption__author=person).exclude(
         assigned_work.is_assigned(person, "caption__image", besides=TO_REWRITE)
     )
     return found.order_by("at", "pk").values(
@@ -194,7 +194,7 @@ def _verdicts(person: User) -> QuerySet[Any, Any]:
     )
 
 
-def _standings(person: User) -> QuerySet[Any, Any]:
+def _statuses(person: User) -> QuerySet[Any, Any]:
     found = AnnotatorStatus.objects.filter(person=person).order_by("at", "pk")
     return found.values("language", "state", "reason", "at", project_slug=F("project__slug"))
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from allocation.models import AssignmentState, Batch, BatchState
-from annotation.models import Caption, Round, RoundFigures, SentBack, Stage, Tally
+from annotation.models import Caption, CorrectionRequest, Round, RoundFigures, Stage, Tally
 from annotation.rules.tallies import COLUMNS, Sums
 from people.models import Project
 
@@ -70,10 +70,10 @@ def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]
     return found
 
 
-def sent_back(project: Project) -> Mapping[Key, int]:
+def to_correct(project: Project) -> Mapping[Key, int]:
     """Captions that wait for their authors to write them anew."""
     # In two steps, as a database may begin with all captions where it is asked at once; those that wait are few.
-    waiting = list(SentBack.objects.filter(answered_at=None).order_by().values_list("caption", flat=True))
+    waiting = list(CorrectionRequest.objects.filter(answered_at=None).order_by().values_list("caption", flat=True))
     captions = Caption.objects.filter(pk__in=waiting, author__isnull=False).order_by()
     found: Counter[Key] = Counter()
     for project_id, round, author in captions.values_list("round__project", "round", "author"):

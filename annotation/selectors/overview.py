@@ -18,9 +18,9 @@ from annotation.selectors.figures import (
     Shared,
     assigned_work,
     computed_figures,
-    sent_back,
     shared_in,
     tallies_of,
+    to_correct,
 )
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
@@ -45,7 +45,7 @@ class RoundProgress:
     at_work: int
     expired: int
     late: int
-    sent_back: int
+    to_correct: int
     left_out: int
     qualified: int
     invited: int
@@ -61,7 +61,7 @@ class RoundProgress:
 
     @property
     def open(self) -> int:
-        return max(0, self.wanted - self.done - self.assigned - self.sent_back)
+        return max(0, self.wanted - self.done - self.assigned - self.to_correct)
 
     @property
     def is_finished(self) -> bool:
@@ -119,7 +119,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     for (round_id, _), hand in assigned_work(project, now=now).items():
         assigned[round_id].append(hand)
     back: Counter[int] = Counter()
-    for (round_id, _), number in sent_back(project).items():
+    for (round_id, _), number in to_correct(project).items():
         back[round_id] += number
     sizes = _sizes(rounds)
     qualified, invited = _qualified(project), _invited(project, now)
@@ -130,7 +130,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
                 kept.get(round.pk),
                 total(work[round.pk]),
                 assigned[round.pk],
-                sent_back=back[round.pk],
+                to_correct=back[round.pk],
                 size=sizes.get(round.collection_id, 0),
                 qualified=qualified.get(round.language_id, 0),
                 invited=invited.get(round.language_id, 0),
@@ -147,7 +147,7 @@ def _progress(
     sums: Sums,
     assigned: Sequence[AssignedWork],
     *,
-    sent_back: int,
+    to_correct: int,
     size: int,
     qualified: int,
     invited: int,
@@ -172,7 +172,7 @@ def _progress(
         at_work=sum(1 for one in assigned if one.batches),
         expired=hand.expired,
         late=sums.late,
-        sent_back=sent_back,
+        to_correct=to_correct,
         left_out=max(0, size - tasks) if has_images else 0,
         qualified=qualified,
         invited=invited,

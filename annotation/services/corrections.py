@@ -1,6 +1,6 @@
-"""Captions sent back to their authors with a note, and written anew.
+"""Captions returned to their authors with a note, and written anew.
 
-A caption is sent back or comes to be rated by others, never both: whoever does one locks its row first.
+A caption is returned or comes to be rated by others, never both: whoever does one locks its row first.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from annotation.models import (
     AnnotatorStatus,
     Caption,
     CaptionState,
+    CorrectionRequest,
     Exclusion,
     Round,
     RoundState,
-    SentBack,
     VerificationTask,
 )
 from annotation.rules import text_checks
@@ -58,7 +58,7 @@ class InvalidCaptionError(Exception):
         self.problem = problem
 
 
-def send_back(*, caption_id: int, note: str, by: User, now: datetime) -> SentBack:
+def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime) -> CorrectionRequest:
     """Ask the author of a caption to write it anew; until they did it does not count, and keeps its place.
 
     Raises
@@ -75,10 +75,10 @@ def send_back(*, caption_id: int, note: str, by: User, now: datetime) -> SentBac
         caption = (
             Caption.objects.select_for_update(of=("self",)).select_related("author", "item__batch").get(pk=caption_id)
         )
-        _may_be_sent_back(caption, round)
+        _may_be_returned(caption, round)
         author = caption.author
         assert author is not None  # one from a file cannot be sent back
-        made = SentBack.objects.create(
+        made = CorrectionRequest.objects.create(
             caption=caption,
             note=note,
             by=by,
@@ -87,15 +87,15 @@ def send_back(*, caption_id: int, note: str, by: User, now: datetime) -> SentBac
             text_before_as_typed=caption.text_as_typed,
             warnings_before=caption.warnings,
         )
-        caption.state = CaptionState.SENT_BACK
+        caption.state = CaptionState.RETURNED
         caption.save(update_fields=["state"])
         tallies.recount(round=round, person=author)
-        record(round, "caption.sent-back", person=author, by=by, now=now, caption=caption.pk, sent_back=made.pk)
+        record(round, "caption.returned", person=author, by=by, now=now, caption=caption.pk, correction=made.pk)
     return made
 
 
 def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Caption:
-    """Hand in a caption that was sent back. The same sent twice is handed in once.
+    """Hand in a caption that was returned. The same sent twice is handed in once.
 
     Raises
     ------
@@ -108,17 +108,17 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         raise InvalidCaptionError(problem)
     stored = text_checks.as_nfc(text).strip()
     with transaction.atomic():
-        # Who leaves, or is excluded, at this moment gives up the place of what was sent back.
+        # Who leaves, or is excluded, at this moment gives up the place of what was returned.
         lock_person(author)
         work = Assignment.objects.filter(item__caption=caption_id, person=author)
-        restored = restore_work(assignments=work.filter(item__caption__state=CaptionState.SENT_BACK))
+        restored = restore_work(assignments=work.filter(item__caption__state=CaptionState.RETURNED))
         caption = (
             Caption.objects.select_for_update(of=("self",))
             .select_related("round__language", "item__english")
             .get(pk=caption_id, author=author)
         )
-        if caption.state != CaptionState.SENT_BACK:
-            if caption.text_as_typed == text and caption.sent_back.exists():
+        if caption.state != CaptionState.RETURNED:
+            if caption.text_as_typed == text and caption.corrections.exists():
                 return caption
             raise AlreadyRewrittenError(caption)
         _may_write(author, caption.round)
@@ -132,17 +132,17 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
             caption.warnings.append(text_checks.COPIED.code)
         caption.state = CaptionState.COUNTED
         caption.save(update_fields=["text", "text_as_typed", "warnings", "state"])
-        caption.sent_back.filter(answered_at=None).update(answered_at=now)
+        caption.corrections.filter(answered_at=None).update(answered_at=now)
         tallies.recount(round=caption.round, person=author)
     return caption
 
 
-def _may_be_sent_back(caption: Caption, round: Round) -> None:
+def _may_be_returned(caption: Caption, round: Round) -> None:
     if caption.author is None:
         raise CorrectionRequestError(_("This caption was imported from a file, so nobody here can rewrite it."))
     if round.state not in UNDECIDED:
         raise CorrectionRequestError(_("This round has been decided, so its captions can no longer change."))
-    if caption.state == CaptionState.SENT_BACK:
+    if caption.state == CaptionState.RETURNED:
         raise CorrectionRequestError(_("This caption has already been returned for correction."))
     if caption.state != CaptionState.COUNTED:
         raise CorrectionRequestError(_("This caption does not count, so there is nothing to rewrite."))

@@ -28,7 +28,7 @@ OTHER = "not-released"
 REASONS = {
     "excluded": "excluded by a manager",
     "withdrawn": "its author withdrew consent",
-    "sent-back": "sent back to its author",
+    "returned": "returned to its author",
     "late": "came late",
     OTHER: "its language or image is no longer part of the release",
 }

@@ -85,7 +85,7 @@ def _add_missing(round: Round) -> int:
 
 
 def _drawn_and_locked(round: Round, verified: Round, kept: set[int]) -> list[Drawn]:
-    """Captions that the sample lacks; none of them is sent back meanwhile, as who does that waits for the lock."""
+    """Captions that the sample lacks; none of them is returned meanwhile, as who does that waits for the lock."""
     while True:
         drawn = draw_captions(captions_by_image(verified), seed=round.seed, size=round.sample_size, kept=kept)
         missing = [one for one in drawn if one.caption not in kept][:TASKS_PER_INSERT]

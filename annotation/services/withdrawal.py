@@ -26,7 +26,7 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     list(Round.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     if keeps_answers:
         return_all_work(pools=pools, person=person, now=now)
-        _leave_what_was_sent_back(person, pools)
+        _leave_corrections(person, pools)
         return 0
     # What is handed in at this moment counts until it is set aside; what does not count at all is known beforehand.
     theirs = Assignment.objects.filter(batch__pool__in=pools, person=person, state=AssignmentState.DONE)
@@ -48,15 +48,15 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     return counted
 
 
-def _leave_what_was_sent_back(person: User, pools: QuerySet[Pool]) -> None:
+def _leave_corrections(person: User, pools: QuerySet[Pool]) -> None:
     """Free the places of captions that nobody will write anew: they stay sent back, and others write.
 
     Should the person come back, `corrections.rewrite` takes the place again if it is still free.
     """
-    sent_back = Assignment.objects.filter(
-        batch__pool__in=pools, person=person, item__caption__state=CaptionState.SENT_BACK
+    to_correct = Assignment.objects.filter(
+        batch__pool__in=pools, person=person, item__caption__state=CaptionState.RETURNED
     )
-    set_aside(assignments=Assignment.objects.filter(pk__in=sent_back.values("pk")))
+    set_aside(assignments=Assignment.objects.filter(pk__in=to_correct.values("pk")))
 
 
 def _drawn_anew(round: Round) -> None:
@@ -73,6 +73,6 @@ def forget(*, person: User, now: datetime) -> None:
     list(Round.objects.filter(pk__in=theirs).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     pools = Pool.objects.filter(round__isnull=False)
     return_all_work(pools=pools, person=person, now=now)
-    _leave_what_was_sent_back(person, pools)
+    _leave_corrections(person, pools)
     drafts = CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).exclude(text="")
     drafts.update(text="")

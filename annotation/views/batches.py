@@ -40,7 +40,7 @@ UNFINISHED = "unfinished"
 """In the address of a caption that cannot be gone on from: say why."""
 
 
-def _standing(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
+def _batch_at(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
     """The batch, and where to go instead where it does not stand at `stage`."""
     batch = batch_for(user_of(request), batch_id)
     is_away = batch.lease.state == BatchState.RETURNED or (
@@ -76,7 +76,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @login_required
 @explains_refusals(CAPTIONS)
 def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch, elsewhere = _standing(request, batch_id, Stage.RATE)
+    batch, elsewhere = _batch_at(request, batch_id, Stage.RATE)
     if elsewhere:
         return elsewhere
     if request.method == "POST":
@@ -126,7 +126,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     if request.method == "POST":
         return _keep_caption(request, batch_id, position)
-    batch, elsewhere = _standing(request, batch_id, Stage.WRITE)
+    batch, elsewhere = _batch_at(request, batch_id, Stage.WRITE)
     return elsewhere or _writing(request, batch, position)
 
 
@@ -206,7 +206,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
 @require_safe
 @login_required
 def batch_review(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch, elsewhere = _standing(request, batch_id, Stage.WRITE)
+    batch, elsewhere = _batch_at(request, batch_id, Stage.WRITE)
     return elsewhere or _review(request, batch)
 
 
@@ -245,7 +245,7 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_safe
 @login_required
 def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch, elsewhere = _standing(request, batch_id, Stage.SUBMITTED)
+    batch, elsewhere = _batch_at(request, batch_id, Stage.SUBMITTED)
     if elsewhere:
         return elsewhere
     items = submitted(batch, user_of(request))

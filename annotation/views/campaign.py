@@ -21,8 +21,8 @@ from annotation.models import Exclusion, Round
 from annotation.permissions import language_managed_by, round_managed_by
 from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, InHand
 from annotation.selectors import campaign as selectors
+from annotation.services import annotator_status
 from annotation.services import campaign as services
-from annotation.services import standings
 from languages.models import Language
 from people.models import Project, User
 from people.requests import user_of
@@ -134,19 +134,19 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
 
 @require_safe
 @login_required
-def standing_show(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
+def annotator_status_show(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
     project, language = language_managed_by(request.user, slug, tag)
-    return _standing_page(request, project, language, _person(project, language, person_id), DecisionForm())
+    return _status_page(request, project, language, _person(project, language, person_id), DecisionForm())
 
 
 @require_POST
 @login_required
-def standing_decide(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
+def annotator_status_decide(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
     project, language = language_managed_by(request.user, slug, tag)
     person = _person(project, language, person_id)
     form = DecisionForm(request.POST)
     if not form.is_valid():
-        return _standing_page(request, project, language, person, form)
+        return _status_page(request, project, language, person, form)
     about: dict[str, Any] = {"project": project, "language": language, "person": person}
     decision, reason = Decision(form.cleaned_data["decision"]), form.cleaned_data["reason"]
     message = _DECISIONS[decision](about, reason, {"by": user_of(request), "now": timezone.now()})
@@ -178,7 +178,7 @@ def _again(request: HttpRequest, round: Round, action: str, why: str) -> HttpRes
     return _page(request, round.project, round.language, status=409, typed=typed)
 
 
-def _standing_page(
+def _status_page(
     request: HttpRequest, project: Project, language: Language, person: User, form: DecisionForm
 ) -> HttpResponse:
     context = {
@@ -188,7 +188,7 @@ def _standing_page(
         "form": form,
         "history": Exclusion.objects.filter(project=project, language=language, person=person, undone_at__isnull=False),
     }
-    return render(request, "annotation/standing.html", context, status=422 if form.is_bound else 200)
+    return render(request, "annotation/annotator_status.html", context, status=422 if form.is_bound else 200)
 
 
 def _person(project: Project, language: Language, person_id: int) -> User:
@@ -235,12 +235,12 @@ _STEPS: dict[Action, Callable[[Round, StepForm, dict[str, Any]], Round]] = {
 
 
 def _qualify(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
-    standings.qualify(reason=reason, **about, **who)
+    annotator_status.qualify(reason=reason, **about, **who)
     return _("qualified.")
 
 
 def _pause(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
-    number = standings.pause(reason=reason, **about, **who)
+    number = annotator_status.pause(reason=reason, **about, **who)
     text = ngettext(
         "paused; %(number)d unfinished batch was returned.",
         "paused; %(number)d unfinished batches were returned.",
@@ -250,12 +250,12 @@ def _pause(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
 
 
 def _lift(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
-    back = standings.lift(**about, **who)
+    back = annotator_status.lift(**about, **who)
     return _("qualified again.") if back else _("the decision was withdrawn.")
 
 
 def _exclude(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
-    exclusion = standings.exclude(reason=reason, **about, **who)
+    exclusion = annotator_status.exclude(reason=reason, **about, **who)
     text = ngettext(
         "%(number)d caption no longer counts; somebody else can write it.",
         "%(number)d captions no longer count; others can write them.",
@@ -268,7 +268,7 @@ def _undo(about: dict[str, Any], reason: str, who: dict[str, Any]) -> str:
     exclusion = Exclusion.objects.filter(undone_at=None, **about).first()
     if exclusion is None:
         return _("nothing was excluded.")
-    undone = standings.undo_exclusion(exclusion=exclusion, **who)
+    undone = annotator_status.undo_exclusion(exclusion=exclusion, **who)
     text = ngettext("%(number)d caption counts again.", "%(number)d captions count again.", undone.restored)
     said = text % {"number": undone.restored}
     if undone.left_out:

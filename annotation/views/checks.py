@@ -1,4 +1,4 @@
-"""Looking through what was rated and written: a manager's findings, feedback and captions sent back."""
+"""Looking through what was rated and written: a manager's findings, feedback and captions returned."""
 
 from __future__ import annotations
 
@@ -79,15 +79,15 @@ def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpRe
 
 @require_POST
 @login_required
-def caption_send_back(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
+def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
     caption = caption_managed_by(request.user, slug, caption_id)
     if elsewhere := _kept_away(request, caption.round.project):
         return elsewhere
     note = request.POST.get("text", "")
     try:
-        corrections.send_back(caption_id=caption.pk, note=note, by=user_of(request), now=timezone.now())
+        corrections.return_for_correction(caption_id=caption.pk, note=note, by=user_of(request), now=timezone.now())
     except (FeedbackError, corrections.CorrectionRequestError) as refused:
-        return _again(request, caption, "send-back", note, str(refused))
+        return _again(request, caption, "return", note, str(refused))
     return _back(request, caption, _("The caption was returned to its author for correction."))
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.models import Caption, CaptionState, Feedback
-from annotation.permissions import caption_sent_back_to
+from annotation.permissions import caption_to_correct
 from annotation.rules import text_checks
 from annotation.selectors.corrections import rewriting, warnings_for
 from annotation.selectors.feedback import note_to, notes_to, unread
@@ -52,7 +52,7 @@ def feedback_acknowledge(request: HttpRequest, feedback_id: int) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def caption_rewrite(request: HttpRequest, caption_id: int) -> HttpResponse:
-    caption = caption_sent_back_to(request.user, caption_id)
+    caption = caption_to_correct(request.user, caption_id)
     return _submit(request, caption) if request.method == "POST" else _page(request, caption)
 
 
@@ -62,7 +62,7 @@ def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
         return _page(request, caption, 409, typed=text)
     warnings = [] if text_checks.hard_error(text) else warnings_for(caption, text)
     seen = set(request.POST.getlist("seen"))
-    if caption.state == CaptionState.SENT_BACK and any(warning.code not in seen for warning in warnings):
+    if caption.state == CaptionState.RETURNED and any(warning.code not in seen for warning in warnings):
         return _page(request, caption, typed=text, warnings=warnings)
     try:
         corrections.rewrite(caption_id=caption.pk, author=author, text=text, now=timezone.now())
@@ -71,7 +71,7 @@ def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
     except corrections.RewriteRefusedError as refused:
         return _page(request, caption, 409, typed=text, problem=str(refused))
     except corrections.AlreadyRewrittenError:
-        return _page(request, caption_sent_back_to(author, caption.pk), 409, typed=text)
+        return _page(request, caption_to_correct(author, caption.pk), 409, typed=text)
     messages.success(request, _("Your new caption was submitted. Thank you!"))
     return redirect("annotation:work-show")
 

@@ -281,7 +281,7 @@ class Migration(migrations.Migration):
                 ),
                 ("nickname", models.CharField(max_length=24)),
                 (
-                    "is_on_board",
+                    "is_on_leaderboard",
                     models.BooleanField(default=True, help_text="Whether the nickname is published at the end."),
                 ),
                 ("joined_at", models.DateTimeField()),
@@ -299,7 +299,7 @@ class Migration(migrations.Migration):
                     models.BooleanField(default=False, help_text="Whether a rule took the play for scripted."),
                 ),
                 (
-                    "standing",
+                    "status",
                     models.CharField(
                         choices=[
                             ("playing", "Takes part"),
@@ -322,7 +322,7 @@ class Migration(migrations.Migration):
                         condition=models.Q(("is_marked", True)), fields=["season", "is_marked"], name="player_marked"
                     ),
                     models.Index(
-                        condition=models.Q(("standing", "set_aside")), fields=["season"], name="player_set_aside"
+                        condition=models.Q(("status", "set_aside")), fields=["season"], name="player_set_aside"
                     ),
                     models.Index(
                         condition=models.Q(("turns__gt", models.F("turns_checked"))),
@@ -351,8 +351,8 @@ class Migration(migrations.Migration):
                         name="player_total_possible",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("standing__in", ["playing", "cleared", "set_aside", "withdrawn"])),
-                        name="player_standing_known",
+                        condition=models.Q(("status__in", ["playing", "cleared", "set_aside", "withdrawn"])),
+                        name="player_status_known",
                     ),
                 ],
             },
@@ -455,7 +455,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("offensive", "The sentence or an image is offensive"),
                             ("broken", "The sentence makes no sense"),
-                            ("wrong_picture", "An image does not fit"),
+                            ("wrong_image", "An image does not fit"),
                             ("other", "Something else"),
                         ],
                         max_length=13,
@@ -497,7 +497,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             ("skip_reason", ""),
-                            ("skip_reason__in", ["offensive", "broken", "wrong_picture", "other"]),
+                            ("skip_reason__in", ["offensive", "broken", "wrong_image", "other"]),
                             _connector="OR",
                         ),
                         name="turn_skip_reason_known",

@@ -1,4 +1,4 @@
-"""What a player may be called on the board."""
+"""What a player may be called on the leaderboard."""
 
 from __future__ import annotations
 

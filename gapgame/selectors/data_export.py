@@ -34,7 +34,7 @@ def _players(person: User) -> Iterator[dict[str, Any]]:
         yield {
             "season": player.season.slug,
             "nickname": player.nickname,
-            "is_on_board": player.is_on_board,
+            "is_on_leaderboard": player.is_on_leaderboard,
             "joined_at": player.joined_at,
             "total": player.total / MICRO,
             "reached_at": player.reached_at,

@@ -133,8 +133,8 @@ def progress_of(season: Season, now: datetime) -> SeasonProgress:
     people = Player.objects.filter(season=season).aggregate(
         all=Count("pk"),
         marked=Count("pk", filter=Q(is_marked=True)),
-        undecided=Count("pk", filter=Q(is_marked=True, standing=PlayerStatus.PLAYING)),
-        set_aside=Count("pk", filter=Q(standing=PlayerStatus.SET_ASIDE)),
+        undecided=Count("pk", filter=Q(is_marked=True, status=PlayerStatus.PLAYING)),
+        set_aside=Count("pk", filter=Q(status=PlayerStatus.SET_ASIDE)),
     )
     played = season.languages.select_related("language", "vectors")
     return SeasonProgress(

@@ -14,7 +14,7 @@ from django.utils.crypto import salted_hmac
 from gapgame.models import UNFINISHED, Attempt, ItemImage, Outcome, Player, Turn
 from gapgame.rows import count_of
 from gapgame.rules import play as rules
-from gapgame.selectors.standing import percent_of
+from gapgame.selectors.percentiles import percent_of
 from images.models import Image
 from images.rules.sizes import sizes_of
 

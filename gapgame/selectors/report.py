@@ -11,7 +11,7 @@ from gapgame.models import UNFINISHED, GapItem, ItemImage, Player, PlayerStatus,
 from gapgame.rules import turns as rules
 from gapgame.rules.play import ATTEMPTS, MICRO
 from gapgame.rules.report import BY, GameReport, build_report
-from gapgame.selectors.turns import SPLITS, image_keys, standing_marks
+from gapgame.selectors.turns import SPLITS, image_keys, valid_marks
 from people.rules.pseudonyms import pseudonym
 
 SEED = 0
@@ -45,7 +45,7 @@ def turns_of(season: Season) -> list[rules.Turn]:
     rows = (
         Turn.objects.filter(player__season=season)
         .exclude(outcome__in=UNFINISHED)
-        .exclude(player__standing=PlayerStatus.WITHDRAWN)
+        .exclude(player__status=PlayerStatus.WITHDRAWN)
         .annotate(**attempts)
         .order_by("player", "batch", "position")
         .values_list("player", "item", "outcome", *(f"{name}__similarity" for name in attempts))
@@ -75,11 +75,11 @@ def turns_of(season: Season) -> list[rules.Turn]:
 def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
     """Pseudonym, whether set aside, and whether a mark on all of the play stands."""
     name_of = cache(partial(pseudonym, season.project))
-    marked = set(standing_marks(season).filter(turn=None).values_list("player", flat=True))
-    rows = Player.objects.filter(season=season).values_list("pk", "user", "standing")
+    marked = set(valid_marks(season).filter(turn=None).values_list("player", flat=True))
+    rows = Player.objects.filter(season=season).values_list("pk", "user", "status")
     return {
-        player: (name_of(user), standing == PlayerStatus.SET_ASIDE, player in marked)
-        for player, user, standing in rows.iterator(chunk_size=TURNS_AT_ONCE)
+        player: (name_of(user), status == PlayerStatus.SET_ASIDE, player in marked)
+        for player, user, status in rows.iterator(chunk_size=TURNS_AT_ONCE)
     }
 
 
@@ -97,4 +97,4 @@ def _items(season: Season) -> dict[int, tuple[str, str, str, str, str]]:
 
 def _marked_turns(season: Season) -> set[tuple[int, int]]:
     """By player and item, of which there is one turn."""
-    return set(standing_marks(season).filter(turn__isnull=False).values_list("player", "turn__item"))
+    return set(valid_marks(season).filter(turn__isnull=False).values_list("player", "turn__item"))

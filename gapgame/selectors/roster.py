@@ -44,19 +44,19 @@ class PlayerRow:
 
     @property
     def is_undecided(self) -> bool:
-        return self.player.is_marked and self.player.standing == PlayerStatus.PLAYING
+        return self.player.is_marked and self.player.status == PlayerStatus.PLAYING
 
     @property
     def is_set_aside(self) -> bool:
-        return self.player.standing == PlayerStatus.SET_ASIDE
+        return self.player.status == PlayerStatus.SET_ASIDE
 
     @property
     def is_withdrawn(self) -> bool:
-        return self.player.standing == PlayerStatus.WITHDRAWN
+        return self.player.status == PlayerStatus.WITHDRAWN
 
     @property
     def is_cleared(self) -> bool:
-        return self.player.standing == PlayerStatus.CLEARED
+        return self.player.status == PlayerStatus.CLEARED
 
 
 def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
@@ -69,8 +69,8 @@ def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Playe
     chosen = {
         Show.ALL: found,
         Show.MARKED: found.filter(is_marked=True),
-        Show.UNDECIDED: found.filter(is_marked=True, standing=PlayerStatus.PLAYING),
-        Show.SET_ASIDE: found.filter(standing=PlayerStatus.SET_ASIDE),
+        Show.UNDECIDED: found.filter(is_marked=True, status=PlayerStatus.PLAYING),
+        Show.SET_ASIDE: found.filter(status=PlayerStatus.SET_ASIDE),
     }[show]
     page = Paginator(chosen.order_by(*order), PER_PAGE).get_page(number)
     players = list(page.object_list)

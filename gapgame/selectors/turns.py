@@ -75,7 +75,7 @@ def turn_records(season: Season) -> Iterator[dict[str, Any]]:
     """
     known = _Known(season, _players(season), _turn_marks(season))
     turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
-    turns = turns.exclude(player__standing=PlayerStatus.WITHDRAWN)
+    turns = turns.exclude(player__status=PlayerStatus.WITHDRAWN)
     rows = turns.order_by("player", "batch", "position").values_list(*TURN_COLUMNS)
     stream = rows.iterator(chunk_size=TURNS_AT_ONCE)
     while chunk := list(islice(stream, TURNS_AT_ONCE)):
@@ -129,27 +129,27 @@ def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any
     return found
 
 
-def standing_marks(season: Season) -> QuerySet[Mark]:
+def valid_marks(season: Season) -> QuerySet[Mark]:
     """The marks of a season but those of players who were cleared, which do not stand."""
-    return Mark.objects.filter(player__season=season).exclude(player__standing=PlayerStatus.CLEARED).order_by()
+    return Mark.objects.filter(player__season=season).exclude(player__status=PlayerStatus.CLEARED).order_by()
 
 
 def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
     name_of = cache(partial(pseudonym, season.project))
     marks: dict[int, set[str]] = defaultdict(set)
-    for player, rule in standing_marks(season).filter(turn=None).values_list("player", "rule"):
+    for player, rule in valid_marks(season).filter(turn=None).values_list("player", "rule"):
         marks[player].add(rule)
     return {
-        player: (name_of(user), standing == PlayerStatus.SET_ASIDE, frozenset(marks.get(player, ())))
-        for player, user, standing in Player.objects.filter(season=season)
-        .values_list("pk", "user", "standing")
+        player: (name_of(user), status == PlayerStatus.SET_ASIDE, frozenset(marks.get(player, ())))
+        for player, user, status in Player.objects.filter(season=season)
+        .values_list("pk", "user", "status")
         .iterator(chunk_size=TURNS_AT_ONCE)
     }
 
 
 def _turn_marks(season: Season) -> Mapping[Any, frozenset[str]]:
     found: dict[Any, set[str]] = defaultdict(set)
-    for turn, rule in standing_marks(season).filter(turn__isnull=False).values_list("turn", "rule"):
+    for turn, rule in valid_marks(season).filter(turn__isnull=False).values_list("turn", "rule"):
         found[turn].add(rule)
     return {turn: frozenset(rules) for turn, rules in found.items()}
 

@@ -1,4 +1,4 @@
-"""The end of a season: turns in progress are scored, ranks are given, and the board is public."""
+"""The end of a season: turns in progress are scored, ranks are given, and the leaderboard is public."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import transaction
 from gapgame.models import Attempt, Outcome, Player, Season, Turn
 from gapgame.services.marking import check_players
 from gapgame.services.playing import finish
-from gapgame.services.standing import give_ranks
+from gapgame.services.ranking import give_ranks
 from people.services import audit_log
 
 GRACE = timedelta(seconds=10)

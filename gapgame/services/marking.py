@@ -11,7 +11,7 @@ from django.db.models import F
 
 from gapgame.models import UNFINISHED, Attempt, Mark, Outcome, Player, PlayerStatus, Season, Turn
 from gapgame.rules.scripted import BREAK, LOOKED_AT, TIRELESS, Played, Rule, rules_broken
-from gapgame.services.standing import give_ranks
+from gapgame.services.ranking import give_ranks
 from people.models import User
 from people.services import audit_log
 
@@ -95,7 +95,7 @@ def _on_end_since(player: Player) -> datetime | None:
     return since
 
 
-def decide(*, player_id: int, season: Season, standing: PlayerStatus, by: User, now: datetime) -> Player:
+def decide(*, player_id: int, season: Season, status: PlayerStatus, by: User, now: datetime) -> Player:
     """A manager lets a player take part, or sets them aside; once the season is closed the ranks are given anew.
 
     Who withdrew consent with their answers stays out.
@@ -103,14 +103,14 @@ def decide(*, player_id: int, season: Season, standing: PlayerStatus, by: User, 
     with transaction.atomic():
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(pk=player_id, season=locked)
-        if player.standing == PlayerStatus.WITHDRAWN:
+        if player.status == PlayerStatus.WITHDRAWN:
             return player
-        player.standing = standing
-        player.save(update_fields=["standing"])
+        player.status = status
+        player.save(update_fields=["status"])
         audit_log.record(
             project=season.project,
             action="player.decided",
-            about=str(standing),
+            about=str(status),
             by=by,
             person=player.user,
             now=now,

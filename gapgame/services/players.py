@@ -17,7 +17,7 @@ class JoinError(Exception):
     """Why somebody does not take part, as a sentence."""
 
 
-def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool, now: datetime) -> Player:
+def join_season(*, season: Season, user: User, nickname: str, is_on_leaderboard: bool, now: datetime) -> Player:
     """Take part; who does already keeps what they have.
 
     Raises
@@ -39,15 +39,15 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_board: bool,
             player, _is_new = Player.objects.get_or_create(
                 season=season,
                 user=user,
-                defaults={"nickname": nickname, "is_on_board": is_on_board, "joined_at": now},
+                defaults={"nickname": nickname, "is_on_leaderboard": is_on_leaderboard, "joined_at": now},
             )
     except IntegrityError as error:
         raise JoinError(_("Another player has this nickname. Choose another.")) from error
     return player
 
 
-def change_player(*, player: Player, nickname: str, is_on_board: bool) -> Player:
-    """Another nickname, or on or off the board; at any time, also when the board is public.
+def change_player(*, player: Player, nickname: str, is_on_leaderboard: bool) -> Player:
+    """Another nickname, or on or off the leaderboard; at any time, also when the leaderboard is public.
 
     Raises
     ------
@@ -55,10 +55,10 @@ def change_player(*, player: Player, nickname: str, is_on_board: bool) -> Player
         Somebody has the nickname.
     NicknameError
     """
-    player.nickname, player.is_on_board = clean_nickname(nickname), is_on_board
+    player.nickname, player.is_on_leaderboard = clean_nickname(nickname), is_on_leaderboard
     try:
         with transaction.atomic():
-            player.save(update_fields=["nickname", "is_on_board"])
+            player.save(update_fields=["nickname", "is_on_leaderboard"])
     except IntegrityError as error:
         raise JoinError(_("Another player has this nickname. Choose another.")) from error
     return player

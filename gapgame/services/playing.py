@@ -27,7 +27,7 @@ from gapgame.permissions import may_play
 from gapgame.rows import row, rows
 from gapgame.rules import play as rules
 from gapgame.rules.scripted import SHORTEST_PAUSE
-from gapgame.services.standing import credit
+from gapgame.services.ranking import credit
 from inference.selectors.word_vectors import vectors_of
 from people.models import User
 

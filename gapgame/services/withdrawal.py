@@ -6,13 +6,14 @@ from datetime import datetime
 from uuid import uuid4
 
 from gapgame.models import Player, PlayerStatus, Season
-from gapgame.services.standing import give_ranks
+from gapgame.services.ranking import give_ranks
 from people.models import Project, User
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
-    """Unless turns are kept, take the player off every board, and the turns out of reports and files; returns how many.
+    """Unless turns are kept, take the player off every leaderboard and the turns out of reports and files.
 
+    Returns how many turns that were.
     The turns stay stored. Of closed seasons the ranks are given anew.
     """
     if keeps_answers:
@@ -21,10 +22,10 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
     for season in Season.objects.filter(project=project, players__user=person).order_by("pk"):
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)
         player = Player.objects.select_for_update(no_key=True).get(season=locked, user=person)
-        if player.standing == PlayerStatus.WITHDRAWN:
+        if player.status == PlayerStatus.WITHDRAWN:
             continue
-        player.standing, player.is_on_board = PlayerStatus.WITHDRAWN, False
-        player.save(update_fields=["standing", "is_on_board"])
+        player.status, player.is_on_leaderboard = PlayerStatus.WITHDRAWN, False
+        player.save(update_fields=["status", "is_on_leaderboard"])
         removed += player.turns
         if locked.closed_at is not None:
             give_ranks(season=locked)
@@ -34,5 +35,5 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
 def forget(*, person: User, now: datetime) -> None:
     """Free the nicknames of `person`, and take them off the boards; ranks stay."""
     for player in Player.objects.filter(user=person).order_by("season", "pk").select_for_update(no_key=True):
-        player.nickname, player.is_on_board = f"deleted-{uuid4().hex[:12]}", False
-        player.save(update_fields=["nickname", "is_on_board"])
+        player.nickname, player.is_on_leaderboard = f"deleted-{uuid4().hex[:12]}", False
+        player.save(update_fields=["nickname", "is_on_leaderboard"])

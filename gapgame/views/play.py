@@ -56,7 +56,7 @@ def turn_show(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
-    """Take a guess; a form is sent back to the turn, the page's script gets the turn in the same answer."""
+    """Take a guess; a form is returned to the turn, the page's script gets the turn in the same answer."""
     number = request.POST.get("number", "")
     try:
         turn = playing.make_guess(

@@ -1,4 +1,4 @@
-"""Where players begin: the seasons there are, taking part, one's own past turns, the rules, and the board."""
+"""Where players begin: the seasons there are, taking part, one's own past turns, the rules, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from gapgame.permissions import player_for, season_to_play, seasons_open_to
 from gapgame.rules.nicknames import NicknameError
 from gapgame.rules.scripted import SHORTEST_PAUSE, Rule
-from gapgame.selectors.board import board_page, winners_of
+from gapgame.selectors.leaderboard import leaderboard_page, winners_of
 from gapgame.selectors.past import past_turns
 from gapgame.selectors.public import season_cards, season_page
 from gapgame.services import players as services
@@ -48,7 +48,7 @@ def season_join(request: HttpRequest, slug: str) -> HttpResponse:
             season=season,
             user=user_of(request),
             nickname=request.POST.get("nickname", ""),
-            is_on_board="is_on_board" in request.POST,
+            is_on_leaderboard="is_on_leaderboard" in request.POST,
             now=timezone.now(),
         )
     except (services.JoinError, NicknameError) as refused:
@@ -61,9 +61,9 @@ def player_edit(request: HttpRequest, slug: str) -> HttpResponse:
     player = player_for(user_of(request), slug)
     if request.method != "POST":
         return render(request, "gapgame/player.html", {"player": player})
-    nickname, is_on_board = request.POST.get("nickname", ""), "is_on_board" in request.POST
+    nickname, is_on_leaderboard = request.POST.get("nickname", ""), "is_on_leaderboard" in request.POST
     try:
-        services.change_player(player=player, nickname=nickname, is_on_board=is_on_board)
+        services.change_player(player=player, nickname=nickname, is_on_leaderboard=is_on_leaderboard)
     except (services.JoinError, NicknameError) as refused:
         messages.error(request, str(refused))
         return render(request, "gapgame/player.html", {"player": player}, status=422)
@@ -82,13 +82,13 @@ def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
-def board_show(request: HttpRequest, slug: str) -> HttpResponse:
-    """The board, once the season is closed."""
+def leaderboard_show(request: HttpRequest, slug: str) -> HttpResponse:
+    """The leaderboard, once the season is closed."""
     season = season_to_play(request.user, slug)
     if season.closed_at is None:
         raise Http404(_("The leaderboard is published when the season has ended."))
-    page = board_page(season, request.user, request.GET.get("page"))
-    return render(request, "gapgame/board.html", {"season": season, "page": page, "winners": winners_of(season)})
+    page = leaderboard_page(season, request.user, request.GET.get("page"))
+    return render(request, "gapgame/leaderboard.html", {"season": season, "page": page, "winners": winners_of(season)})
 
 
 @require_safe

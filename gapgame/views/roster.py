@@ -38,10 +38,10 @@ def player_list(request: HttpRequest, slug: str, season_slug: str) -> HttpRespon
 def player_decide(request: HttpRequest, slug: str, season_slug: str, player_id: int) -> HttpResponse:
     season = season_for(request.user, slug, season_slug, Role.MANAGER)
     player = get_object_or_404(Player, pk=player_id, season=season)
-    asked = request.POST.get("standing", "")
+    asked = request.POST.get("status", "")
     if asked in DECISIONS:
         player = services.decide(
-            player_id=player.pk, season=season, standing=PlayerStatus(asked), by=user_of(request), now=timezone.now()
+            player_id=player.pk, season=season, status=PlayerStatus(asked), by=user_of(request), now=timezone.now()
         )
         messages.success(request, _said(player))
     else:
@@ -61,14 +61,14 @@ def skip_list(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse
 
 def _said(player: Player) -> str:
     about = {"player": player.nickname}
-    if player.standing == PlayerStatus.WITHDRAWN:
+    if player.status == PlayerStatus.WITHDRAWN:
         return _("%(player)s withdrew their consent and all their turns, and cannot be restored.") % about
-    if player.standing == PlayerStatus.SET_ASIDE:
+    if player.status == PlayerStatus.SET_ASIDE:
         return (
             _("%(player)s is set aside. They can continue to play, but cannot win or appear on the leaderboard.")
             % about
         )
-    if player.standing == PlayerStatus.CLEARED:
+    if player.status == PlayerStatus.CLEARED:
         return _("%(player)s stays in the ranking, whatever is marked.") % about
     return _("The decision about %(player)s was reversed.") % about
 

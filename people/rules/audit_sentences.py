@@ -19,7 +19,7 @@ SENTENCES: Mapping[str, Promise] = {
     ),
     "batch.returned": gettext_lazy("A batch of %(about)s was taken back from %(person)s."),
     "caption.checked": gettext_lazy("A caption of %(about)s, by %(person)s, was checked."),
-    "caption.sent-back": gettext_lazy("A caption of %(about)s was returned to %(person)s for correction."),
+    "caption.returned": gettext_lazy("A caption of %(about)s was returned to %(person)s for correction."),
     "captions.exported": gettext_lazy("Captions were downloaded: %(about)s."),
     "captions.imported": gettext_lazy("Captions were imported: %(about)s."),
     "comparison.added": gettext_lazy("A comparison was created: %(about)s."),

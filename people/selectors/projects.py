@@ -42,8 +42,8 @@ def own_projects(user: User) -> list[OwnProject]:
     for membership in Membership.objects.filter(user=user).select_related("project").order_by("project__name", "role"):
         memberships[membership.project].append(Role(membership.role))
     # Who has left may still have an agreement to take back.
-    standing = Consent.objects.filter(user=user, withdrawn_at=None).select_related("text__project")
-    for consent in standing.order_by("text__project__name"):
+    given = Consent.objects.filter(user=user, withdrawn_at=None).select_related("text__project")
+    for consent in given.order_by("text__project__name"):
         memberships.setdefault(consent.text.project, [])
     newest = _newest_versions(list(memberships))
     consents = {

@@ -449,7 +449,7 @@ class Migration(migrations.Migration):
                 (
                     "comparison",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="standings", to="sxs_eval.comparison"
+                        on_delete=django.db.models.deletion.CASCADE, related_name="statuses", to="sxs_eval.comparison"
                     ),
                 ),
                 (
@@ -490,10 +490,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(fields=("comparison", "person"), name="standing_once_per_rater"),
+                    models.UniqueConstraint(fields=("comparison", "person"), name="status_once_per_rater"),
                     models.CheckConstraint(
                         condition=models.Q(("state__in", ["paused", "restored", "excluded", "withdrawn"])),
-                        name="standing_state_known",
+                        name="status_state_known",
                     ),
                 ],
             },

@@ -12,7 +12,7 @@ FIVE_POINTS = (3, 2, 0, -2, -3)
 """(ours) A level keeps its value on the shorter scale, so that figures of both can stand in one table."""
 
 SHORTEST_GAP = 5
-"""(ours) So many showings at least lie between a pair and its repeat in one batch."""
+"""(ours) So many trials at least lie between a pair and its repeat in one batch."""
 
 
 def choices_of(scale: int) -> tuple[int, ...]:
@@ -46,11 +46,11 @@ def attention_count(size: int, percent: int, rng: Random) -> int:
     return whole + (rng.randrange(100) < rest)
 
 
-def plan_showings(size: int, *, golds: int, old_repeats: int, new_repeats: int, rng: Random) -> list[Slot]:
+def plan_trials(size: int, *, golds: int, old_repeats: int, new_repeats: int, rng: Random) -> list[Slot]:
     """The order of a batch: `size` pairs with attention items mixed in.
 
     `old_repeats` are of earlier batches and stand anywhere; `new_repeats` are of this batch, as many of them as fit
-    with `SHORTEST_GAP` showings in between.
+    with `SHORTEST_GAP` trials in between.
     """
     slots = [Slot("pair", index) for index in range(size)]
     for extra in [Slot("gold")] * golds + [Slot("repeat")] * old_repeats:

@@ -21,7 +21,7 @@ def data_export(person: User) -> Iterator[Part]:
         _("Which of two captions you found better, with your comments. Captions and models are not included."),
         _judgements(person),
     )
-    yield Part("judging-standings", _("Whether your judgements count in each comparison."), _standings(person))
+    yield Part("judging-statuses", _("Whether your judgements count in each comparison."), _statuses(person))
 
 
 def _batches(person: User) -> QuerySet[Any, Any]:
@@ -46,6 +46,6 @@ def _judgements(person: User) -> Iterator[dict[str, Any]]:
         yield row | {"said": str(LABELS[row["choice"]][0])}
 
 
-def _standings(person: User) -> QuerySet[Any, Any]:
+def _statuses(person: User) -> QuerySet[Any, Any]:
     found = RaterStatus.objects.filter(person=person).order_by("comparison")
     return found.values("comparison", "state", "paused_at", "decided_at")

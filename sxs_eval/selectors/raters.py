@@ -38,7 +38,7 @@ class RaterRow:
     """One rater. `judged` counts answers to pairs that were not late; `left` and `decided` are among those."""
 
     person: User
-    standing: RaterStatus | None
+    status: RaterStatus | None
     judged: int = 0
     late: int = 0
     left: int = 0
@@ -50,7 +50,7 @@ class RaterRow:
 
     @property
     def state(self) -> str:
-        return self.standing.state if self.standing else ""
+        return self.status.state if self.status else ""
 
     @property
     def is_paused(self) -> bool:
@@ -92,7 +92,7 @@ class FailedCheck:
 
 def raters_of(comparison: Comparison) -> list[RaterRow]:
     """Everybody with an answer or a decision about them: paused ones first, then by user name."""
-    standings = {
+    statuses = {
         row.person_id: row for row in RaterStatus.objects.filter(comparison=comparison).select_related("decided_by")
     }
     answers: dict[int, list[tuple[str, int, int, int, bool, int | None]]] = defaultdict(list)
@@ -102,8 +102,8 @@ def raters_of(comparison: Comparison) -> list[RaterRow]:
         answers[person].append(tuple(answer))
     scripted = scripted_raters(comparison)
     rows = []
-    for person in User.objects.filter(pk__in={*answers, *standings}).order_by("username"):
-        row = RaterRow(person, standings.get(person.pk), scripted=scripted.get(person.pk, {}))
+    for person in User.objects.filter(pk__in={*answers, *statuses}).order_by("username"):
+        row = RaterRow(person, statuses.get(person.pk), scripted=scripted.get(person.pk, {}))
         for answer in answers[person.pk]:
             _count(row, *answer)
         rows.append(row)
@@ -135,7 +135,7 @@ def failures_of(row: RaterRow, comparison: Comparison, viewer: User) -> Sequence
         .select_related("pair__image", "pair__base_caption", "pair__test_caption", "gold__image", "repeated")
         .order_by("-judged_at", "-pk")
     )
-    forgiven = row.standing.checks_from if row.standing else None
+    forgiven = row.status.checks_from if row.status else None
     failed = [
         check
         for check in checks

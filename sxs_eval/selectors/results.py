@@ -140,8 +140,8 @@ def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:
 def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> list[RaterRow]:
     """Everybody who judged in the comparison or did an attention item, counted or not."""
     name_of = _Names().of(comparison.project)
-    standings = RaterStatus.objects.filter(comparison=comparison).values_list("person", "state")
-    states = {name_of(person): state for person, state in standings}
+    statuses = RaterStatus.objects.filter(comparison=comparison).values_list("person", "state")
+    states = {name_of(person): state for person, state in statuses}
     figures = {rater.rater: rater for rater in report.raters}
     checks = _checks(comparison, name_of)
     scripted = {name_of(person) for person in scripted_raters(comparison)}
@@ -159,14 +159,14 @@ def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> li
 
 
 def stopped_raters(comparison_id: int) -> dict[int, str]:
-    """Whose judgements do not count at present, and the state of their standing."""
+    """Whose judgements do not count at present, and the state of their status."""
     return _stopped([comparison_id])[comparison_id]
 
 
 def _stopped(comparisons: Sequence[int]) -> dict[int, dict[int, str]]:
     found: dict[int, dict[int, str]] = {comparison: {} for comparison in comparisons}
-    standings = RaterStatus.objects.filter(comparison__in=comparisons).exclude(state=RaterState.RESTORED)
-    for comparison, person, state in standings.values_list("comparison", "person", "state"):
+    statuses = RaterStatus.objects.filter(comparison__in=comparisons).exclude(state=RaterState.RESTORED)
+    for comparison, person, state in statuses.values_list("comparison", "person", "state"):
         found[comparison][person] = state
     return found
 
@@ -262,7 +262,7 @@ def _evidence(
 def _set_aside(
     made: NDArray[np.int64], stopped: Mapping[int, str], name_of: NameOf
 ) -> tuple[SetAside, Mapping[str, int]]:
-    """`made`: who, and whether too late. The standing of a rater says more than when one answer came."""
+    """`made`: who, and whether too late. The status of a rater says more than when one answer came."""
     reasons: Counter[str] = Counter()
     raters: Counter[str] = Counter()
     apart = made[(made[:, 1] == 1) | np.isin(made[:, 0], list(stopped))]

@@ -40,13 +40,13 @@ NOT_REASSIGNED = [state for state in AssignmentState.values if state != Assignme
 STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_REASSIGNED)) & (
     Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=NOT_REASSIGNED)
 )
-"""Of the showings of a batch: the same as `workable`."""
+"""Of the trials of a batch: the same as `workable`."""
 
 FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
     judgements__assignment__state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED],
     judgements__assignment__task__places_taken__lt=F("judgements__assignment__task__places"),
 )
-"""Of the showings of a batch that is not in hand: what taking it up again would bring back."""
+"""Of the trials of a batch that is not in hand: what taking it up again would bring back."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class BatchHead:
-    """What stands above the page of a batch. `size` and `answered` count showings."""
+    """What stands above the page of a batch. `size` and `answered` count trials."""
 
     id: UUID
     project: Project
@@ -78,8 +78,8 @@ class BatchHead:
 
 
 @dataclass(frozen=True)
-class Showing:
-    """How far one showing of a batch is; without its captions."""
+class Progress:
+    """How far one trial of a batch is; without its captions."""
 
     position: int
     choice: int | None
@@ -89,7 +89,7 @@ class Showing:
 
 @dataclass(frozen=True)
 class Trial:
-    """One showing. `position` is what the answer refers to; `number` counts from 1 among the showings of the batch."""
+    """One trial. `position` is what the answer refers to; `number` counts from 1 among the trials of the batch."""
 
     position: int
     number: int
@@ -149,21 +149,21 @@ def _unfinished(person: User) -> QuerySet[Judgement]:
 
 
 def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
-    """The showings of a batch; of one taken up again, without those whose place had gone, and their repeats."""
+    """The trials of a batch; of one taken up again, without those whose place had gone, and their repeats."""
     here = Q(assignment=None) | ~Q(assignment__state=AssignmentState.REASSIGNED)
     original = Q(repeated=None) | ~Q(repeated__assignment__state=AssignmentState.REASSIGNED)
     return Judgement.objects.filter(here, original, batch=batch).order_by("position")
 
 
-def showings_of(batch: JudgingBatch) -> list[Showing]:
+def progress_of(batch: JudgingBatch) -> list[Progress]:
     """As `workable`, but in one plain query: it is asked with every answer."""
     columns = ("position", "choice", "judged_at", "is_late", "assignment__state", "repeated__assignment__state")
     rows = Judgement.objects.filter(batch=batch).order_by("position").values_list(*columns)
-    return [Showing(*row[:4]) for row in rows if AssignmentState.REASSIGNED not in row[4:]]
+    return [Progress(*row[:4]) for row in rows if AssignmentState.REASSIGNED not in row[4:]]
 
 
-def last_answered(showings: Iterable[Showing]) -> Showing | None:
-    answered = [showing for showing in showings if showing.judged_at is not None]
+def last_answered(trials: Iterable[Progress]) -> Progress | None:
+    answered = [trial for trial in trials if trial.judged_at is not None]
     return max(answered, key=attrgetter("judged_at", "position"), default=None)
 
 
@@ -188,13 +188,13 @@ def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) 
 
 
 def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPage:
-    showings = showings_of(batch)
-    waiting = [showing.position for showing in showings if showing.choice is None]
-    head = batch_head(batch, size=len(showings), answered=len(showings) - len(waiting), now=now)
+    trials = progress_of(batch)
+    waiting = [trial.position for trial in trials if trial.choice is None]
+    head = batch_head(batch, size=len(trials), answered=len(trials) - len(waiting), now=now)
     upcoming = {row.position: row for row in _with_captions(batch, waiting[:2])} if head.is_open else {}
-    number = next((number for number, one in enumerate(showings, start=1) if one.choice is None), 0)
+    number = next((number for number, one in enumerate(trials, start=1) if one.choice is None), 0)
     trial = _trial(upcoming[waiting[0]], number, viewer) if upcoming else None
-    last = last_answered(showings) if head.is_open else None
+    last = last_answered(trials) if head.is_open else None
     return JudgingPage(
         batch=head,
         trial=trial,

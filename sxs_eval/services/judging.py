@@ -40,7 +40,7 @@ from sxs_eval.models import (
 )
 from sxs_eval.permissions import is_still_welcome, missing_requirements
 from sxs_eval.rules import judging as rules
-from sxs_eval.selectors.work import last_answered, showings_of, workable
+from sxs_eval.selectors.work import last_answered, progress_of, workable
 
 # (ours) Longer than this over one pair is not time on task, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=15)
@@ -107,7 +107,7 @@ def _close_if_answered(comparison: Comparison, rater: User, now: datetime) -> No
 
 
 def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rng: Random) -> None:
-    """Make the showings of a batch: its pairs, each with sides drawn, and attention items among them."""
+    """Make the trials of a batch: its pairs, each with sides drawn, and attention items among them."""
     comparison = batch.comparison
     tasks = [assignment.task_id for assignment in assignments]
     pairs = {pair.task_id: pair for pair in Pair.objects.filter(task__in=tasks)}
@@ -118,7 +118,7 @@ def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rn
     # A repeat from a returned batch is shown here instead.
     Judgement.objects.filter(repeated__in=old_repeats, choice=None).delete()
     drawn = rng.sample(golds, min(len(golds), rules.attention_count(len(assignments), comparison.gold_percent, rng)))
-    slots = rules.plan_showings(
+    slots = rules.plan_trials(
         len(assignments), golds=len(drawn), old_repeats=len(old_repeats), new_repeats=wanted - len(old_repeats), rng=rng
     )
     sides = [rng.random() < 0.5 for _ in assignments]
@@ -233,10 +233,10 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
             raise NotOnScaleError(allowed)
         _must_still_be_welcome(rater, batch.comparison)
         judgement.is_late = _is_late(batch, judgement, now, is_last_chance=is_last_chance)
-        showings = showings_of(batch)
-        if not judgement.is_late and any(one.choice is None and one.position < given.position for one in showings):
+        trials = progress_of(batch)
+        if not judgement.is_late and any(one.choice is None and one.position < given.position for one in trials):
             raise StaleTrialError
-        previous = last_answered(showings)
+        previous = last_answered(trials)
         since = previous.judged_at if previous and previous.judged_at else batch.lease.taken_at
         _keep(judgement, given, since=since, now=now)
         if judgement.assignment is not None:
@@ -295,7 +295,7 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
         judgement.batch = batch
         if judgement.choice is None:
             return judgement
-        last = last_answered(showings_of(batch))
+        last = last_answered(progress_of(batch))
         if last is None or last.position != position or judgement.is_late:
             raise StaleTrialError
         judgement.choice = judgement.score = judgement.judged_at = None
@@ -347,12 +347,12 @@ def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:
 
 def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> None:
     comparison = batch.comparison
-    standing = RaterStatus.objects.filter(comparison=comparison, person=rater).first()
+    status = RaterStatus.objects.filter(comparison=comparison, person=rater).first()
     checks = Judgement.objects.filter(
         ~Q(kind=Kind.PAIR), comparison=comparison, person=rater, choice__isnull=False, is_late=False
     )
-    if standing and standing.checks_from:
-        checks = checks.filter(judged_at__gt=standing.checks_from)
+    if status and status.checks_from:
+        checks = checks.filter(judged_at__gt=status.checks_from)
     failures = [
         rules.has_failed(kind, score, first_score)
         for kind, score, first_score in checks.values_list("kind", "score", "repeated__score")

@@ -19,12 +19,12 @@ def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
     Who was left out stays so: others have been given their pairs.
     """
     with transaction.atomic():
-        standing = RaterStatus.objects.select_for_update(no_key=True).get(comparison=comparison, person=rater)
-        if standing.state == RaterState.PAUSED:
-            standing.checks_from = now
-            _decide(standing, RaterState.RESTORED, note, by, now)
+        status = RaterStatus.objects.select_for_update(no_key=True).get(comparison=comparison, person=rater)
+        if status.state == RaterState.PAUSED:
+            status.checks_from = now
+            _decide(status, RaterState.RESTORED, note, by, now)
             _record("rater.restored", comparison, rater, note, by, now)
-    return standing
+    return status
 
 
 def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> int:
@@ -34,16 +34,16 @@ def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
     """
     with transaction.atomic():
         freed = reject_work(pool=comparison.pool, person=rater, now=now)
-        standing, _is_new = RaterStatus.objects.get_or_create(comparison=comparison, person=rater)
-        if standing.state not in LEFT_OUT:
-            _decide(standing, RaterState.EXCLUDED, note, by, now)
+        status, _is_new = RaterStatus.objects.get_or_create(comparison=comparison, person=rater)
+        if status.state not in LEFT_OUT:
+            _decide(status, RaterState.EXCLUDED, note, by, now)
             _record("rater.excluded", comparison, rater, note, by, now)
     return freed
 
 
-def _decide(standing: RaterStatus, state: RaterState, note: str, by: User, now: datetime) -> None:
-    standing.state, standing.note, standing.decided_by, standing.decided_at = state, note, by, now
-    standing.save(update_fields=["state", "note", "decided_by", "decided_at", "checks_from"])
+def _decide(status: RaterStatus, state: RaterState, note: str, by: User, now: datetime) -> None:
+    status.state, status.note, status.decided_by, status.decided_at = state, note, by, now
+    status.save(update_fields=["state", "note", "decided_by", "decided_at", "checks_from"])
 
 
 def _record(action: str, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> None:

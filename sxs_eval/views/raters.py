@@ -77,13 +77,13 @@ def _exclude(request: HttpRequest, comparison: Comparison, rater: User, note: st
 
 def _restore(request: HttpRequest, comparison: Comparison, rater: User, note: str) -> None:
     try:
-        standing = services.restore_rater(
+        status = services.restore_rater(
             comparison=comparison, rater=rater, note=note, by=user_of(request), now=timezone.now()
         )
     except RaterStatus.DoesNotExist:
         messages.info(request, _("%(name)s was not paused, so nothing has changed.") % {"name": rater.username})
         return
-    if standing.state in LEFT_OUT:
+    if status.state in LEFT_OUT:
         text = _("%(name)s stays excluded: the pairs have already been reassigned to other raters.")
         messages.warning(request, text % {"name": rater.username})
     else:

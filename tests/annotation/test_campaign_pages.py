@@ -85,7 +85,7 @@ def text_of(response) -> str:
 
 
 def decide(manager: Client, round: Round, person: User, decision: str, **data: str):
-    address = reverse("annotation:standing-decide", args=[round.project.slug, "de", person.pk])
+    address = reverse("annotation:annotator-status-decide", args=[round.project.slug, "de", person.pk])
     return manager.post(address, {"decision": decision} | data, follow=True)
 
 
@@ -290,7 +290,7 @@ class TestPeople:
         assert "2 captions count again. 2 stay excluded because others have written them since." in text
         assert Caption.objects.counted().filter(round=pilot).count() == 4
         assert "Machine-made." in text_of(
-            manager.get(reverse("annotation:standing-show", args=[pilot.project.slug, "de", mina.pk]))
+            manager.get(reverse("annotation:annotator-status-show", args=[pilot.project.slug, "de", mina.pk]))
         )
 
     def test_a_round_for_qualified_people_waits_for_the_manager(self, pilot, manager):
@@ -326,7 +326,7 @@ class TestOutsiders:
         shown = (
             ("language-show", [slug, "de"]),
             ("language-progress", [slug, "de"]),
-            ("standing-show", [slug, "de", mina.pk]),
+            ("annotator-status-show", [slug, "de", mina.pk]),
             ("guidelines-edit", [slug]),
         )
         done = (
@@ -335,7 +335,7 @@ class TestOutsiders:
             ("verification-plan", [slug, pilot.pk]),
             ("pilot-plan", [slug, "de"]),
             ("pilot-skip", [slug, "de"]),
-            ("standing-decide", [slug, "de", mina.pk]),
+            ("annotator-status-decide", [slug, "de", mina.pk]),
             ("guidelines-edit", [slug]),
         )
         for name, arguments in shown:

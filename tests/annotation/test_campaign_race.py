@@ -16,7 +16,7 @@ from allocation.services import assigning
 from allocation.services.errors import BatchReturnedError, NoTasksAvailableError, PoolBusyError, PoolClosedError
 from annotation.models import AnnotatorStatus, Caption, CaptionState, Exclusion, Round, RoundState, Tally
 from annotation.rules.campaign import InHand
-from annotation.services import batches, campaign, standings
+from annotation.services import annotator_status, batches, campaign
 from annotation.services.tallies import recount
 from people.models import AuditEntry, Delivery, User, Webhook
 from people.selectors.qualification import NotQualifiedError
@@ -179,7 +179,12 @@ class TestStandings:
                     submit_captions(anew(round), ann, f"Ein Bild davon {run}")
 
         pause = managed(
-            round, standings.pause, project=round.project, person=ann, language=round.language, reason="Too fast."
+            round,
+            annotator_status.pause,
+            project=round.project,
+            person=ann,
+            language=round.language,
+            reason="Too fast.",
         )
         together(lambda call: call(), [work, work, pause])
 
@@ -207,13 +212,13 @@ class TestStandings:
                 found = Exclusion.objects.filter(person=person, undone_at=None).first()
                 match rng.choice(("exclude", "undo", "pause", "lift", "close")):
                     case "exclude":
-                        standings.exclude(reason="Machine-made.", **who)
+                        annotator_status.exclude(reason="Machine-made.", **who)
                     case "undo" if found:
-                        standings.undo_exclusion(exclusion=found, by=round.project.created_by, now=NOW)
+                        annotator_status.undo_exclusion(exclusion=found, by=round.project.created_by, now=NOW)
                     case "pause":
-                        standings.pause(reason="Too fast.", **who)
+                        annotator_status.pause(reason="Too fast.", **who)
                     case "lift":
-                        standings.lift(**who)
+                        annotator_status.lift(**who)
                     case "close":
                         with suppress(campaign.StepNotAllowedError):
                             managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)()
@@ -229,7 +234,7 @@ class TestStandings:
         assert not Batch.objects.filter(person__in=stopped, state=BatchState.OPEN).exists()
         # Whatever happened: once all is undone, the rest can be written, and each image has its two captions.
         for exclusion in Exclusion.objects.filter(undone_at=None):
-            standings.undo_exclusion(exclusion=exclusion, by=round.project.created_by, now=NOW)
+            annotator_status.undo_exclusion(exclusion=exclusion, by=round.project.created_by, now=NOW)
         finish(round)
         assert_captions_are_as_their_places(round)
         authors = Caption.objects.filter(round=round, state=CaptionState.COUNTED).values_list("image", "author")
@@ -240,7 +245,7 @@ class TestStandings:
         round = make_round(images=2, replication=1)
         ann, bob = make_annotator(round), make_annotator(round)
         submit_captions(round, ann)
-        standings.exclude(
+        annotator_status.exclude(
             project=round.project,
             person=ann,
             language=round.language,

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from allocation.models import Assignment, AssignmentState
-from annotation.models import Caption, CaptionItem, CaptionState, Feedback, Rating, Round, SentBack, SpotCheck
+from annotation.models import Caption, CaptionItem, CaptionState, CorrectionRequest, Feedback, Rating, Round, SpotCheck
 from annotation.selectors import checks as selectors
 from annotation.selectors.checks import Asked, check_page
 from annotation.services import batches, checks, corrections
@@ -105,15 +105,15 @@ class TestWhatIsShown:
         rows = [row for shown in check_page(Asked(round), manager).images for row in shown.rows]
         said = [(one.rater, one.value) for row in rows for one in row.verdicts]
         assert said == [("rob", "MEDIUM")] * rated
-        assert not any(row.may_be_sent_back for row in rows if row.verdicts)
+        assert not any(row.may_be_returned for row in rows if row.verdicts)
 
     @pytest.mark.parametrize("state", ["late", "excluded", "withdrawn"])
     def test_what_does_not_count_is_not_there(self, round, manager, state):
         Caption.objects.filter(author__username="bea").update(state=state)
         assert found(round, manager) == [(1, "ann"), (2, "ann"), (3, "ann")]
 
-    def test_what_was_sent_back_is(self, round, manager):
-        Caption.objects.filter(author__username="bea").update(state=CaptionState.SENT_BACK)
+    def test_what_was_returned_is(self, round, manager):
+        Caption.objects.filter(author__username="bea").update(state=CaptionState.RETURNED)
         assert len(found(round, manager)) == 6
 
     def test_the_newest_round_comes_unasked(self, round, manager, path):
@@ -299,15 +299,15 @@ class TestFindings:
 
     def test_feedback_and_sending_back_from_the_page(self, manager, caption):
         self.post(manager, caption, "caption-feedback", text="More colours.")
-        html = self.post(manager, caption, "caption-send-back", htmx=True, text="What do they wear?").content.decode()
+        html = self.post(manager, caption, "caption-return", htmx=True, text="What do they wear?").content.decode()
 
         assert Feedback.objects.get().caption == caption
-        assert SentBack.objects.get().note == "What do they wear?"
+        assert CorrectionRequest.objects.get().note == "What do they wear?"
         assert "More colours." in html
         assert "returned for correction" in html
 
     @pytest.mark.parametrize("htmx", [True, False])
-    @pytest.mark.parametrize("name", ["caption-feedback", "caption-send-back"])
+    @pytest.mark.parametrize("name", ["caption-feedback", "caption-return"])
     def test_what_was_typed_stays_where_it_is_refused(self, round, manager, caption, name, htmx):
         Membership.objects.filter(user=caption.author).delete()
 
@@ -325,7 +325,7 @@ class TestWhoIsKeptAway:
 
     def addresses(self, caption: Caption) -> list[str]:
         slug = caption.round.project.slug
-        names = ("caption-check", "caption-feedback", "caption-send-back")
+        names = ("caption-check", "caption-feedback", "caption-return")
         return [reverse(f"annotation:{name}", args=[slug, caption.pk]) for name in names]
 
     def test_others_are_not_told_that_it_exists(self, round, path, caption):
@@ -365,12 +365,12 @@ class TestWhoIsKeptAway:
         assert [answer.status_code for answer in answers] == [302] * 4
         assert part["HX-Redirect"] == reverse("annotation:project-show", args=[round.project.slug])
         assert caption.text not in part.content.decode()
-        assert not SentBack.objects.exists()
+        assert not CorrectionRequest.objects.exists()
 
 
-def test_a_caption_that_was_sent_back_shows_what_it_was_once_it_is_written_anew(round, manager):
+def test_a_caption_that_was_returned_shows_what_it_was_once_it_is_written_anew(round, manager):
     caption = captions_of(round, "ann")[0]
-    corrections.send_back(caption_id=caption.pk, note="Which dog?", by=manager, now=NOW)
+    corrections.return_for_correction(caption_id=caption.pk, note="Which dog?", by=manager, now=NOW)
     corrections.rewrite(caption_id=caption.pk, author=caption.author, text="Ein brauner Dackel rennt", now=NOW)
     give_feedback(round=round, person=caption.author, text="Better.", by=manager, now=NOW, caption=caption)
 

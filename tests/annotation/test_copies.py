@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Stage
 from annotation.services import batches
-from annotation.services.corrections import send_back
+from annotation.services.corrections import return_for_correction
 from people.models import User
 from tests.annotation.submitting import take
 from tests.api.seeded import Program
@@ -157,7 +157,7 @@ def test_a_caption_that_is_written_anew_is_recorded_without_a_word(batch, ann, s
     write(batch, ann, OWN, OWN + " am Abend", OWN + " am Morgen")
     batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
     caption = Caption.objects.get(item__position=1)
-    send_back(caption_id=caption.pk, by=batch.round.project.created_by, note="Say more.", now=NOW)
+    return_for_correction(caption_id=caption.pk, by=batch.round.project.created_by, note="Say more.", now=NOW)
 
     answer = signed_in.post(reverse("annotation:caption-rewrite", args=[caption.pk]), {"text": english(batch, 1)})
 

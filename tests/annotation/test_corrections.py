@@ -1,4 +1,4 @@
-"""Captions sent back and written anew: when, by whom, what is kept, what the author sees, and the races."""
+"""Captions returned and written anew: when, by whom, what is kept, what the author sees, and the races."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from annotation.models import (
     AnnotatorStatus,
     Caption,
     CaptionState,
+    CorrectionRequest,
     Exclusion,
     Round,
     RoundState,
-    SentBack,
     Tally,
     VerificationTask,
 )
@@ -55,9 +55,9 @@ def caption(round, ann) -> Caption:
     return Caption.objects.order_by("item__position").first()
 
 
-def send_back(caption: Caption, note: str = NOTE) -> SentBack:
+def return_for_correction(caption: Caption, note: str = NOTE) -> CorrectionRequest:
     by = caption.round.project.created_by
-    return corrections.send_back(caption_id=caption.pk, note=note, by=by, now=NOW)
+    return corrections.return_for_correction(caption_id=caption.pk, note=note, by=by, now=NOW)
 
 
 def rewrite(caption: Caption, text: str = NEW, author: User | None = None) -> Caption:
@@ -83,15 +83,15 @@ class TestSendingBack:
     def test_until_it_is_written_anew_it_does_not_count_and_keeps_its_place(self, round, caption):
         taken = caption.item.assignment.task.places_taken
 
-        send_back(caption)
+        return_for_correction(caption)
 
         caption.refresh_from_db()
-        assert caption.state == CaptionState.SENT_BACK
+        assert caption.state == CaptionState.RETURNED
         assert Tally.objects.get(round=round).captions == 1
         assert caption.item.assignment.task.places_taken == taken == 1
 
     def test_the_text_before_is_kept_with_the_note(self, caption):
-        sent = send_back(caption)
+        sent = return_for_correction(caption)
         before = caption.text
 
         rewrite(caption)
@@ -101,7 +101,7 @@ class TestSendingBack:
         assert sent.answered_at == LATER
 
     def test_written_anew_it_counts_again(self, round, caption):
-        send_back(caption)
+        return_for_correction(caption)
 
         rewrite(caption, f"  {NEW}\u0308 ")
 
@@ -115,18 +115,18 @@ class TestSendingBack:
     def test_the_hints_that_were_let_be_are_those_of_the_new_text(self, caption):
         Caption.objects.filter(pk=caption.pk).update(warnings=["repeated"])
         caption.refresh_from_db()
-        sent = send_back(caption)
+        sent = return_for_correction(caption)
 
         assert rewrite(caption, caption.item.english.text).warnings == ["copied"]
         assert sent.warnings_before == ["repeated"]
 
-    def test_it_may_be_sent_back_again(self, caption):
-        send_back(caption)
+    def test_it_may_be_returned_again(self, caption):
+        return_for_correction(caption)
         rewrite(caption)
-        send_back(caption, "And the sky?")
+        return_for_correction(caption, "And the sky?")
         rewrite(caption, "Zwei Boote liegen unter grauem Himmel")
 
-        assert list(caption.sent_back.values_list("note", "text_before")) == [
+        assert list(caption.corrections.values_list("note", "text_before")) == [
             (NOTE, caption.text),
             ("And the sky?", NEW),
         ]
@@ -134,25 +134,25 @@ class TestSendingBack:
     @pytest.mark.parametrize("note", ["", "  \n ", "x" * 5001, "a\x00b"])
     def test_without_a_note_it_is_not(self, caption, note):
         with pytest.raises(FeedbackError):
-            send_back(caption, note)
-        assert not SentBack.objects.exists()
+            return_for_correction(caption, note)
+        assert not CorrectionRequest.objects.exists()
 
     @pytest.mark.parametrize("state", [RoundState.ACCEPTED, RoundState.REJECTED])
     def test_nor_where_the_round_was_decided_on(self, round, caption, state):
         Round.objects.filter(pk=round.pk).update(state=state, decided_at=NOW)
         with pytest.raises(corrections.CorrectionRequestError, match="decided"):
-            send_back(caption)
+            return_for_correction(caption)
 
     def test_from_a_closed_round_it_is_and_may_be_written(self, round, caption):
         Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
-        send_back(caption)
+        return_for_correction(caption)
         assert rewrite(caption).state == CaptionState.COUNTED
 
-    @pytest.mark.parametrize("state", ["late", "excluded", "withdrawn", "sent-back"])
+    @pytest.mark.parametrize("state", ["late", "excluded", "withdrawn", "returned"])
     def test_nor_where_it_does_not_count(self, caption, state):
         Caption.objects.filter(pk=caption.pk).update(state=state)
         with pytest.raises(corrections.CorrectionRequestError):
-            send_back(caption)
+            return_for_correction(caption)
 
     def test_nor_once_others_rate_it(self):
         round, (author,) = make_captioned_round(images=2, captions=1)
@@ -161,17 +161,17 @@ class TestSendingBack:
         make_verification(round)
 
         with pytest.raises(corrections.CorrectionRequestError, match="rating"):
-            send_back(Caption.objects.first())
+            return_for_correction(Caption.objects.first())
 
     def test_nor_where_it_came_from_a_file(self, round, caption):
         Caption.objects.filter(pk=caption.pk).update(item=None, author=None, position=1)
         with pytest.raises(corrections.CorrectionRequestError, match="file"):
-            send_back(caption)
+            return_for_correction(caption)
 
     def test_it_stands_in_the_log_without_the_words(self, round, caption, ann):
-        send_back(caption)
+        return_for_correction(caption)
 
-        entry = AuditEntry.objects.get(action="caption.sent-back")
+        entry = AuditEntry.objects.get(action="caption.returned")
         assert (entry.by, entry.person) == (round.project.created_by, ann)
         assert caption.text not in str(entry.details)
 
@@ -190,13 +190,13 @@ def stop(reason: str, round: Round, person: User) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("reason", ["paused", "excluded", "role", "consent"])
 class TestAuthorsWhoMayNotWrite:
-    def test_nothing_is_sent_back_to_them(self, round, caption, ann, reason):
+    def test_nothing_is_returned_to_them(self, round, caption, ann, reason):
         stop(reason, round, ann)
         with pytest.raises(corrections.CorrectionRequestError):
-            send_back(caption)
+            return_for_correction(caption)
 
     def test_nor_taken_from_them_and_what_they_typed_stands_on_the_page(self, round, caption, ann, reason):
-        send_back(caption)
+        return_for_correction(caption)
         stop(reason, round, ann)
 
         page = client_of(ann).post(reverse("annotation:caption-rewrite", args=[caption.pk]), {"text": NEW})
@@ -204,14 +204,14 @@ class TestAuthorsWhoMayNotWrite:
         assert page.status_code == 409
         assert NEW in page.content.decode()
         caption.refresh_from_db()
-        assert caption.state == CaptionState.SENT_BACK
+        assert caption.state == CaptionState.RETURNED
 
 
 @pytest.mark.django_db
 class TestThePage:
     @pytest.fixture
     def path(self, caption) -> str:
-        send_back(caption)
+        return_for_correction(caption)
         return reverse("annotation:caption-rewrite", args=[caption.pk])
 
     def test_it_shows_image_note_and_text_and_never_the_english_caption(self, path, caption, ann):
@@ -242,7 +242,7 @@ class TestThePage:
         assert page.status_code == 422
         assert f">{text}</textarea>" in page.content.decode()
         caption.refresh_from_db()
-        assert caption.state == CaptionState.SENT_BACK
+        assert caption.state == CaptionState.RETURNED
 
     def test_hints_are_said_once_and_let_be_the_second_time(self, path, caption, ann):
         client = client_of(ann)
@@ -274,7 +274,7 @@ class TestThePage:
 
     def test_while_the_image_is_assigned_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
         batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
-        send_back(caption)
+        return_for_correction(caption)
         path = reverse("annotation:caption-rewrite", args=[caption.pk])
         client = client_of(ann)
 
@@ -292,7 +292,7 @@ class TestThePage:
             assert client_of(outsider).post(path, {"text": NEW}).status_code == 404
         assert Client().get(path).status_code == 302
 
-    def test_a_caption_that_was_never_sent_back_cannot_be_changed(self, path, caption, ann):
+    def test_a_caption_that_was_never_returned_cannot_be_changed(self, path, caption, ann):
         other = Caption.objects.exclude(pk=caption.pk).get()
         there = reverse("annotation:caption-rewrite", args=[other.pk])
         assert client_of(ann).post(there, {"text": NEW}).status_code == 404
@@ -308,9 +308,9 @@ class TestUntilItIsWrittenAnew:
 
     @pytest.fixture
     def others(self, round, caption) -> Round:
-        """Both captions of each image to be rated, save the one that was sent back."""
+        """Both captions of each image to be rated, save the one that was returned."""
         submit_captions(round, make_annotator(round, "bea"), "Was Bea schrieb")
-        send_back(caption)
+        return_for_correction(caption)
         return make_verification(round)
 
     def test_nobody_elses_caption_of_the_image_comes_to_its_author_to_rate(self, others, caption, ann):
@@ -324,13 +324,13 @@ class TestUntilItIsWrittenAnew:
         assert caption.image_id in {verdict.caption.image_id for verdict in verdicts.all()}
 
     def test_nor_the_image_with_its_english_caption_in_another_project(self, round, caption, ann):
-        send_back(caption)
+        return_for_correction(caption)
         batch = batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
         assert caption.image_id not in set(batch.items.values_list("image", flat=True))
 
     def test_an_author_who_is_a_manager_too_looks_at_no_captions(self, round, caption, ann):
         Membership.objects.create(project=round.project, user=ann, role="manager")
-        send_back(caption)
+        return_for_correction(caption)
         checks = reverse("annotation:check-show", args=[round.project.slug, round.language_id])
         export = reverse("annotation:captions-export", args=[round.project.slug, "jsonl"])
 
@@ -342,7 +342,7 @@ class TestUntilItIsWrittenAnew:
 
     @pytest.mark.parametrize("over", ["rejected", "gone"])
     def test_what_is_wanted_no_more_hides_nothing(self, round, caption, ann, over):
-        send_back(caption)
+        return_for_correction(caption)
         assert has_assigned_images(ann, round.project)
         if over == "rejected":
             Round.objects.filter(pk=round.pk).update(state=RoundState.REJECTED, decided_at=NOW)
@@ -353,7 +353,7 @@ class TestUntilItIsWrittenAnew:
     def test_what_was_said_about_it_is_read_all_the_same(self, round, caption, ann):
         by = round.project.created_by
         give_feedback(round=round, person=ann, caption=caption, text="Look closer.", by=by, now=NOW)
-        send_back(caption)
+        return_for_correction(caption)
         page = client_of(ann).get(reverse("annotation:feedback-list")).content.decode()
         assert "Look closer." in page
 
@@ -362,7 +362,7 @@ class TestUntilItIsWrittenAnew:
 class TestRaces:
     @pytest.mark.parametrize("run", runs(3, short=1))
     def test_of_two_tabs_one_submits_and_the_other_is_told(self, caption, run):
-        send_back(caption)
+        return_for_correction(caption)
 
         outcomes = together_with_errors(lambda text: rewrite(caption, text), [f"{NEW} {tab} {run}" for tab in range(3)])
 
@@ -373,11 +373,11 @@ class TestRaces:
         assert Tally.objects.get().captions == 2
 
     def test_control_without_the_lock_both_submit(self, caption):
-        send_back(caption)
+        return_for_correction(caption)
         done = []
 
         def unless_written(text: str) -> None:
-            if Caption.objects.get(pk=caption.pk).state == CaptionState.SENT_BACK:
+            if Caption.objects.get(pk=caption.pk).state == CaptionState.RETURNED:
                 time.sleep(0.05)
                 Caption.objects.filter(pk=caption.pk).update(text=text, state=CaptionState.COUNTED)
                 done.append(text)
@@ -387,7 +387,7 @@ class TestRaces:
         assert len(done) == 2
 
     @pytest.mark.parametrize("run", runs(4, short=1))
-    def test_a_caption_is_sent_back_or_rated_never_both(self, run):
+    def test_a_caption_is_returned_or_rated_never_both(self, run):
         round, authors = make_captioned_round(images=6, captions=1)
         for author in authors:
             Membership.objects.create(project=round.project, user=author, role="annotator")
@@ -395,22 +395,22 @@ class TestRaces:
         Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
         rating = make_verification(round, filled=False)
         captions = list(Caption.objects.order_by("pk"))
-        acts: list[Callable[[], object]] = [partial(send_back, one) for one in captions]
+        acts: list[Callable[[], object]] = [partial(return_for_correction, one) for one in captions]
         acts.insert(run * 2, partial(verifying.fill_verification, round_id=rating.pk))
 
         outcomes = together_with_errors(lambda act: act(), acts)
 
         unexpected = [
-            one for one in outcomes if not isinstance(one, int | SentBack | corrections.CorrectionRequestError)
+            one for one in outcomes if not isinstance(one, int | CorrectionRequest | corrections.CorrectionRequestError)
         ]
         assert not unexpected
-        sent_back = set(Caption.objects.filter(state=CaptionState.SENT_BACK).values_list("pk", flat=True))
+        to_correct = set(Caption.objects.filter(state=CaptionState.RETURNED).values_list("pk", flat=True))
         rated = set(VerificationTask.objects.values_list("caption", flat=True))
-        assert not sent_back & rated
-        assert sent_back | rated == {caption.pk for caption in captions}
+        assert not to_correct & rated
+        assert to_correct | rated == {caption.pk for caption in captions}
 
     def test_two_managers_send_it_back_once(self, caption):
-        outcomes = together_with_errors(lambda note: send_back(caption, note), ["One.", "Two.", "Three."])
+        outcomes = together_with_errors(lambda note: return_for_correction(caption, note), ["One.", "Two.", "Three."])
 
-        assert sum(isinstance(outcome, SentBack) for outcome in outcomes) == 1
+        assert sum(isinstance(outcome, CorrectionRequest) for outcome in outcomes) == 1
         assert sum(isinstance(outcome, corrections.CorrectionRequestError) for outcome in outcomes) == 2

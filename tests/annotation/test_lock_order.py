@@ -18,7 +18,7 @@ from allocation.models import Batch
 from allocation.services.locks import lock_person
 from annotation.models import Caption, Exclusion, RoundKind
 from annotation.rules.campaign import InHand
-from annotation.services import batches, campaign, checks, corrections, projects, reassignment, standings
+from annotation.services import annotator_status, batches, campaign, checks, corrections, projects, reassignment
 from annotation.services import verification as verifying
 from annotation.services.campaign import Beginning
 from annotation.services.caption_imports import import_captions
@@ -69,13 +69,13 @@ class Campaign:
         }
 
     def exclude(self) -> Exclusion:
-        return standings.exclude(person=self.ann, reason="Machine-made.", **self.about)
+        return annotator_status.exclude(person=self.ann, reason="Machine-made.", **self.about)
 
-    def send_back(self) -> Any:
-        return corrections.send_back(caption_id=self.open_caption.pk, note="Say more.", by=self.by, now=NOW)
+    def return_for_correction(self) -> Any:
+        return corrections.return_for_correction(caption_id=self.open_caption.pk, note="Say more.", by=self.by, now=NOW)
 
     def rewrite(self) -> Callable[[], Any]:
-        self.send_back()
+        self.return_for_correction()
         return partial(
             corrections.rewrite,
             caption_id=self.open_caption.pk,
@@ -85,7 +85,7 @@ class Campaign:
         )
 
     def undo(self) -> Callable[[], Any]:
-        return partial(standings.undo_exclusion, exclusion=self.exclude(), by=self.by, now=NOW)
+        return partial(annotator_status.undo_exclusion, exclusion=self.exclude(), by=self.by, now=NOW)
 
     def submit(self) -> Callable[[], Any]:
         write(self.assigned, self.ann, "Ein Bild davon")
@@ -145,8 +145,8 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "return": lambda c: partial(reassignment.return_batch, batch=Batch.objects.get(pk=c.assigned.pk), by=c.by, now=NOW),
     "exclude": lambda c: c.exclude,
     "undo": Campaign.undo,
-    "pause": lambda c: partial(standings.pause, person=c.ann, reason="Too fast.", **c.about),
-    "return for correction": lambda c: c.send_back,
+    "pause": lambda c: partial(annotator_status.pause, person=c.ann, reason="Too fast.", **c.about),
+    "return for correction": lambda c: c.return_for_correction,
     "rewrite": Campaign.rewrite,
     "check": lambda c: partial(checks.check_rating, caption_id=c.caption.pk, is_right=True, by=c.by, now=NOW),
     "close": lambda c: partial(campaign.close_round, round=c.round, by=c.by, now=NOW, assigned=InHand.TAKE_BACK),
@@ -193,7 +193,7 @@ def test_control_locks_in_another_order_are_seen():
 
     def backwards() -> None:
         with transaction.atomic():
-            made.send_back()
+            made.return_for_correction()
             lock_person(made.ann)
 
     found = [tables[-1] for tables in locks_of(backwards)]

@@ -9,7 +9,15 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Feedback, Release, SentBack, SpotCheck
+from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
+    CorrectionRequest,
+    Exclusion,
+    Feedback,
+    Release,
+    SpotCheck,
+)
 from people.models import ApiToken, Delivery, Webhook
 from people.services import audit_log
 from tests.annotation.submitting import submit_captions
@@ -35,7 +43,7 @@ def campaign() -> None:
     rate_all(make_verification(round, places=1), bob)
     by = {"by": manager, "at": NOW}
     Feedback.objects.create(project=project, round=round, person=ann, text="Well done", **by)
-    SentBack.objects.create(caption=caption, note="Resend", text_before="x", text_before_as_typed="x", **by)
+    CorrectionRequest.objects.create(caption=caption, note="Resend", text_before="x", text_before_as_typed="x", **by)
     SpotCheck.objects.create(caption=caption, is_rating_right=True, **by)
     about = {"project": project, "person": ann, "language": round.language, "reason": "so"}
     AnnotatorStatus.objects.create(state=AnnotatorState.PAUSED, **about, **by)

@@ -17,12 +17,12 @@ from annotation.models import (
     AnnotatorStatus,
     Caption,
     CaptionItem,
+    CorrectionRequest,
     Exclusion,
     Rating,
     Round,
     RoundKind,
     RoundState,
-    SentBack,
 )
 from annotation.selectors.overview import managed_projects, project_progress
 from annotation.services import figures, tallies
@@ -187,10 +187,10 @@ class TestProgress:
         assert (row.pace.done, row.pace.days) == (2, 7)
         assert row.ends_on == (NOW + timedelta(days=14)).date()
 
-    def test_a_caption_sent_back_is_not_done_and_its_place_not_free(self, manager, round, ann):
+    def test_a_caption_returned_is_not_done_and_its_place_not_free(self, manager, round, ann):
         caption = Caption.objects.first()
-        Caption.objects.filter(pk=caption.pk).update(state="sent-back")
-        SentBack.objects.create(caption=caption, note="More.", by=round.project.created_by, at=timezone.now())
+        Caption.objects.filter(pk=caption.pk).update(state="returned")
+        CorrectionRequest.objects.create(caption=caption, note="More.", by=round.project.created_by, at=timezone.now())
         tallies.recount(round=round, person=ann)
         row = rows_of(get(manager, "project-show"))[0]
         assert row[1:5] == ["8", "1 1 returned for correction", "0", "6"]
@@ -219,7 +219,7 @@ class TestAnnotators:
         make_annotator(round, "ben")
         assert rows_of(get(manager, "annotator-list"))[0][:3] == ["ben", "German", "0"]
 
-    def test_people_are_found_by_name_language_standing_and_activity(self, manager, round, ann):
+    def test_people_are_found_by_name_language_status_and_activity(self, manager, round, ann):
         ben = make_annotator(round, "ben")
         LanguageSkill.objects.create(user=ben, language_id="fr", level=Level.NATIVE)
         make_round(project=round.project, language="fr")
@@ -233,7 +233,7 @@ class TestAnnotators:
         assert names() == [("ann", "German"), ("ben", "French"), ("ben", "German")]
         assert names(name="BE", sort="-language") == [("ben", "German"), ("ben", "French")]
         assert names(language="fr") == [("ben", "French")]
-        assert names(standing="paused") == [("ann", "German")]
+        assert names(status="paused") == [("ann", "German")]
         assert names(activity="at-work") == [("ben", "German")]
         assert names(activity="recent") == [("ann", "German")]
         assert names(activity="not-begun") == [("ben", "French")]

@@ -22,8 +22,8 @@ from annotation.models import (
     Tally,
 )
 from annotation.rules.tallies import Sums
+from annotation.services import annotator_status, corrections, tallies
 from annotation.services import batches as services
-from annotation.services import corrections, standings, tallies
 from annotation.services.projects import RoundSettings, change_round
 from annotation.services.withdrawal import withdraw_answers
 from people.selectors.qualification import NotQualifiedError
@@ -154,7 +154,15 @@ class Walk:
     def step(self) -> None:
         self.now += timedelta(minutes=10)
         act = self.rng.choice(
-            [self.submit, self.submit, self.come_late, self.exclude, self.undo, self.send_back, self.rewrite]
+            [
+                self.submit,
+                self.submit,
+                self.come_late,
+                self.exclude,
+                self.undo,
+                self.return_for_correction,
+                self.rewrite,
+            ]
         )
         self.seen[act.__name__] += bool(act())
 
@@ -176,24 +184,26 @@ class Walk:
 
     def exclude(self) -> bool:
         person = self.rng.choice(self.people)
-        return bool(standings.exclude(person=person, reason="A test.", **self._decision()).captions)
+        return bool(annotator_status.exclude(person=person, reason="A test.", **self._decision()).captions)
 
     def undo(self) -> bool:
         exclusion = Exclusion.objects.filter(undone_at=None, project=self.round.project).order_by("at").first()
-        return bool(exclusion and standings.undo_exclusion(exclusion=exclusion, by=self.boss, now=self.now).restored)
+        return bool(
+            exclusion and annotator_status.undo_exclusion(exclusion=exclusion, by=self.boss, now=self.now).restored
+        )
 
-    def send_back(self) -> bool:
+    def return_for_correction(self) -> bool:
         caption = self._one(CaptionState.COUNTED)
         if caption is None:
             return False
         try:
-            corrections.send_back(caption_id=caption.pk, note="Say more.", by=self.boss, now=self.now)
+            corrections.return_for_correction(caption_id=caption.pk, note="Say more.", by=self.boss, now=self.now)
         except corrections.CorrectionRequestError:
             return False
         return True
 
     def rewrite(self) -> bool:
-        caption = self._one(CaptionState.SENT_BACK)
+        caption = self._one(CaptionState.RETURNED)
         if caption is None:
             return False
         try:
@@ -224,7 +234,7 @@ class TestWhateverHappens:
                     walk.step()
                 assert list(tallies.recount_all(walk.round.project)) == []
             seen += walk.seen
-        assert set(seen) == {"submit", "come_late", "exclude", "undo", "send_back", "rewrite"}
+        assert set(seen) == {"submit", "come_late", "exclude", "undo", "return_for_correction", "rewrite"}
 
     def test_what_withdraws_with_its_author_leaves_the_tally(self, round, ann):
         submit_captions(round, ann, TEXT)
@@ -255,11 +265,11 @@ class TestVerdicts:
         verifying.submit(batch, late, now=NOW + timedelta(days=3))
         verifying.rate_all(rating, excluded)
         about = {"project": rating.project, "language": rating.language, "by": rating.project.created_by, "now": NOW}
-        exclusion = standings.exclude(person=excluded, reason="A test.", **about)
+        exclusion = annotator_status.exclude(person=excluded, reason="A test.", **about)
 
         counts = Tally.objects.filter(round=rating).values_list("person", "captions", "late")
         assert set(counts) == {(late.pk, 0, 2), (excluded.pk, 0, 0)}
-        standings.undo_exclusion(exclusion=exclusion, by=rating.project.created_by, now=NOW)
+        annotator_status.undo_exclusion(exclusion=exclusion, by=rating.project.created_by, now=NOW)
         assert Tally.objects.get(person=excluded).captions == 2
         assert list(tallies.recount_all(rating.project)) == []
 

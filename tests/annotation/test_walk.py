@@ -32,7 +32,16 @@ from annotation.models import (
     VerificationTask,
 )
 from annotation.rules.campaign import InHand
-from annotation.services import batches, campaign, corrections, figures, projects, reassignment, standings, tallies
+from annotation.services import (
+    annotator_status,
+    batches,
+    campaign,
+    corrections,
+    figures,
+    projects,
+    reassignment,
+    tallies,
+)
 from annotation.services import verification as rating
 from annotation.services.batches import UnratedImagesError
 from people.models import Role, User
@@ -163,14 +172,14 @@ class Walk:
         }
         person = User.objects.get(pk=self.rng.choice([*self.people, *self.raters]).pk)
         for _twice in range(2):
-            standings.exclude(person=person, reason="Machine-made.", **about)
+            annotator_status.exclude(person=person, reason="Machine-made.", **about)
 
     def undo(self) -> bool:
         found = list(Exclusion.objects.filter(undone_at=None).order_by("at"))
         if not found:
             return False
         for _twice in range(2):
-            standings.undo_exclusion(exclusion=found[0], by=self.by, now=self.now)
+            annotator_status.undo_exclusion(exclusion=found[0], by=self.by, now=self.now)
         return True
 
     def pause_and_lift(self) -> None:
@@ -181,22 +190,22 @@ class Walk:
             "now": self.now,
         }
         person = self.person()
-        standings.pause(person=person, reason="Too fast.", **about)
-        standings.lift(person=person, **about)
+        annotator_status.pause(person=person, reason="Too fast.", **about)
+        annotator_status.lift(person=person, **about)
 
     def a_caption(self, state: CaptionState) -> Caption | None:
         found = list(Caption.objects.filter(round=self.round, state=state).order_by("submitted_at", "image", "author"))
         return self.rng.choice(found) if found else None
 
-    def send_back(self) -> bool:
+    def return_for_correction(self) -> bool:
         caption = self.a_caption(CaptionState.COUNTED)
         if caption is None:
             return False
-        corrections.send_back(caption_id=caption.pk, note="Say more.", by=self.by, now=self.now)
+        corrections.return_for_correction(caption_id=caption.pk, note="Say more.", by=self.by, now=self.now)
         return True
 
     def rewrite(self) -> bool:
-        caption = self.a_caption(CaptionState.SENT_BACK)
+        caption = self.a_caption(CaptionState.RETURNED)
         if caption is None or caption.author is None:
             return False
         self.texts += 1
@@ -268,20 +277,20 @@ class Walk:
         done = set(Assignment.objects.filter(batch__pool=self.round.pool_id, state="done").values_list("pk", flat=True))
         captions = Caption.objects.filter(round=self.round)
         counting = set(captions.counted().values_list("item", flat=True))
-        to_come = set(captions.filter(state=CaptionState.SENT_BACK).values_list("item", flat=True))
+        to_come = set(captions.filter(state=CaptionState.RETURNED).values_list("item", flat=True))
         assert counting <= done <= counting | to_come
         counted = Task.objects.filter(pool=self.round.pool_id).annotate(
             captions=Count("assignments", filter=Q(assignments__item__caption__state=CaptionState.COUNTED))
         )
         assert not counted.filter(captions__gt=F("places")).exists()
-        for caption in captions.filter(state=CaptionState.SENT_BACK, item__in=done):
+        for caption in captions.filter(state=CaptionState.RETURNED, item__in=done):
             # A place that is kept for somebody who cannot write any more would be lost.
             assert caption.author is not None
             assert still_takes_part(caption.author, self.project.pk, Role.ANNOTATOR)
 
     def check_sample(self) -> None:
         tasks = VerificationTask.objects.filter(round=self.rating)
-        assert not tasks.filter(caption__state=CaptionState.SENT_BACK).exists()
+        assert not tasks.filter(caption__state=CaptionState.RETURNED).exists()
         submitted = Assignment.objects.filter(batch__pool=self.rating.pool_id, state=AssignmentState.DONE)
         assert not submitted.filter(verdict__rating="").exists()
 
@@ -296,10 +305,10 @@ class Walk:
             assert RoundFigures.objects.get(pk=round.pk).wanted == wanted
 
     def finish(self) -> None:
-        """Whatever happened: once all is undone and what is sent back is written, the rest can be written."""
+        """Whatever happened: once all is undone and what is returned is written, the rest can be written."""
         while self.undo():
             pass
-        for caption in Caption.objects.filter(round=self.round, state=CaptionState.SENT_BACK):
+        for caption in Caption.objects.filter(round=self.round, state=CaptionState.RETURNED):
             with suppress(corrections.RewriteRefusedError):
                 corrections.rewrite(
                     caption_id=caption.pk, author=caption.author, text="Ein letzter Satz.", now=self.now
@@ -329,7 +338,7 @@ NAMES = (
     + ["work"] * 6
     + ["take"] * 2
     + ["agree_again"] * 3
-    + ["send_back", "exclude"]
+    + ["return_for_correction", "exclude"]
 )
 
 

@@ -16,7 +16,7 @@ from allocation.models import AssignmentState, Batch, BatchState, Task
 from allocation.services.errors import BatchReturnedError
 from allocation.services.lifecycle import expire_overdue
 from annotation.models import Caption, CaptionItem, CaptionState, Round, RoundFigures, RoundState, Stage, Tally, Verdict
-from annotation.services import batches, corrections, references, standings
+from annotation.services import annotator_status, batches, corrections, references
 from annotation.services.references import use_as_references
 from annotation.tasks import sweep_rounds
 from people import personal_data
@@ -105,7 +105,7 @@ def test_others_keep_their_captions_and_their_references(round: Round, ann: User
     assert use_as_references(round=round, by=round.project.created_by, now=LATER).digest == references.digest
 
 
-@pytest.mark.parametrize("state", [CaptionState.LATE, CaptionState.SENT_BACK, CaptionState.EXCLUDED])
+@pytest.mark.parametrize("state", [CaptionState.LATE, CaptionState.RETURNED, CaptionState.EXCLUDED])
 def test_what_did_not_count_anyhow_is_marked_too_so_that_no_manager_brings_it_back(
     round: Round, ann: User, state: CaptionState
 ):
@@ -228,27 +228,27 @@ def test_nothing_is_handed_to_who_is_leaving_at_that_moment(how: str):
 
 
 @pytest.mark.parametrize("how", ["withdraw", "delete"])
-def test_the_place_of_what_was_sent_back_to_who_leaves_is_free_for_others(round: Round, ann: User, how: str):
+def test_the_place_of_what_was_returned_to_who_leaves_is_free_for_others(round: Round, ann: User, how: str):
     submit_captions(round, ann)
     caption = Caption.objects.filter(author=ann).first()
-    corrections.send_back(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
+    corrections.return_for_correction(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
     if how == "delete":
         delete_account(user=ann, now=LATER)
     else:
         assert withdraw(round, ann, keeps=True) == 0
     caption.refresh_from_db()
-    assert caption.state == CaptionState.SENT_BACK
+    assert caption.state == CaptionState.RETURNED
     assert caption.item.assignment.state == AssignmentState.REJECTED
     assert places_taken(round) == 1
 
 
 @pytest.mark.parametrize("is_free", [True, False])
-def test_who_comes_back_writes_anew_what_was_sent_back_where_its_place_is_still_free(
+def test_who_comes_back_writes_anew_what_was_returned_where_its_place_is_still_free(
     round: Round, ann: User, is_free: bool
 ):
     submit_captions(round, ann)
     caption = Caption.objects.filter(author=ann).first()
-    corrections.send_back(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
+    corrections.return_for_correction(caption_id=caption.pk, note="Say more.", by=round.project.created_by, now=NOW)
     withdraw(round, ann, keeps=True)
     if not is_free:
         for other in (make_annotator(round), make_annotator(round)):
@@ -275,8 +275,10 @@ def test_ratings_from_after_a_withdrawal_count_again_once_an_exclusion_is_undone
         if at == NOW:
             withdraw(verifying, rater, keeps=False)
             give_consent(project=verifying.project, user=rater, version=1, now=LATER)
-    made = standings.exclude(reason="Too fast.", by=verifying.project.created_by, now=LATER + 2 * MINUTE, **about)
-    standings.undo_exclusion(exclusion=made, by=verifying.project.created_by, now=LATER + 3 * MINUTE)
+    made = annotator_status.exclude(
+        reason="Too fast.", by=verifying.project.created_by, now=LATER + 2 * MINUTE, **about
+    )
+    annotator_status.undo_exclusion(exclusion=made, by=verifying.project.created_by, now=LATER + 3 * MINUTE)
     assert Verdict.objects.get(assignment__state=AssignmentState.DONE).batch.submitted_at == LATER + MINUTE
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from annotation import tasks
 from annotation.models import Rating, Round
-from annotation.services import campaign, standings
+from annotation.services import annotator_status, campaign
 from annotation.services.campaign import Beginning
 from annotation.services.guidelines import NewExample, publish_guidelines
 from annotation.services.projects import NewRound, add_languages
@@ -47,7 +47,7 @@ def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
     mina = make_annotator(first, "mina")
     submit_captions(first, mina, now=now)
     take(first, mina, now=now)
-    standings.qualify(
+    annotator_status.qualify(
         project=project, person=mina, language=first.language, by=project.created_by, now=now, reason="Careful."
     )
     boats = NewExample(collection.entries.first().image, make_language("en"), "Two boats.", Rating.GOOD, "Both.")

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from annotation.models import Caption, Feedback, Round, SentBack, SpotCheck
+from annotation.models import Caption, CorrectionRequest, Feedback, Round, SpotCheck
 from annotation.selectors import checks as selectors
 from annotation.services import corrections
 from annotation.services.feedback import give_feedback
@@ -83,7 +83,7 @@ def test_a_round_is_gone_through_with_the_keyboard_alone(
     check = SpotCheck.objects.get()
     assert (check.caption, check.is_rating_right, check.level) == (captions[0], False, "MEDIUM")
     assert Feedback.objects.get().text == "jkrw: the colours, please."
-    assert SentBack.objects.get().caption == captions[1]
+    assert CorrectionRequest.objects.get().caption == captions[1]
     assert said == []
 
 
@@ -187,7 +187,7 @@ def test_a_caption_written_anew_outlives_a_page_that_was_closed(
     caption, now = Caption.objects.filter(author__username="ann").order_by("pk").first(), timezone.now()
     assert caption is not None
     ann, by = User.objects.get(username="ann"), round.project.created_by
-    corrections.send_back(caption_id=caption.pk, note="Which boats?", by=by, now=now)
+    corrections.return_for_correction(caption_id=caption.pk, note="Which boats?", by=by, now=now)
     give_feedback(round=round, person=ann, text="Name the colours.", caption=caption, by=by, now=now)
     sign_in(context, ann, live_server.url)
     page.goto(f"{live_server.url}{reverse('annotation:work-show')}")

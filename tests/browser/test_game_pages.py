@@ -195,7 +195,7 @@ def test_the_players_pages_have_no_barriers(table: Table, page: Page, scheme: An
         page.goto(table.url + path)
         check(path)
     close_season_now(table.player.season)
-    for path in ("", "board/"):
+    for path in ("", "leaderboard/"):
         page.goto(table.url + path)
         check(path or "the season when it is over")
 
@@ -239,7 +239,12 @@ def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
     page.keyboard.press("Enter")
     expect(page.locator("#turn")).to_have_attribute("data-state", "found")
     player = Player.objects.get(season=season)
-    assert (player.user.username, player.nickname, player.is_on_board, player.turns) == ("zoe", "Zoe the Fox", True, 1)
+    assert (player.user.username, player.nickname, player.is_on_leaderboard, player.turns) == (
+        "zoe",
+        "Zoe the Fox",
+        True,
+        1,
+    )
     page.context.close()
 
 
@@ -252,11 +257,11 @@ def test_a_nickname_is_changed_and_the_end_of_the_season_is_seen(live_server: An
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("link", name="Change nickname (Ana the Owl)")).to_be_visible()
     close_season_now(season)
-    page.goto(f"{table.url}board/")
+    page.goto(f"{table.url}leaderboard/")
     expect(page.locator(".winner--1")).to_contain_text("Ana the Owl")
     expect(page.locator(".winner--2")).to_contain_text("Bob")
     expect(page.locator("tr.is-me")).to_contain_text("100")
-    expect(page.locator(".board__me")).to_contain_text("rank is 1 of 2")
+    expect(page.locator(".leaderboard__me")).to_contain_text("rank is 1 of 2")
 
 
 def test_who_has_no_rank_is_told_why(table: Table, page: Page) -> None:

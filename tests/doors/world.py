@@ -64,7 +64,7 @@ def make_world(media: Path) -> World:
     cid = make_annotator(another, "cid-lions")
     submit_captions(another, cid, WRITTEN, now=now)
     caption = another.captions.first()
-    corrections.send_back(caption_id=caption.pk, note=NOTE, by=manager, now=now)
+    corrections.return_for_correction(caption_id=caption.pk, note=NOTE, by=manager, now=now)
     release = make_release(project, media)
     Release.objects.filter(pk=release.pk).update(counts={"captions": 0, "files": [{"name": "LICENSE", "bytes": 2}]})
     hook = Webhook.objects.create(

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from gapgame.models import UNFINISHED, Outcome, Player, PlayerStatus, Season, Turn
-from gapgame.selectors.standing import counts_of
+from gapgame.selectors.percentiles import counts_of
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_overdue, close_season
 from gapgame.services.marking import check_players, decide
@@ -85,7 +85,7 @@ def test_sweeps_that_overlap_with_play_and_decisions_neither_wait_for_each_other
             decide(
                 player_id=rng.choice(players).pk,
                 season=season,
-                standing=rng.choice(DECISIONS),
+                status=rng.choice(DECISIONS),
                 by=season.project.created_by,
                 now=NOW,
             )
@@ -107,8 +107,8 @@ def test_sweeps_that_overlap_with_play_and_decisions_neither_wait_for_each_other
     totals = list(Player.objects.values_list("total", flat=True))
     for total in totals:
         assert counts_of(season.pk, total) == (sum(other < total for other in totals), len(totals))
-    may_win = [each for each in Player.objects.all() if each.standing == "cleared" or not each.is_marked]
-    ranked = [each for each in may_win if each.standing != "set_aside"]
+    may_win = [each for each in Player.objects.all() if each.status == "cleared" or not each.is_marked]
+    ranked = [each for each in may_win if each.status != "set_aside"]
     ranked.sort(key=lambda each: (-each.total, each.reached_at, each.joined_at, each.pk))
     assert [each.rank for each in ranked] == list(range(1, len(ranked) + 1))
     assert Player.objects.filter(rank__isnull=False).count() == len(ranked)

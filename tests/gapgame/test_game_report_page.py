@@ -150,10 +150,10 @@ def test_setting_a_player_aside_does_not_tell_their_figures_before_the_close(sea
     """Figures with somebody and without would be that player's."""
     before = report(manager, season).context["page"].report
     Mark.objects.create(player=played[2], rule=ScriptRule.STEADY, made_at=NOW)
-    for standing in (PlayerStatus.SET_ASIDE, PlayerStatus.CLEARED):
-        Player.objects.filter(pk__in=[played[2].pk, played[3].pk]).update(standing=standing)
+    for status in (PlayerStatus.SET_ASIDE, PlayerStatus.CLEARED):
+        Player.objects.filter(pk__in=[played[2].pk, played[3].pk]).update(status=status)
         assert report(manager, season).context["page"].report == before
-    Player.objects.filter(pk=played[3].pk).update(standing=PlayerStatus.SET_ASIDE)
+    Player.objects.filter(pk=played[3].pk).update(status=PlayerStatus.SET_ASIDE)
     close(season)
     assert report(manager, season).context["page"].report.counted == before.counted - 2
 

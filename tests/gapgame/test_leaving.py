@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from gapgame.models import GapItem, Player, PlayerStatus, Season, Turn
-from gapgame.selectors.board import board_page
+from gapgame.selectors.leaderboard import leaderboard_page
 from gapgame.selectors.report import turns_of
 from gapgame.selectors.turns import turn_records
 from gapgame.services.marking import decide
@@ -41,22 +41,22 @@ def withdraw(*, keeps: bool) -> int:
 
 
 def named(season: Season) -> list[tuple[int, str]]:
-    return [(row.rank, row.nickname) for row in board_page(season, AnonymousUser(), None).rows]
+    return [(row.rank, row.nickname) for row in leaderboard_page(season, AnonymousUser(), None).rows]
 
 
-def test_turns_that_are_kept_stay_on_the_board(season: Season):
+def test_turns_that_are_kept_stay_on_the_leaderboard(season: Season):
     season = close(season)
     assert withdraw(keeps=True) == 0
     assert named(season) == [(1, "ann"), (2, "bob")]
 
 
-def test_turns_that_are_removed_stay_stored_but_are_on_no_board_in_no_report_and_in_no_file(season: Season):
+def test_turns_that_are_removed_stay_stored_but_are_on_no_leaderboard_in_no_report_and_in_no_file(season: Season):
     season = close(season)
     assert withdraw(keeps=False) == 1
     assert named(season) == [(1, "bob")]
     assert Turn.objects.filter(player=ann()).count() == 1
     assert len(list(turn_records(season))) == len(turns_of(season)) == 1
-    assert board_page(season, AnonymousUser(), None).set_aside == 0
+    assert leaderboard_page(season, AnonymousUser(), None).set_aside == 0
 
 
 def test_who_withdrew_during_the_season_has_no_rank_when_it_closes(season: Season):
@@ -67,8 +67,8 @@ def test_who_withdrew_during_the_season_has_no_rank_when_it_closes(season: Seaso
 def test_no_manager_brings_them_back(season: Season):
     season = close(season)
     withdraw(keeps=False)
-    decide(player_id=ann().pk, season=season, standing=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
-    assert ann().standing == PlayerStatus.WITHDRAWN
+    decide(player_id=ann().pk, season=season, status=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
+    assert ann().status == PlayerStatus.WITHDRAWN
     assert named(season) == [(1, "bob")]
 
 
@@ -76,5 +76,5 @@ def test_the_nickname_of_a_deleted_account_is_free_and_the_rank_stays_without_a_
     personal_data.forget(person=ann().user, now=NOW)
     assert ann().nickname.startswith("deleted-")
     newcomer = make_player(make_season(project=season.project, item_set=season.item_set), "eve").user
-    assert join_season(season=season, user=newcomer, nickname="Ann", is_on_board=True, now=NOW).nickname == "Ann"
+    assert join_season(season=season, user=newcomer, nickname="Ann", is_on_leaderboard=True, now=NOW).nickname == "Ann"
     assert named(close(season)) == [(2, "bob")]

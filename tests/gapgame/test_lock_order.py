@@ -55,7 +55,7 @@ class Played:
         return partial(withdraw_consent, project=self.project, user=self.user, keeps_answers=False, now=NOW)
 
     def decide(self) -> Callable[[], Any]:
-        about: dict[str, Any] = {"standing": PlayerStatus.SET_ASIDE, "by": self.by, "now": NOW}
+        about: dict[str, Any] = {"status": PlayerStatus.SET_ASIDE, "by": self.by, "now": NOW}
         return partial(marking.decide, player_id=self.player.pk, season=close(self.season), **about)
 
     def guess(self) -> Callable[[], Any]:

@@ -130,7 +130,7 @@ def test_a_language_that_is_not_played_is_not_found(desk, player, language):
 def test_pages_that_are_not_there_are_others_that_are(desk, turn, asked):
     season = turn.player.season
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
-    for name in ("board-show", "turn-list"):
+    for name in ("leaderboard-show", "turn-list"):
         assert (
             desk.get(reverse(f"gapgame:{name}", args=[season.slug]), {"page": asked, "show": asked}).status_code == 200
         )

@@ -13,8 +13,8 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from gapgame.models import Attempt, GapItem, Outcome, Player, ScoreCount, SkipReason, Turn
+from gapgame.rules.percentiles import LEVELS
 from gapgame.rules.scripted import SHORTEST_PAUSE
-from gapgame.rules.standing import LEVELS
 from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_overdue, close_season
 from people.models import Membership

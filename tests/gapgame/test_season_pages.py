@@ -77,7 +77,7 @@ def test_researchers_read_all_but_the_list_of_players(season) -> None:
         assert client.get(url_of(name, season)).status_code == 200
     assert client.get(url_of("player-list", season)).status_code == 404
     player = make_player(season)
-    decided = client.post(url_of("player-decide", season, player.pk), {"standing": "set_aside"})
+    decided = client.post(url_of("player-decide", season, player.pk), {"status": "set_aside"})
     assert decided.status_code == 404
     assert client.post(url_of("season-delete", season)).status_code == 404
 

@@ -83,33 +83,33 @@ def test_marks_are_shown_with_what_was_found_and_can_be_decided(season, manager)
     assert "robot" in said
     assert "human" not in said
     assert "1 player is marked" in text_of(manager.get(url_of("season-manage", season)))
-    manager.post(url_of("player-decide", season, player.pk), {"standing": "cleared"})
+    manager.post(url_of("player-decide", season, player.pk), {"status": "cleared"})
     player.refresh_from_db()
-    assert player.standing == PlayerStatus.CLEARED
+    assert player.status == PlayerStatus.CLEARED
     assert manager.get(url_of("player-list", season) + "?show=undecided").context["rows"] == []
-    manager.post(url_of("player-decide", season, player.pk), {"standing": "set_aside"})
+    manager.post(url_of("player-decide", season, player.pk), {"status": "set_aside"})
     player.refresh_from_db()
-    assert player.standing == PlayerStatus.SET_ASIDE
+    assert player.status == PlayerStatus.SET_ASIDE
     assert Mark.objects.filter(player=player).count() == 2
 
 
 def test_a_decision_that_is_none_changes_nothing(season, manager) -> None:
     player = make_player(season)
-    manager.post(url_of("player-decide", season, player.pk), {"standing": "winner"})
+    manager.post(url_of("player-decide", season, player.pk), {"status": "winner"})
     player.refresh_from_db()
-    assert player.standing == PlayerStatus.PLAYING
+    assert player.status == PlayerStatus.PLAYING
 
 
 def test_players_of_another_season_are_not_decided_about_here(season, manager, project) -> None:
     other = make_player(make_season(project=project))
-    response = manager.post(url_of("player-decide", season, other.pk), {"standing": "set_aside"})
+    response = manager.post(url_of("player-decide", season, other.pk), {"status": "set_aside"})
     assert response.status_code == 404
 
 
 def test_a_decision_after_the_close_gives_ranks_anew(season, scored, manager, monkeypatch) -> None:
     set_clock(monkeypatch, season.ends_at + GRACE)
     close(season)
-    manager.post(url_of("player-decide", season, scored[0].pk), {"standing": "set_aside"})
+    manager.post(url_of("player-decide", season, scored[0].pk), {"status": "set_aside"})
     ranks = dict(Player.objects.filter(season=season).values_list("pk", "rank"))
     assert [ranks[player.pk] for player in scored] == [None, 1, 2]
 

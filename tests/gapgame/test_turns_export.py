@@ -129,11 +129,11 @@ def test_marks_that_stand_and_who_is_set_aside_are_told(season, players) -> None
     ann, bob, _cem = players
     Mark.objects.create(player=ann, turn=ann.all_turns.get(outcome="failed"), rule=Rule.FAST, made_at=NOW)
     Mark.objects.create(player=bob, rule=Rule.STEADY, made_at=NOW)
-    Player.objects.filter(pk=bob.pk).update(standing=PlayerStatus.SET_ASIDE)
+    Player.objects.filter(pk=bob.pk).update(status=PlayerStatus.SET_ASIDE)
     lines = lines_of(close(season))
     assert [line["marks"] for line in lines] == [[], ["fast"], [], ["steady"], ["steady"]]
     assert [line["set_aside"] for line in lines] == [False, False, False, True, True]
-    Player.objects.update(standing=PlayerStatus.CLEARED)
+    Player.objects.update(status=PlayerStatus.CLEARED)
     assert all(line["marks"] == [] and not line["set_aside"] for line in lines_of(close(season)))
 
 

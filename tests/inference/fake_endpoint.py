@@ -25,7 +25,7 @@ HANGS_S = 20.0
 
 @dataclass
 class Answer:
-    """What is sent back. `text` makes a chat completion; `body` is sent as it stands instead."""
+    """What is returned. `text` makes a chat completion; `body` is sent as it stands instead."""
 
     text: str | None = None
     body: bytes | None = None

@@ -371,14 +371,14 @@ def in_screen_2_of_images_that_managers_wrote_about(world: World) -> None:
     for _ in range(2):
         batch = batches.take_batch(round=round, annotator=world.annotator, now=now, rng=Random(1))
         world.write_all(batch, world.annotator, now)
-    # Before: the images of what is sent back are given out no more.
+    # Before: the images of what is returned are given out no more.
     world.take(now)
     numbers = {entry.image_id: entry.position for entry in world.collection.entries.all()}
     by: dict[str, Any] = {"by": round.project.created_by, "now": now}
     for caption in Caption.objects.filter(author=world.annotator):
         words = english(numbers[caption.image_id])
         give_feedback(round=round, person=world.annotator, text=words, caption=caption, **by)
-        corrections.send_back(caption_id=caption.pk, note=words, **by)
+        corrections.return_for_correction(caption_id=caption.pk, note=words, **by)
     held = set(world.batch.items.values_list("image", flat=True))
     assert held & set(Caption.objects.filter(author=world.annotator).values_list("image", flat=True))
 

@@ -26,7 +26,7 @@ from gapgame.models import GapItem, ItemImage, ItemSet, Outcome, Player, Season,
 from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.selectors.play import ADDRESS_HOURS, image_address, images_shown
 from gapgame.services import playing
-from gapgame.services.standing import credit
+from gapgame.services.ranking import credit
 from images.models import CollectionImage, Image
 from people.models import Membership, User
 from tests.factories import make_image, make_item, make_player, make_season, make_vectors

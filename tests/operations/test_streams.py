@@ -1,4 +1,4 @@
-"""What is sent back: whole, or piece by piece by a thread that holds up nobody."""
+"""What is returned: whole, or piece by piece by a thread that holds up nobody."""
 
 from __future__ import annotations
 

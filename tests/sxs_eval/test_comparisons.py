@@ -424,13 +424,13 @@ class TestWhatTheDatabaseRefuses:
     def test_a_judgement_of_no_kind_or_two(self, judgement, change):
         self.refuses("judgement_of_one_kind", lambda: Judgement.objects.filter(pk=judgement.pk).update(**change))
 
-    def test_two_standings_of_one_rater_or_an_unknown_one(self, comparison, judgement):
-        standing = RaterStatus.objects.create(comparison=comparison, person=judgement.person)
+    def test_two_statuses_of_one_rater_or_an_unknown_one(self, comparison, judgement):
+        status = RaterStatus.objects.create(comparison=comparison, person=judgement.person)
         self.refuses(
-            "standing_once_per_rater",
+            "status_once_per_rater",
             lambda: RaterStatus.objects.create(comparison=comparison, person=judgement.person),
         )
-        self.refuses("standing_state_known", lambda: RaterStatus.objects.filter(pk=standing.pk).update(state="late"))
+        self.refuses("status_state_known", lambda: RaterStatus.objects.filter(pk=status.pk).update(state="late"))
 
     def test_every_named_constraint_is_broken_here(self):
         """A constraint that is added to the models wants a case above."""

@@ -288,8 +288,8 @@ class TestAttention:
         comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
         stopped = answer_all_alike(batch)
         assert [missing_requirement.code for missing_requirement in stopped.missing_requirements] == ["paused"]
-        standing = RaterStatus.objects.get(comparison=comparison, person=rater)
-        assert standing.state == RaterState.PAUSED
+        status = RaterStatus.objects.get(comparison=comparison, person=rater)
+        assert status.state == RaterState.PAUSED
         with pytest.raises(NotQualifiedError):
             take(comparison, rater)
         batch.lease.refresh_from_db()

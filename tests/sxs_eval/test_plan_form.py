@@ -115,8 +115,8 @@ def test_the_pace_is_that_of_judgements_that_count_and_were_timed(project):
     judged(comparison, *[10.0] * FEWEST_TIMED)
     bob = judged(comparison, *[500.0] * FEWEST_TIMED)
     judged(comparison, *[0.0] * FEWEST_TIMED)
-    standing = RaterStatus.objects.create(comparison=comparison, person=bob)
+    status = RaterStatus.objects.create(comparison=comparison, person=bob)
 
     assert measured_pace(project) == Pace(10.0, FEWEST_TIMED)
-    RaterStatus.objects.filter(pk=standing.pk).update(state=RaterState.RESTORED)
+    RaterStatus.objects.filter(pk=status.pk).update(state=RaterState.RESTORED)
     assert measured_pace(project).judgements == 2 * FEWEST_TIMED

@@ -188,10 +188,10 @@ class TestDeciding:
         pause(comparison, rater)
         page = decide(manager, comparison, rater, "restore", "Knows better.").content.decode()
         assert "zoe is restored" in page
-        standing = RaterStatus.objects.get()
-        assert (standing.state, standing.note) == (RaterState.RESTORED, "Knows better.")
-        assert standing.decided_by == comparison.project.created_by
-        assert standing.checks_from is not None
+        status = RaterStatus.objects.get()
+        assert (status.state, status.note) == (RaterState.RESTORED, "Knows better.")
+        assert status.decided_by == comparison.project.created_by
+        assert status.checks_from is not None
         assert "Knows better." in page
         items = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
         assert [item.is_forgiven for item in items] == [True]

@@ -20,7 +20,7 @@ from sxs_eval.rules import judging as rules
     seed=st.integers(),
 )
 def test_every_pair_comes_once_and_its_repeat_some_showings_later(size, golds, old, new, seed):
-    slots = rules.plan_showings(size, golds=golds, old_repeats=old, new_repeats=new, rng=Random(seed))
+    slots = rules.plan_trials(size, golds=golds, old_repeats=old, new_repeats=new, rng=Random(seed))
     assert sorted(slot.pair for slot in slots if slot.kind == "pair") == list(range(size))
     assert sum(slot.kind == "gold" for slot in slots) == golds
     repeats = {slot.pair: index for index, slot in enumerate(slots) if slot.kind == "repeat" and slot.pair is not None}
@@ -31,7 +31,7 @@ def test_every_pair_comes_once_and_its_repeat_some_showings_later(size, golds, o
 
 
 def test_a_batch_that_is_long_enough_gets_the_repeats_it_is_to_have():
-    slots = rules.plan_showings(20, golds=2, old_repeats=0, new_repeats=4, rng=Random(1))
+    slots = rules.plan_trials(20, golds=2, old_repeats=0, new_repeats=4, rng=Random(1))
     assert sum(slot.kind == "repeat" for slot in slots) == 4
 
 

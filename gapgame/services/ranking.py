@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import connection
 
 from gapgame.models import Player, PlayerStatus, ScoreCount, Season
-from gapgame.rules.standing import LEVELS
+from gapgame.rules.percentiles import LEVELS
 
 
 def credit(*, player: Player, score: int, is_found: bool, reached_at: datetime) -> None:
@@ -54,7 +54,7 @@ def give_ranks(*, season: Season) -> None:
         cursor.execute(
             f"UPDATE {players} SET rank = ranked.place FROM ("  # noqa: S608
             f" SELECT id, ROW_NUMBER() OVER (ORDER BY total DESC, reached_at, joined_at, id) AS place FROM {players}"
-            " WHERE season_id = %s AND turns > 0 AND (standing = %s OR (standing = %s AND NOT is_marked))"
+            " WHERE season_id = %s AND turns > 0 AND (status = %s OR (status = %s AND NOT is_marked))"
             f") AS ranked WHERE ranked.id = {players}.id",
             [season.pk, PlayerStatus.CLEARED, PlayerStatus.PLAYING],
         )

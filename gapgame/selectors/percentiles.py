@@ -6,7 +6,7 @@ from django.db import connection
 
 from gapgame.models import Player, ScoreCount
 from gapgame.rows import count_of
-from gapgame.rules.standing import LEVELS, percent_below
+from gapgame.rules.percentiles import LEVELS, percent_below
 
 GLANCE = 2000
 """So many players of one stretch are counted one by one before the other side of the stretch is tried."""

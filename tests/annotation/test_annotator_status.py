@@ -14,12 +14,12 @@ from annotation.models import (
     Caption,
     CaptionItem,
     CaptionState,
+    CorrectionRequest,
     Round,
-    SentBack,
     Tally,
     Verdict,
 )
-from annotation.services import batches, standings, verification
+from annotation.services import annotator_status, batches, verification
 from people.models import AuditEntry, Consent, User
 from people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
@@ -46,11 +46,11 @@ def about(round: Round, person: User) -> dict[str, Any]:
 
 
 def exclude(round: Round, person: User):
-    return standings.exclude(reason="Machine-made.", **about(round, person))
+    return annotator_status.exclude(reason="Machine-made.", **about(round, person))
 
 
-def undo(exclusion) -> standings.Undone:
-    return standings.undo_exclusion(exclusion=exclusion, by=exclusion.by, now=NOW)
+def undo(exclusion) -> annotator_status.Undone:
+    return annotator_status.undo_exclusion(exclusion=exclusion, by=exclusion.by, now=NOW)
 
 
 def states_of(round: Round, person: User) -> list[str]:
@@ -62,7 +62,7 @@ class TestPausing:
         submit_captions(round, ann)
         batch = take(round, ann)
         write(batch, ann, "Ein Bild davon")
-        assert standings.pause(reason="Too fast.", **about(round, ann)) == 1
+        assert annotator_status.pause(reason="Too fast.", **about(round, ann)) == 1
         batch.lease.refresh_from_db()
         assert batch.lease.state == BatchState.RETURNED
         assert set(CaptionItem.objects.filter(batch=batch).values_list("text", flat=True)) == {
@@ -74,14 +74,14 @@ class TestPausing:
 
     def test_nothing_is_taken_or_resumed_before_it_is_lifted(self, round, ann):
         batch = take(round, ann)
-        standings.pause(reason="Too fast.", **about(round, ann))
+        annotator_status.pause(reason="Too fast.", **about(round, ann))
         for again in (
             lambda: take(round, ann),
             lambda: batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW),
         ):
             with pytest.raises(NotQualifiedError, match="A manager has paused your work in German"):
                 again()
-        standings.lift(**about(round, ann))
+        annotator_status.lift(**about(round, ann))
         assert batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW).state == BatchState.OPEN
 
     def test_captions_to_rate_go_back_too(self):
@@ -89,33 +89,33 @@ class TestPausing:
         rating = verifying.make_verification(main)
         rater = verifying.make_caption_rater(rating)
         batch = verifying.take(rating, rater)
-        assert standings.pause(reason="Too fast.", **about(main, rater)) == 1
+        assert annotator_status.pause(reason="Too fast.", **about(main, rater)) == 1
         batch.lease.refresh_from_db()
         assert batch.lease.state == BatchState.RETURNED
         with pytest.raises(NotQualifiedError, match="paused"):
             verification.take_batch(round=rating, rater=rater, now=NOW, rng=Random(0))
 
     def test_other_languages_go_on(self, round, ann):
-        standings.pause(reason="Too fast.", **(about(round, ann) | {"language": make_language("sw")}))
+        annotator_status.pause(reason="Too fast.", **(about(round, ann) | {"language": make_language("sw")}))
         assert take(round, ann)
 
     def test_qualifying_ends_a_pause(self, round, ann):
-        standings.pause(reason="Too fast.", **about(round, ann))
-        standings.qualify(**about(round, ann))
+        annotator_status.pause(reason="Too fast.", **about(round, ann))
+        annotator_status.qualify(**about(round, ann))
         assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
         assert take(round, ann)
 
     def test_lifting_a_pause_returns_what_was_before_it(self, round, ann):
-        standings.qualify(**about(round, ann))
-        standings.pause(reason="Too fast.", **about(round, ann))
-        standings.pause(reason="Much too fast.", **about(round, ann))
-        standings.lift(**about(round, ann))
+        annotator_status.qualify(**about(round, ann))
+        annotator_status.pause(reason="Too fast.", **about(round, ann))
+        annotator_status.pause(reason="Much too fast.", **about(round, ann))
+        annotator_status.lift(**about(round, ann))
         assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
-        standings.lift(**about(round, ann))
+        annotator_status.lift(**about(round, ann))
         assert not AnnotatorStatus.objects.exists()
 
     def test_the_log_says_whom_it_concerns_without_a_name(self, round, ann):
-        standings.pause(reason="Too fast.", **about(round, ann))
+        annotator_status.pause(reason="Too fast.", **about(round, ann))
         entry = AuditEntry.objects.get(action="annotator.paused")
         assert (entry.person, entry.about, entry.details) == (ann, "de", {"reason": "Too fast.", "batches": 0})
 
@@ -141,10 +141,10 @@ class TestExcluding:
     def test_undone_what_nobody_else_wrote_counts_again(self, round, ann):
         submit_captions(round, ann)
         exclusion = exclude(round, ann)
-        assert undo(exclusion) == standings.Undone(2, 0)
+        assert undo(exclusion) == annotator_status.Undone(2, 0)
         assert states_of(round, ann) == ["counted", "counted"]
         assert Tally.objects.get(round=round, person=ann).captions == 2
-        assert undo(exclusion) == standings.Undone(0, 0)
+        assert undo(exclusion) == annotator_status.Undone(0, 0)
         assert_exact(round.pool)
 
     def test_what_others_wrote_since_stays_and_the_rest_is_said(self, round, ann):
@@ -152,7 +152,7 @@ class TestExcluding:
         submit_captions(round, ann)
         exclusion = exclude(round, ann)
         submit_captions(round, make_annotator(round))
-        assert undo(exclusion) == standings.Undone(2, 2)
+        assert undo(exclusion) == annotator_status.Undone(2, 2)
         assert states_of(round, ann) == ["counted", "counted", "excluded", "excluded"]
         assert_exact(round.pool)
 
@@ -164,13 +164,15 @@ class TestExcluding:
         assert (second.pk == first.pk, second.captions) == (False, 2)
         assert exclude(round, ann) == second
 
-    def test_a_caption_that_was_sent_back_is_sent_back_again_when_it_is_undone(self, round, ann):
+    def test_a_caption_that_was_returned_is_returned_again_when_it_is_undone(self, round, ann):
         submit_captions(round, ann)
         caption = Caption.objects.filter(author=ann).first()
-        Caption.objects.filter(pk=caption.pk).update(state=CaptionState.SENT_BACK)
-        SentBack.objects.create(caption=caption, note="Who?", by=round.project.created_by, at=NOW, text_before="x")
+        Caption.objects.filter(pk=caption.pk).update(state=CaptionState.RETURNED)
+        CorrectionRequest.objects.create(
+            caption=caption, note="Who?", by=round.project.created_by, at=NOW, text_before="x"
+        )
         undo(exclude(round, ann))
-        assert states_of(round, ann) == ["counted", "sent-back"]
+        assert states_of(round, ann) == ["counted", "returned"]
 
     def test_a_late_caption_stays_late(self, round, ann):
         submit_captions(round, ann)

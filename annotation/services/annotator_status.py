@@ -21,11 +21,11 @@ from annotation.models import (
     AnnotatorStatus,
     Caption,
     CaptionState,
+    CorrectionRequest,
     Exclusion,
     Round,
     RoundKind,
     RoundState,
-    SentBack,
 )
 from annotation.services import tallies
 from annotation.services.campaign import locked_rounds
@@ -48,9 +48,9 @@ def qualify(
     """Let a person work also in rounds that are for qualified annotators; it ends a pause."""
     with transaction.atomic():
         lock_person(person)
-        standing = _decide(project, person, language, AnnotatorState.QUALIFIED, reason, by, now)
+        status = _decide(project, person, language, AnnotatorState.QUALIFIED, reason, by, now)
         _log(project, person, language, "annotator.qualified", by, now, reason=reason)
-    return standing
+    return status
 
 
 def pause(*, project: Project, person: User, language: Language, reason: str, by: User, now: datetime) -> int:
@@ -74,15 +74,15 @@ def lift(*, project: Project, person: User, language: Language, by: User, now: d
     """
     with transaction.atomic():
         lock_person(person)
-        standing = AnnotatorStatus.objects.filter(project=project, person=person, language=language).first()
-        if standing is None:
+        status = AnnotatorStatus.objects.filter(project=project, person=person, language=language).first()
+        if status is None:
             return None
         back = None
-        if standing.state == AnnotatorState.PAUSED and standing.was_qualified:
+        if status.state == AnnotatorState.PAUSED and status.was_qualified:
             back = _decide(project, person, language, AnnotatorState.QUALIFIED, "", by, now)
         else:
-            standing.delete()
-        _log(project, person, language, "annotator.lifted", by, now, before=standing.state)
+            status.delete()
+        _log(project, person, language, "annotator.lifted", by, now, before=status.state)
     return back
 
 
@@ -100,7 +100,7 @@ def exclude(*, project: Project, person: User, language: Language, reason: str, 
         pools = Pool.objects.filter(round__in=rounds)
         reject_all_work(pools=pools, person=person, now=now)
         captions = Caption.objects.filter(
-            round__in=rounds, author=person, state__in=[CaptionState.COUNTED, CaptionState.SENT_BACK]
+            round__in=rounds, author=person, state__in=[CaptionState.COUNTED, CaptionState.RETURNED]
         ).update(state=CaptionState.EXCLUDED)
         exclusion = Exclusion.objects.create(
             project=project, person=person, language=language, reason=reason, by=by, at=now, captions=captions
@@ -121,13 +121,13 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
         excluded = Caption.objects.filter(round__in=rounds, author=person, state=CaptionState.EXCLUDED)
         restored = restore_work(assignments=_excluded_work(project, person, rounds))
         free = excluded.filter(item__in=restored)
-        awaited = SentBack.objects.filter(caption__in=free, answered_at=None).values_list("caption", flat=True)
-        sent_back = list(free.filter(pk__in=list(awaited)).values_list("pk", flat=True))
-        Caption.objects.filter(pk__in=sent_back).update(state=CaptionState.SENT_BACK)
-        count = len(sent_back) + free.update(state=CaptionState.COUNTED)
-        if sent_back and _has_left(project, person):
+        awaited = CorrectionRequest.objects.filter(caption__in=free, answered_at=None).values_list("caption", flat=True)
+        to_correct = list(free.filter(pk__in=list(awaited)).values_list("pk", flat=True))
+        Caption.objects.filter(pk__in=to_correct).update(state=CaptionState.RETURNED)
+        count = len(to_correct) + free.update(state=CaptionState.COUNTED)
+        if to_correct and _has_left(project, person):
             # Nobody will write them anew, and others can have their places.
-            set_aside(assignments=Assignment.objects.filter(item__caption__in=sent_back))
+            set_aside(assignments=Assignment.objects.filter(item__caption__in=to_correct))
         undone = Undone(count, excluded.count())
         _settle(rounds, person)
         _log(project, person, language, "exclusion.undone", by, now, restored=undone.restored, left_out=undone.left_out)

@@ -1,4 +1,4 @@
-"""Above how many percent of the players one is: exact and live; ranks at the end, and who is on the board."""
+"""Above how many percent of the players one is: exact and live; ranks at the end, and who is on the leaderboard."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from gapgame.models import Player, PlayerStatus, ScoreCount
-from gapgame.rules.standing import LEVELS, percent_below
-from gapgame.selectors import standing as selectors
-from gapgame.selectors.board import board_page, winners_of
+from gapgame.rules.percentiles import LEVELS, percent_below
+from gapgame.selectors import percentiles as selectors
+from gapgame.selectors.leaderboard import leaderboard_page, winners_of
 from gapgame.services.closing import GRACE, close_season
 from gapgame.services.marking import decide
-from gapgame.services.standing import credit
+from gapgame.services.ranking import credit
 from people.models import User
 from tests.factories import MINUTE, NOW, make_player, make_season
 
@@ -150,12 +150,12 @@ def test_who_is_marked_has_no_rank_until_a_manager_clears_them(season):
     Player.objects.filter(pk=cem.pk).update(is_marked=True)
     close(season)
     assert list(ranks()) == ["bob", "ann", "dia", "eve"]
-    assert board_page(season, AnonymousUser(), None).set_aside == 1
-    decide(player_id=cem.pk, season=season, standing=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
+    assert leaderboard_page(season, AnonymousUser(), None).set_aside == 1
+    decide(player_id=cem.pk, season=season, status=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
     assert ranks() == {"cem": 1, "bob": 2, "ann": 3, "dia": 4, "eve": 5}
-    decide(player_id=cem.pk, season=season, standing=PlayerStatus.SET_ASIDE, by=season.project.created_by, now=NOW)
+    decide(player_id=cem.pk, season=season, status=PlayerStatus.SET_ASIDE, by=season.project.created_by, now=NOW)
     assert ranks() == {"bob": 1, "ann": 2, "dia": 3, "eve": 4}
-    assert board_page(season, AnonymousUser(), None).set_aside == 1
+    assert leaderboard_page(season, AnonymousUser(), None).set_aside == 1
 
 
 def test_a_manager_cannot_decide_about_a_player_of_another_season(season):
@@ -163,33 +163,33 @@ def test_a_manager_cannot_decide_about_a_player_of_another_season(season):
         decide(
             player_id=make_player(make_season()).pk,
             season=season,
-            standing=PlayerStatus.SET_ASIDE,
+            status=PlayerStatus.SET_ASIDE,
             by=season.project.created_by,
             now=NOW,
         )
 
 
-def test_who_opted_out_is_not_named_on_the_board_but_sees_their_own_row(season):
-    Player.objects.filter(nickname__in=["cem", "ann"]).update(is_on_board=False)
+def test_who_opted_out_is_not_named_on_the_leaderboard_but_sees_their_own_row(season):
+    Player.objects.filter(nickname__in=["cem", "ann"]).update(is_on_leaderboard=False)
     close(season)
-    page = board_page(season, AnonymousUser(), None)
+    page = leaderboard_page(season, AnonymousUser(), None)
     assert [(row.rank, row.nickname) for row in page.rows] == [(2, "bob"), (4, "dia"), (5, "eve")]
     assert [(row.rank, row.nickname) for row in winners_of(season)] == [(1, ""), (2, "bob")]
     ann = Player.objects.get(nickname="ann")
-    mine = board_page(season, ann.user, None).me
+    mine = leaderboard_page(season, ann.user, None).me
     assert (mine.rank, mine.nickname, mine.is_me) == (3, "ann", True)
 
 
 @pytest.mark.parametrize("asked", [None, "", "0", "-1", "x", "1", "7", "99999999999999999999"])
-def test_any_page_of_the_board_may_be_asked_for(season, asked):
-    page = board_page(close(season), AnonymousUser(), asked)
+def test_any_page_of_the_leaderboard_may_be_asked_for(season, asked):
+    page = leaderboard_page(close(season), AnonymousUser(), asked)
     assert (page.number, page.pages, page.ranked) == (1, 1, 5)
 
 
-def test_pages_of_the_board_are_stretches_of_ranks():
+def test_pages_of_the_leaderboard_are_stretches_of_ranks():
     season = make_season(items=0, ends_at=NOW + timedelta(hours=1))
     make_players(season, [place * 10_000 for place in range(100, 220)])
-    page = board_page(close(season), AnonymousUser(), "3")
+    page = leaderboard_page(close(season), AnonymousUser(), "3")
     assert (page.first, page.last, page.pages) == (101, 120, 3)
     assert [row.rank for row in page.rows] == list(range(101, 121))
     assert page.rows[0].points == 119

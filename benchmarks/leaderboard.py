@@ -1,4 +1,4 @@
-"""How long a player's percentage and a page of the board take: `python -m benchmarks.standing PLAYERS`.
+"""How long a player's percentage and a page of the leaderboard take: `python -m benchmarks.leaderboard PLAYERS`.
 
 Run in the environment of the database to measure. Half of the players have played one batch or less, so that many have
 the very same total; the others are spread. Prints one JSON object.
@@ -25,10 +25,10 @@ from django.utils import timezone
 
 from benchmarks.game import make_season
 from gapgame.models import Access, Player, Season
-from gapgame.rules.standing import LEVELS
-from gapgame.selectors.standing import counts_of, percent_of
+from gapgame.rules.percentiles import LEVELS
+from gapgame.selectors.percentiles import counts_of, percent_of
 from gapgame.services.closing import GRACE, close_season
-from gapgame.services.standing import credit
+from gapgame.services.ranking import credit
 
 TIMES = 300
 TENTH = 100_000
@@ -52,8 +52,8 @@ def fill(season: Season, players: int) -> None:
             [timezone.now()],
         )
         cursor.execute(
-            "INSERT INTO gapgame_player (season_id, user_id, nickname, is_on_board, joined_at, total, reached_at,"
-            " turns, turns_checked, streak, best_streak, is_marked, standing)"
+            "INSERT INTO gapgame_player (season_id, user_id, nickname, is_on_leaderboard, joined_at, total, reached_at,"
+            " turns, turns_checked, streak, best_streak, is_marked, status)"
             f" SELECT %s, 1000 + n, 'p' || n, {flag}, %s, {total}, %s, 2000, 2000, 0, 0, {no}, 'playing'"
             f" FROM {numbers}",
             [season.pk, timezone.now(), timezone.now()],
@@ -83,7 +83,7 @@ def main() -> None:
     players = int(sys.argv[1])
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    season = make_season("standing", 1, 10)
+    season = make_season("ranks", 1, 10)
     fill(season, players)
     rng = random.Random(1)
     sample = [Player.objects.get(user_id=1000 + rng.randrange(1, players + 1)) for _ in range(TIMES)]
@@ -99,10 +99,10 @@ def main() -> None:
     found["close_s"] = round(timed(lambda: close_season(season_id=season.pk, now=now)) / 1000, 1)
     print(json.dumps(found), file=sys.stderr)
     client = Client(headers={"host": "127.0.0.1"})
-    address = "/game/standing/board/"
+    address = "/game/ranks/leaderboard/"
     assert client.get(address, secure=True).status_code == 200
     pages = [rng.randrange(1, players // 50) for _ in range(TIMES)]
-    found["board"] = summary([timed(lambda: client.get(address, {"page": page}, secure=True)) for page in pages])  # noqa: B023
+    found["leaderboard"] = summary([timed(lambda: client.get(address, {"page": page}, secure=True)) for page in pages])  # noqa: B023
     print(json.dumps(found))
 
 

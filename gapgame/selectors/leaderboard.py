@@ -1,4 +1,4 @@
-"""The board of a closed season: in the order of ranks, by nickname, for those who wanted to be on it."""
+"""The leaderboard of a closed season: in the order of ranks, by nickname, for those who wanted to be on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class BoardPage:
+class LeaderboardPage:
     """Ranks `first` to `last`; those on them who prefer not to be named are left out. `me` is the viewer's own row."""
 
     rows: list[Row]
@@ -40,17 +40,17 @@ class BoardPage:
     me: Row | None
 
 
-def board_page(season: Season, viewer: User | AnonymousUser, asked: str | None) -> BoardPage:
-    """Page `asked` of the board: one stretch of ranks, which costs the same wherever it lies."""
+def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | None) -> LeaderboardPage:
+    """Page `asked` of the leaderboard: one stretch of ranks, which costs the same wherever it lies."""
     players = Player.objects.filter(season=season)
     ranked = players.aggregate(last=Max("rank"))["last"] or 0
     pages = max(1, -(-ranked // ROWS))
     # There are not as many ranks as nine digits count.
     number = max(1, min(int(asked[:9]), pages)) if asked and asked.isdecimal() else 1
     first, last = (number - 1) * ROWS + 1, min(number * ROWS, ranked)
-    found = players.filter(rank__range=(first, last), is_on_board=True).order_by("rank")
+    found = players.filter(rank__range=(first, last), is_on_leaderboard=True).order_by("rank")
     mine = players.filter(user=viewer.pk, rank__isnull=False).first()
-    return BoardPage(
+    return LeaderboardPage(
         rows=[_row(player, viewer) for player in found],
         number=number,
         pages=pages,
@@ -74,17 +74,17 @@ def _set_aside(season: Season) -> int:
     played = Player.objects.filter(season=season, turns__gte=1, rank=None)
     marked = (
         played.filter(is_marked=True)
-        .exclude(standing__in=[PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.WITHDRAWN])
+        .exclude(status__in=[PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE, PlayerStatus.WITHDRAWN])
         .count()
     )
-    return marked + played.filter(standing=PlayerStatus.SET_ASIDE).count()
+    return marked + played.filter(status=PlayerStatus.SET_ASIDE).count()
 
 
 def _row(player: Player, viewer: User | AnonymousUser) -> Row:
     is_me = viewer.pk is not None and player.user_id == viewer.pk
     return Row(
         rank=player.rank or 0,
-        nickname=player.nickname if player.is_on_board or is_me else "",
+        nickname=player.nickname if player.is_on_leaderboard or is_me else "",
         points=points(player.total),
         turns=player.turns,
         best_streak=player.best_streak,

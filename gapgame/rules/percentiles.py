@@ -1,4 +1,4 @@
-"""How a percentage of players is summed up, and how a board is ordered."""
+"""How a percentage of players is summed up, and how a leaderboard is ordered."""
 
 from __future__ import annotations
 
