@@ -112,7 +112,7 @@ def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generat
         free = [image for image in candidates if image not in reserved]
         free = [free[place] for place in rng.permutation(len(free))]
         for part in HELD_OUT:
-            have = sum(reserved.get(image) == part for image in images)
+            have = sum(reserved.get(image) == part for image in candidates)
             lacking = min(max(0, wanted - have), max(0, len(free) - 1))
             reserved |= dict.fromkeys(free[:lacking], part)
             free = free[lacking:]

@@ -103,7 +103,7 @@ OF_MANAGERS = {
 NOT_BUILT = {
     "annotation:batch-move": "to somebody who may take it: tests/annotation/test_reassignment.py",
     "sxs_eval:gold-change": "a gold pair: tests/sxs_eval/test_setup_pages.py",
-    "gapgame:board-show": "a season that is closed: tests/gapgame/test_odd_requests.py",
+    "gapgame:leaderboard-show": "a season that is closed: tests/gapgame/test_odd_requests.py",
     "gapgame:vectors-import": "a language of an encoder: tests/gapgame/test_vectors_page.py",
     "gapgame:image-show": "an image of a turn, signed: tests/leaks/test_players.py",
     "inference:trial-image": "a trial of an upload: tests/inference/test_trials_pages.py",

@@ -230,7 +230,7 @@ RUBBISH = {
     "a filter": (Answer(body=completion(WORDS, finish="content_filter")), "refused to answer"),
     "cut": (Answer(body=completion(WORDS, finish="length")), "cut off after 40 tokens"),
     "huge": (Answer(body=b" " * (LARGEST_ANSWER_BYTES + 1)), "more than 1000000 bytes"),
-    "an image it does not take": (Answer(body=b'{"error": {"message": "Bad image"}}', status=400), "400, “Bad pict"),
+    "an image it does not take": (Answer(body=b'{"error": {"message": "Bad image"}}', status=400), "400, “Bad ima"),
     "a filter before it": (Answer(body=b'{"error": "flagged"}', status=403), "403, “flagged”"),
     "too large an image": (Answer(body=b"<html>heron", status=413), r"rejected the request \(413\)"),
     "what a validator found": (

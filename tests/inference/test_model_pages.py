@@ -188,7 +188,7 @@ class TestRegistering:
             folder="blip-base",
             description="Of the lab.",
             is_pivot="on",
-            prompts="en: an image of\nde:ein Bild: von",
+            prompts="en: a picture of\nde:ein Bild: von",
             separators="de:  <de> ",
             languages="en\r\nde: ger\n\n",
             batch_size="16",

@@ -248,7 +248,7 @@ def test_nothing_gives_the_word_away_to_a_player(
     shown = {with_one_image, with_all_images, after_skipping, past_the_cut_off}
     assert ("gapgame:image-show" in walk.reached()) >= (stand in shown)
     of_managers = {"gapgame:season-manage", "gapgame:item-set-show", "gapgame:turns-export", "gapgame:game-report"}
-    assert not {*of_managers, "gapgame:board-show", "gapgame:player-list"} & walk.reached()
+    assert not {*of_managers, "gapgame:leaderboard-show", "gapgame:player-list"} & walk.reached()
     for answers in walk.answers.values():
         for answer in answers:
             if answer.status == 200 and answer.address.startswith("/game/turns/") and answer.kind == "text/html":

@@ -152,7 +152,7 @@ def test_a_cell_that_cannot_be_right_is_refused_with_what_may_stand_there(refusa
         ("\n \n", "judgements.jsonl", "The file is empty."),
         (f"{HEADER}\n", "judgements.csv", "has no judgements"),
         ("[]", "judgements.json", "has no judgements"),
-        ("image,rater,score\na,ann,1\n", "judgements.csv", "names no column “image”"),
+        ("photo,rater,score\na,ann,1\n", "judgements.csv", "names no column “image”"),
         ("image,score\na,1\n", "judgements.csv", "has no column “rater”. It has: image, score."),
         ("image\na\n", "judgements.csv", "has no column “rater”, “score”"),
         ("image,rater,score,score\na,ann,1,1\n", "judgements.csv", "“score” twice"),
