@@ -19,17 +19,26 @@ from crosslens_metrics.flips import count_flips
 from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.intervals import Interval, share_bounds
 from crosslens_metrics.reports.comparison_figures import (
+    Alpha,
+    FlipShares,
     Gain,
+    Images,
     Missing,
+    Outcome,
     Part,
     Precision,
+    RaterFigures,
+    RegionOutcome,
+    Report,
     Share,
+    Signature,
     SignTest,
+    Summary,
+    Times,
     Undefined,
     defined,
     share,
 )
-from crosslens_metrics.reports.figures import Figure
 
 METHOD = "sxs-majority"
 VERSION = 1
@@ -66,110 +75,6 @@ class Decided:
 
     image: NDArray[Any]
     outcome: NDArray[np.int8]
-
-
-@dataclass(frozen=True)
-class Signature(Figure):
-    """Two reports may be compared where this is the same, seed aside."""
-
-    method: str
-    version: int
-    replication: int
-    resamples: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class Images(Figure):
-    """`denominator` = complete + counted_similar; beside it `incomplete` images, by how many judgements they have."""
-
-    denominator: int
-    complete: int
-    counted_similar: int
-    incomplete: int
-    incomplete_by_judgements: Mapping[int, int]
-    beyond_replication: int
-    """Complete images with more judgements than asked for, all of which count."""
-
-
-@dataclass(frozen=True)
-class Alpha(Figure):
-    """Ordinal Krippendorff's alpha over the images that two raters or more judged, incomplete ones included (ours)."""
-
-    images: int
-    value: float
-    interval: Interval | Undefined
-
-
-@dataclass(frozen=True)
-class Times(Figure):
-    judgements: int
-    median: float
-    quartiles: Interval
-
-
-@dataclass(frozen=True)
-class FlipShares(Figure):
-    """Of repeats: how many have the same sign (a tie is one) as the first time, and how many the opposite."""
-
-    same: Share | Undefined
-    opposite: Share | Undefined
-
-
-@dataclass(frozen=True)
-class RaterFigures(Figure):
-    rater: str
-    judgements: int
-    left: Share | Undefined
-    """Of the judgements that prefer a side, how many prefer the left one."""
-    flips: FlipShares
-    seconds_median: float | Undefined
-
-
-@dataclass(frozen=True)
-class Outcome(Figure):
-    """The gain over some images."""
-
-    images: Images
-    wins: Part
-    losses: Part
-    neither: Part
-    gain: Gain | Undefined
-    sign_test: SignTest | Undefined
-
-
-@dataclass(frozen=True)
-class RegionOutcome(Figure):
-    """`region` is empty for images whose region is unknown."""
-
-    region: str
-    outcome: Outcome
-
-
-@dataclass(frozen=True)
-class Report(Figure):
-    signature: Signature
-    judgements: int
-    set_aside: int
-    """Judgements that were made and do not count."""
-    outcome: Outcome
-    precision: Precision | Undefined
-    alpha: Alpha | Undefined
-    distribution: Mapping[int, int]
-    """How many judgements gave each score."""
-    left: Share | Undefined
-    flips: FlipShares
-    seconds: Times | Undefined
-    raters: tuple[RaterFigures, ...]
-    regions: tuple[RegionOutcome, ...]
-
-
-@dataclass(frozen=True)
-class Summary(Figure):
-    """What a table of many comparisons shows of one: the same figures as in its report."""
-
-    outcome: Outcome
-    alpha: float | Undefined
 
 
 def build_report(

@@ -7,8 +7,20 @@ from collections.abc import Iterator
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.messages import ngettext
-from crosslens_metrics.reports.comparison import WIDTH_POINTS, Images, Outcome, RaterFigures, Report
-from crosslens_metrics.reports.comparison_figures import BOUNDS, Gain, Part, Share, SignTest, Undefined, bound_message
+from crosslens_metrics.reports.comparison import WIDTH_POINTS
+from crosslens_metrics.reports.comparison_figures import (
+    BOUNDS,
+    Gain,
+    Images,
+    Outcome,
+    Part,
+    RaterFigures,
+    Report,
+    Share,
+    SignTest,
+    Undefined,
+    bound_message,
+)
 from crosslens_metrics.reports.comparisons import Pooled, RankedModel, RankedPair, Ranking
 
 LABEL_WIDTH = 20

@@ -9,7 +9,8 @@ from typing import Any
 
 from crosslens_metrics.formats.judgements import FileComparison, JudgementFile
 from crosslens_metrics.messages import gettext as _
-from crosslens_metrics.reports.comparison import Decided, Report, build_report, decided
+from crosslens_metrics.reports.comparison import Decided, build_report, decided
+from crosslens_metrics.reports.comparison_figures import Report
 from crosslens_metrics.reports.comparison_text import pooled_lines, ranking_lines, report_lines
 from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
 

@@ -12,8 +12,17 @@ from charts import texts
 from charts.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
 from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.intervals import Interval
-from crosslens_metrics.reports.comparison import WIDTH_POINTS, Outcome, RaterFigures, RegionOutcome, Report
-from crosslens_metrics.reports.comparison_figures import Gain, Part, Share, Undefined
+from crosslens_metrics.reports.comparison import WIDTH_POINTS
+from crosslens_metrics.reports.comparison_figures import (
+    Gain,
+    Outcome,
+    Part,
+    RaterFigures,
+    RegionOutcome,
+    Report,
+    Share,
+    Undefined,
+)
 from sxs_eval.models import LEFT_OUT, RaterState
 from sxs_eval.rules.judging import FIVE_POINTS, choices_of
 from sxs_eval.selectors.results import Evidence, RaterRow

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crosslens_metrics import gains
-from crosslens_metrics.reports.comparison import WIDTH_POINTS, Decided, Summary, summarise
-from crosslens_metrics.reports.comparison_figures import Undefined, defined
+from crosslens_metrics.reports.comparison import WIDTH_POINTS, Decided, summarise
+from crosslens_metrics.reports.comparison_figures import Summary, Undefined, defined
 from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
 from languages.models import Language
 from people.models import Project

@@ -12,7 +12,8 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from crosslens_metrics.reports.comparison import Decided, Judged, RaterFigures, Repeat, Report, build_report, decided
+from crosslens_metrics.reports.comparison import Decided, Judged, Repeat, build_report, decided
+from crosslens_metrics.reports.comparison_figures import RaterFigures, Report
 from images.models import Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from django.utils import translation
 
-from crosslens_metrics.reports.comparison import Judged, Report, build_report, decided
-from crosslens_metrics.reports.comparison_figures import MESSAGES, Gain, Missing, Undefined
+from crosslens_metrics.reports.comparison import Judged, build_report, decided
+from crosslens_metrics.reports.comparison_figures import MESSAGES, Gain, Missing, Report, Undefined
 from crosslens_metrics.reports.figures import as_json
 from crosslens_metrics.reports.score_figures import MESSAGES as SCORE_MESSAGES
 from crosslens_metrics.undefined import Reason
