@@ -1,1 +1,1 @@
-"""Rate-then-write batches, rounds and what is exported from them."""
+"""Rate-then-write batches, rounds, and exports of them."""

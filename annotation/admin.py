@@ -1,4 +1,4 @@
-"""The installer's view: everything can be looked up; it changes by the services alone, which hold the rules."""
+"""Admin pages that show every row. Changes go through the services, which enforce the rules."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class VerdictAdmin(LookUpAdmin):
 
 @admin.register(Release)
 class ReleaseAdmin(LookUpAdmin):
-    """The salt would lead from pseudonyms back to people."""
+    """Hide the salt: it would link pseudonyms to people."""
 
     list_display = ("project", "number", "title", "state", "until", "created_by", "finished_at")
     exclude = ("salt",)

@@ -1,4 +1,4 @@
-"""Who may work on what: from (user, id) to the row, or 404; and what still keeps a person from a round."""
+"""Who may work on what: from (user, id) to the row, or 404; and the missing requirements of a person."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from people.selectors.qualification import (
     still_takes_part,
 )
 
-# Who may rate what others wrote: those who may write, and those who were invited for nothing but judging.
+# Those who may rate others' captions: annotators, and people who were invited only to rate.
 RATERS = (Role.ANNOTATOR, Role.RATER)
 TO_REWRITE = "annotation: anew"
-"""The kind of work of captions returned, for `assigned_work`: what was said about them is for their author to read."""
+"""The kind of work of returned captions, for `assigned_work`: only their author may read what was said about them."""
 RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
-    """One's own batch, with what the head of its pages needs."""
+    """Return the user's own batch, with what the head of its pages needs."""
     heads = CaptionBatch.objects.select_related("lease", "round__project", "round__language", "guidelines")
     # The guidelines' text is long, and no page of a batch shows it.
     heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
@@ -52,7 +52,7 @@ def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
 
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
-    """A round of captioning, of a project in which `user` is an annotator."""
+    """Return a captioning round of a project in which `user` is an annotator."""
     found = (
         Round.objects.select_related("project", "language", "pool")
         .filter(pk=round_id, project__memberships__user=user.pk, project__memberships__role=Role.ANNOTATOR)
@@ -65,9 +65,9 @@ def round_for(user: User | AnonymousUser, round_id: int) -> Round:
 
 
 def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch:
-    """One's own batch of captions to rate, with what the head of its page needs, while one is of the project.
+    """Return the user's own batch of captions to rate, with what the head of its page needs.
 
-    What others wrote is not for who left, though it was in their hands.
+    Somebody who has left the project may not see it: others wrote the captions.
     """
     mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
     heads = VerificationBatch.objects.select_related(
@@ -78,7 +78,7 @@ def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch
 
 
 def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
-    """A round in which captions are rated, of a project in which `user` is an annotator or a rater."""
+    """Return a verification round of a project in which `user` is an annotator or a rater."""
     mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
     found = Round.objects.select_related("project", "language", "pool", "verifies")
     found = found.filter(pk=round_id, kind=RoundKind.VERIFICATION, project__in=mine)
@@ -89,61 +89,61 @@ def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
 
 
 def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Round:
-    """A round of the project `slug`, which `user` manages."""
+    """Return a round of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)
     return get_object_or_404(Round.objects.select_related("project", "language", "pool"), pk=round_id, project=project)
 
 
 def language_managed_by(user: User | AnonymousUser, slug: str, tag: str) -> tuple[Project, Language]:
-    """A language of the project `slug`, which `user` manages."""
+    """Return a language of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)
     return project, get_object_or_404(Language.objects.filter(pk__in=project.rounds.values("language")), pk=tag)
 
 
 def caption_managed_by(user: User | AnonymousUser, slug: str, caption_id: int) -> Caption:
-    """A caption that somebody wrote in the project `slug`, which `user` manages; none that came from a file."""
+    """Return a caption by a person in the project `slug`, which `user` manages; never one from a file."""
     project = project_for(user, slug, Role.MANAGER)
     captions = Caption.objects.select_related("round__project", "round__language", "author").filter(item__isnull=False)
     return get_object_or_404(captions, pk=caption_id, round__project=project)
 
 
 def batch_managed_by(user: User | AnonymousUser, slug: str, batch_id: UUID) -> Batch:
-    """Somebody's batch, of whatever kind, in a round of the project `slug`, which `user` manages."""
+    """Return a batch of any kind and person in a round of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)
     return get_object_or_404(Batch.objects.select_related("person"), pk=batch_id, pool__round__project=project)
 
 
 def caption_to_correct(user: User | AnonymousUser, caption_id: int) -> Caption:
-    """One's own caption that was returned, perhaps written anew since."""
+    """Return the user's own caption that was returned, perhaps rewritten since."""
     captions = Caption.objects.select_related("round__project", "round__language", "round__guidelines", "image")
     captions = captions.filter(author=user.pk, corrections__isnull=False).distinct()
     return get_object_or_404(captions, pk=caption_id)
 
 
 def readable_feedback(user: User) -> QuerySet[Feedback]:
-    """What managers said to `user`, save on images that they have in hand: it may tell what others wrote."""
+    """Return managers' feedback to `user`, except on images assigned to them: it may reveal others' captions."""
     assigned = assigned_work.is_assigned(user, "caption__image", besides=TO_REWRITE)
     return Feedback.objects.filter(Q(caption=None) | ~assigned, person=user)
 
 
 def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
-    """A release of the project `slug`, which `user` manages or does research in."""
+    """Return a release of the project `slug`, which `user` manages or does research in."""
     project = project_for(user, slug, *RELEASE_READERS)
     return get_object_or_404(Release.objects.select_related("project"), project=project, number=number)
 
 
 def has_assigned_images(user: User, project: Project) -> bool:
-    """Whether `user`, in whatever project or kind of work, has yet to finish with images that `project` captions."""
+    """Return whether `user` has unfinished work, in any project and of any kind, on images that `project` captions."""
     assigned = assigned_work.is_assigned(user, "image")
-    # Captions that came from a file have no task.
+    # Captions from a file have no task.
     tasks, from_files = CaptionTask.objects.filter(assigned), Caption.objects.filter(assigned, item=None)
     return any(found.filter(round__project=project).exists() for found in (tasks, from_files))
 
 
 def missing_requirements(user: User, round: Round) -> list[MissingRequirement]:
-    """All that keeps `user` from getting a batch of `round`: role, languages, consent. Empty for who qualifies.
+    """Return the missing requirements of `user` for a batch of `round`: role, languages, consent.
 
-    English is needed where English captions are rated first; whoever rates what others wrote may be a rater as well.
+    English is needed if English captions are rated first. Raters may also rate others' captions.
     """
     return missing_requirements_of_rounds(user, [round])[round.pk]
 
@@ -167,9 +167,9 @@ def missing_requirements_of_rounds(user: User, rounds: list[Round]) -> dict[int,
 
 
 def check_not_stopped(user: User, round: Round) -> None:
-    """Ask once more within the transaction that hands out, which holds the person.
+    """Check again within the transaction that assigns tasks, which has locked the person.
 
-    A manager may have been quicker, or the person themselves, who withdrew consent or deleted the account.
+    Meanwhile a manager may have decided, or the person withdrawn consent or deleted the account.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def check_not_stopped(user: User, round: Round) -> None:
 
 
 def _stops(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
-    """What managers decided that keeps `user` from each of `rounds`."""
+    """Return the managers' decisions that keep `user` from each of `rounds`."""
     projects = {round.project_id for round in rounds}
     statuses = {
         (project, language): state

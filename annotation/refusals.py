@@ -1,4 +1,4 @@
-"""Why a step with captions or with ratings of them was refused; the rest stands in allocation/refusals.py."""
+"""Why a step with captions or ratings was refused, besides the reasons in allocation/refusals.py."""
 
 from __future__ import annotations
 

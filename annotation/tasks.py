@@ -1,4 +1,4 @@
-"""Background work of annotation: the mark on the row is the truth, a task only the nudge."""
+"""Background tasks of annotation. The row says what to do; a task only speeds it up."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def fill_round(round_id: int) -> None:
 
 @shared_task
 def sweep_rounds() -> None:
-    """Make the tasks of rounds whose nudge was lost or whose worker died."""
+    """Make the tasks of rounds whose message was lost or whose worker died."""
     for round_id in Round.objects.filter(awaits_tasks=True).order_by("pk").values_list("pk", flat=True):
         fill_round(round_id)
 
 
 @shared_task
 def sweep_figures() -> None:
-    """Compute what changed since it was computed, each round once, a round at a time and in one sweep at a time."""
+    """Compute the figures that changed, each round once, a round at a time and in one sweep at a time."""
     done: set[int] = set()
     while stale := [pk for pk in figures.stale_rounds(now=timezone.now()) if pk not in done]:
         figures.compute(round_id=stale[0], now=timezone.now())
@@ -44,12 +44,12 @@ def compute_figures(round_id: int) -> None:
 
 
 def nudge_figures(round_id: int) -> None:
-    """Have what was handed in just now in the tables at once; where no message can be sent, a sweep does it."""
+    """Update the tables after a submission; if no message can be sent, a sweep does it."""
     transaction.on_commit(partial(compute_figures.delay, round_id), robust=True)
 
 
 def nudge_filling(round_ids: Iterable[int]) -> None:
-    """Have tasks made at once; where no message can be sent, the sweep makes them a little later."""
+    """Make tasks now; if no message can be sent, the sweep makes them a little later."""
     for round_id in round_ids:
         transaction.on_commit(partial(fill_round.delay, round_id), robust=True)
 
@@ -66,5 +66,5 @@ def sweep_releases() -> None:
 
 
 def ask_for_release(release_id: int) -> None:
-    """Have its files made once the transaction is through; where no message can be sent, the sweep does it."""
+    """Build the files once the transaction is committed; if no message can be sent, the sweep does it."""
     transaction.on_commit(partial(build_release.delay, release_id), robust=True)

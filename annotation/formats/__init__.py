@@ -1,1 +1,1 @@
-"""Files of captions, in and out: downloads, and what a release is made of. Nothing here starts a transaction."""
+"""Files of captions: imports, downloads and the contents of releases. Nothing here starts a transaction."""

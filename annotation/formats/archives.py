@@ -1,4 +1,4 @@
-"""A folder's files and its manifest's name, and archives of which the same files give the same bytes, whenever made."""
+"""Reproducible archives: the same files give the same bytes, whenever they are packed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FileFacts(NamedTuple):
 
 
 def facts_of(folder: Path) -> list[FileFacts]:
-    """All files below a folder, by name."""
+    """List all files below a folder, by name."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
     return [FileFacts(str(path.relative_to(folder).as_posix()), path.stat().st_size, sha256_of(path)) for path in found]
 
@@ -33,8 +33,8 @@ def sha256_of(path: Path) -> str:
 
 
 def write_archive(path: Path, folder: Path, names: Sequence[str], *, within: str) -> None:
-    """Pack files of a folder into `path`, a .tar.gz, in this order below a folder `within`; no times, no owners."""
-    # With a name, gzip would write it into its head; without a time of its own it would take the clock's.
+    """Pack files of a folder into `path`, a .tar.gz, in this order below a folder `within`, without times or owners."""
+    # Given a name, gzip would write it into the header; given no time, it would use the clock.
     with (
         path.open("wb") as raw,
         gzip.GzipFile(filename="", mode="wb", compresslevel=COMPRESSION, fileobj=raw, mtime=NO_TIME) as packed,

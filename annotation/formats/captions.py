@@ -1,9 +1,8 @@
-"""The counted captions of a project's main rounds as files: one image after the other, in constant memory.
+"""Files of the captions that count in a project's main rounds, image by image, in constant memory.
 
-Order: collections by slug, images by their position, languages by tag, authors by pseudonym; so the same captions give
-the same bytes whatever database they are in. What was handed in up to one moment is exported, hence a file is whole
-even where people hand in more while it is being written, and no long transaction is needed for it. Late captions never
-count and are left out.
+Order: collections by slug, images by position, languages by tag, authors by pseudonym. So the same captions give the
+same bytes from any database. A file holds what was submitted up to one moment: it is complete even if people submit
+while it is being written, without a long transaction. Late captions never count and are left out.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ READ: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
     "rating_ms": ("item__rating_ms", None),
     "writing_ms": ("item__writing_ms", None),
 }
-"""Columns that are read of a caption: where from, and what makes a value of what is stored."""
+"""Columns that are read from a caption: their source, and how to convert the stored value."""
 COLUMNS = ("image", "language", "author", *READ)
 
 _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
@@ -84,8 +83,8 @@ def file_name(project: Project, layout: Layout, until: datetime) -> str:
 
 
 def export_captions(project: Project, layout: Layout, *, until: datetime) -> Iterator[bytes]:
-    """The file, piece by piece: the captions handed in up to and including `until`."""
-    # For the sake of speed the rest is not read where it is not written.
+    """Yield the file piece by piece: captions submitted up to and including `until`."""
+    # Columns that are not written are not read: that is faster.
     is_xm3600 = layout is Layout.XM3600
     stored = ["text"] if is_xm3600 else [stored for stored, _read in READ.values()]
     images = images_with_captions(project, stored, until=until)
@@ -98,9 +97,9 @@ def export_to_file(project: Project, layout: Layout, path: Path, *, until: datet
 
 
 def images_with_captions(project: Project, fields: Sequence[str], *, until: datetime) -> Iterator[ImageCaptions]:
-    """The images that have a caption, in order. All languages are there for each, some perhaps with an empty list.
+    """Yield the images that have a caption, in order, each with all languages, some perhaps with an empty list.
 
-    In each row the author is a pseudonym, None where the caption came from a file.
+    In each row the author is a pseudonym, or None if the caption came from a file.
     """
     rounds = list(Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("collection"))
     tags = sorted({round.language_id for round in rounds})

@@ -1,6 +1,6 @@
-"""DATASHEET.md: the questions of Datasheets for Datasets (Gebru et al., 2021), answered from what is stored.
+"""DATASHEET.md: the questions of Datasheets for Datasets (Gebru et al., 2021), answered from the database.
 
-What only people know stays marked as such, with the manager's own description at the head.
+Questions that only people can answer stay marked as open. The manager's own description comes first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ middle two of an even number."""
 
 @dataclass(frozen=True)
 class LanguageSheet:
-    """What is told of one language. Percentages and means are as they are printed."""
+    """What the datasheet says about one language. Percentages and means are as printed."""
 
     tag: str
     name: str
@@ -65,7 +65,7 @@ class Sheet:
 
     @property
     def is_written_here(self) -> bool:
-        """Whether people wrote any of it, rather than files being read."""
+        """Whether people wrote any of the captions, or all came from files."""
         return any(language.captions > language.from_files for language in self.languages)
 
     @property

@@ -9,7 +9,7 @@ class Licence(NamedTuple):
     name: str
     url: str
     notice: str
-    """What it comes to, in a paragraph. The words at `url` are those that hold."""
+    """The gist of the licence in a paragraph. The text at `url` is the binding one."""
 
 
 LICENCES = {

@@ -1,4 +1,4 @@
-"""The quality table as files and as text: a row for each round in which captions were rated."""
+"""The quality table as files and as text: a row for each round whose captions were rated."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Layout(TextChoices):
 
 
 def fresh_table(project: Project) -> QualityTable:
-    """Computed now, from the answers themselves."""
+    """Compute the table now, from the answers themselves."""
     return quality_table(project, {round.pk: figures_of(round) for round in rounds_of_verification(project)})
 
 
 def write(table: QualityTable, layout: Layout, *, name_of: NameOf) -> Iterator[str]:
-    """The file, in lines; `name_of` says how a rater is called in it."""
+    """Yield the lines of the file; `name_of` gives the name of a rater in it."""
     if layout is Layout.JSON:
         yield json.dumps(as_json(table, name_of=name_of), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         return
@@ -57,7 +57,7 @@ def write(table: QualityTable, layout: Layout, *, name_of: NameOf) -> Iterator[s
 
 
 def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
-    """A row for each round, with each rater's confusion: `said` by rows, what all came to by columns."""
+    """Return a row for each round, with each rater's confusion: `said` by rows, the overall levels by columns."""
     return [
         {
             **_about(row.round),
@@ -89,7 +89,7 @@ def as_json(table: QualityTable, *, name_of: NameOf) -> list[dict[str, Any]]:
 
 
 def as_text(table: QualityTable) -> Iterator[str]:
-    """For a terminal: shares in percent, with their 95% intervals."""
+    """Format the table for a terminal: shares in percent, with their 95% intervals."""
     heads = ("language", "round", "verified", "%Good+", "%Med+", "%Bad", "%no info", "alpha")
     lines: list[Sequence[str]] = [heads]
     for row in table.rows:
@@ -114,7 +114,7 @@ def rounded(value: float | None) -> float | None:
 
 def _about(round: Round) -> dict[str, object]:
     verified = round.verifies
-    assert verified is not None  # as a constraint says
+    assert verified is not None  # a constraint guarantees it
     return {
         "language": round.language_id,
         "round": verified.kind,

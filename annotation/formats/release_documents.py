@@ -1,4 +1,4 @@
-"""The documents of a release that say how it may be used, cited and read."""
+"""The documents of a release that say how to use, cite and read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS, TABLES
 CFF_VERSION = "1.2.0"
 
 NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""Characters that JSON takes as they are and YAML refuses or reads as the end of a line."""
+"""Characters that JSON allows, and YAML refuses or reads as the end of a line."""
 
 LISTED = {
     "captions.xm3600.jsonl": "`captions.xm3600.jsonl` | an image a line, in the layout of Crossmodal-3600",
@@ -29,10 +29,10 @@ LISTED = {
     "consent": "`consent/` | what annotators agreed to, by version",
     "manifest.json": "`manifest.json` | the size and SHA-256 of every file",
 }
-"""What README.md says of the files that are there."""
+"""What README.md says about the files."""
 
 SOMETIMES = frozenset({"changes.csv", "guidelines", "consent"})
-"""Of those, what not every release has."""
+"""The files that not every release has."""
 
 
 def licence_text(spdx: str, *, title: str, authors: Sequence[str], year: int, images: Iterable[tuple[str, int]]) -> str:
@@ -70,7 +70,7 @@ def citation(
     languages: Sequence[str],
     abstract: str,
 ) -> str:
-    """CITATION.cff, in version 1.2.0 of its format. What stands in quotation marks is JSON, and so YAML too."""
+    """Return CITATION.cff, in version 1.2.0 of its format. Quoted values are JSON, and so YAML too."""
     lines = [
         f"cff-version: {CFF_VERSION}",
         "message: If you use this dataset, please cite it as below.",
@@ -105,9 +105,9 @@ def readme(
     filled: Sequence[str],
     there: Collection[str],
 ) -> str:
-    """README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`.
+    """Return README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`.
 
-    `there` has the names of files and folders that not every release has.
+    `there` has the names of the optional files and folders that this release has.
     """
     configs = [line for name in filled for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
     configs.insert(1, "    default: true")

@@ -1,4 +1,4 @@
-"""The tables of a release. Each column is one entry: its name, kind and meaning, and what stands in it."""
+"""The tables of a release. Each column is one entry: its name, kind, meaning and value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from images.models import Image
 
 @dataclass(frozen=True, slots=True)
 class CaptionRow:
-    """A caption of the release; `stored` has what `STORED` names of it."""
+    """A caption of the release; `stored` has the columns that `STORED` names."""
 
     id: str
     image: str
@@ -28,13 +28,13 @@ class CaptionRow:
 
     @property
     def guidelines_version(self) -> int | None:
-        # Whoever wrote what came from a file was shown no guidelines here.
+        # The author of a caption from a file saw no guidelines here.
         return None if self.annotator is None else self.stored["guidelines__version"]
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """A rating of a caption by somebody else than its author."""
+    """A rating of a caption by somebody other than its author."""
 
     caption: CaptionRow
     rater: str
@@ -70,7 +70,7 @@ STORED = (
     "item__english__model__name",
     "item__english__text",
 )
-"""What is read of a caption in the database."""
+"""Columns that are read from a caption in the database."""
 
 
 def stored(name: str) -> Callable[[CaptionRow], Any]:
@@ -186,7 +186,7 @@ QUALITY = (
     *(f"{share}{part}" for share in SHARES for part in ("", "_percent", "_low", "_high")),
     *("alpha", "unfinished"),
 )
-"""Of captions that have all their ratings; percentages of `verified`, with the ends of their 95% intervals."""
+"""Captions that have all their ratings; percentages of `verified`, with the ends of their 95% intervals."""
 
 CHANGES = ("id", "language", "change", "reason")
 CSV_COLUMNS = {"quality.csv": QUALITY, "statistics.csv": STATISTICS, "changes.csv": CHANGES}
@@ -221,4 +221,4 @@ MEANINGS = {
     "change": "added, changed or removed.",
     "reason": "Why it was removed: excluded, withdrawn, returned, late, or not-released with its language or image.",
 }
-"""Of the columns of the CSV files."""
+"""The columns of the CSV files."""

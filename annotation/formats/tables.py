@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Column(Generic[R]):
-    """`value` gives what stands in it for a row; `meaning` is what README.md says of it."""
+    """A column: `value` computes it from a row; `meaning` is its description in README.md."""
 
     name: str
     kind: pa.DataType
@@ -32,7 +32,7 @@ class Column(Generic[R]):
 
 
 class Table(Generic[R]):
-    """`NAME.jsonl` and `NAME.parquet` in a folder."""
+    """Write a table as `NAME.jsonl` and `NAME.parquet` in a folder."""
 
     def __init__(self, folder: Path, name: str, columns: Sequence[Column[R]]) -> None:
         self.count = 0

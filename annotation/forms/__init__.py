@@ -1,1 +1,1 @@
-"""The shape of what is sent to the pages of annotation."""
+"""Forms of the pages of annotation."""

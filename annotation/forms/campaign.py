@@ -1,4 +1,4 @@
-"""What a manager says along with a step of a campaign, or a decision about an annotator."""
+"""Forms for steps of a campaign and for decisions about an annotator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEEDS_REASON = frozenset({Action.REJECT, Action.SKIP})
 
 
 class StepForm(forms.Form):
-    """Of one action; fields that it has nothing to do with are ignored."""
+    """The fields of all actions; those that an action does not use are ignored."""
 
     reason = forms.CharField(required=False, max_length=LONGEST_REASON)
     needs_qualification = forms.BooleanField(required=False)
@@ -39,7 +39,7 @@ class StepForm(forms.Form):
 
 
 def too_many_images(most: int) -> str:
-    """Why a pilot cannot have more than `most` images."""
+    """Return why a pilot cannot have more than `most` images."""
     return ngettext(
         "Only %(number)d image of the collection has an English caption. Enter at most that many.",
         "Only %(number)d images of the collection have an English caption. Enter at most that many.",
@@ -48,7 +48,7 @@ def too_many_images(most: int) -> str:
 
 
 class PilotForm(forms.Form):
-    """`most` is how many images there are to draw from."""
+    """Validate the number of images; `most` is how many there are to draw from."""
 
     sample_size = forms.IntegerField(label=_("Images in the pilot"), min_value=1, initial=PILOT_IMAGES)
 
@@ -90,7 +90,7 @@ class Decision(TextChoices):
 
 
 class DecisionForm(forms.Form):
-    """What is decided about somebody in a language, by the button that was pressed."""
+    """A decision about somebody in a language, named by the button that was pressed."""
 
     reason = forms.CharField(
         label=_("Reason"),

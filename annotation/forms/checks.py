@@ -1,4 +1,4 @@
-"""What a manager asks to look through, and what they say to annotators. What is asked stands in the address."""
+"""Forms to choose what a manager checks and to send feedback. The choice is in the address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANY_LEVEL = [("", _("all")), *Rating.choices]
 
 
 class CheckForm(forms.Form):
-    """Without a round, the newest in which somebody wrote."""
+    """The filters of a check. Without a round, the newest round that has captions."""
 
     round = forms.ChoiceField(label=_("Round"), error_messages={"invalid_choice": _("There is no such round here.")})
     annotator = forms.ChoiceField(
@@ -46,7 +46,7 @@ class CheckForm(forms.Form):
         return bool(self._rounds)
 
     def asked(self) -> Asked:
-        """Call once it is valid."""
+        """Return the filters. Call it on a valid form."""
         given = self.cleaned_data
         return Asked(
             round=self._rounds[given["round"]],
@@ -69,7 +69,7 @@ class _Person(forms.ModelChoiceField):  # type: ignore[type-arg]
 
 
 class FeedbackForm(forms.Form):
-    """What is said to one annotator about a round in general."""
+    """Feedback to one annotator about a round in general."""
 
     person = _Person(
         label=_("To"),

@@ -1,4 +1,4 @@
-"""The next version of the guidelines as it is being written: nothing is stored before it is published."""
+"""The form of the next version of the guidelines: nothing is stored before it is published."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GuidelinesForm(forms.Form):
 
     @classmethod
     def as_typed(cls, data: QueryDict, *, last: Guidelines, rounds: Sequence[Round]) -> GuidelinesForm:
-        """With what was sent, and nothing found fault with."""
+        """Return the form with the submitted values and without errors."""
         form = cls(last=last, rounds=rounds)
         typed: dict[str, Any] = {name: data.get(name, "") for name in ("rating", "writing", "note", "after")}
         form.initial = typed | {"rounds": data.getlist("rounds")}
@@ -101,7 +101,7 @@ class ExampleForm(forms.Form):
 
 
 class Examples:
-    """The examples as sent, each with fields of its own number; numbers may have gaps, as some were taken out."""
+    """The submitted examples, each with fields of its own number; numbers may have gaps, as some were removed."""
 
     def __init__(self, data: Mapping[str, Any] | None, *, last: Guidelines, images: QuerySet[Image]) -> None:
         self.images = images
@@ -113,7 +113,7 @@ class Examples:
 
     @classmethod
     def as_typed(cls, data: Mapping[str, Any], *, last: Guidelines, images: QuerySet[Image]) -> Examples:
-        """With what was sent, and nothing found fault with."""
+        """Return the form with the submitted values and without errors."""
         made = cls(data, last=last, images=images)
         made.forms = [made._form(None, number, _typed(data, number)) for number in _numbers(data)]
         return made
@@ -126,7 +126,7 @@ class Examples:
         return form
 
     def add(self, image: Image) -> bool:
-        """Another one, of `image`, without words yet; whether there was room for it."""
+        """Add an example of `image`, without words yet; return whether there was room for it."""
         if len(self.forms) >= MOST_EXAMPLES:
             return False
         number = 1 + max((_number_of(form) for form in self.forms), default=-1)
@@ -137,7 +137,7 @@ class Examples:
         self.forms = [form for form in self.forms if form.prefix != prefix]
 
     def are_valid(self) -> bool:
-        # All of them are looked at, so that each says what is wrong with it.
+        # All are validated, so that each shows its own errors.
         valid = [form.is_valid() for form in self.forms]
         return all(valid)
 
@@ -173,7 +173,7 @@ def _number_of(form: ExampleForm) -> int:
 
 
 def _lines(text: str) -> str:
-    """With ends of lines in one way, whatever a browser makes of them, or every line would be a change."""
+    """Normalise line ends: browsers differ in them, and every line would count as a change."""
     return text.replace("\r\n", "\n").strip() + "\n"
 
 

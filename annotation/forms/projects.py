@@ -1,4 +1,4 @@
-"""The shape of what managers send in."""
+"""Forms that managers submit for a project."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WANTED, REPLICATION = "language-", "replication-"
 
 
 class CollectionForm(forms.Form):
-    """The first step: all that follows depends on the collection."""
+    """The first step: all others depend on the collection."""
 
     collection = forms.ModelChoiceField(
         label=_("Collection"),
@@ -128,7 +128,7 @@ class LanguagesForm(_Batches):
             yield LanguageChoice(language, self[WANTED + language.tag], self[REPLICATION + language.tag])
 
     def plain_fields(self) -> list[forms.BoundField]:
-        """All but the table of languages."""
+        """All fields except the table of languages."""
         return [field for field in self if not field.name.startswith((WANTED, REPLICATION))]
 
     def clean(self) -> dict[str, Any]:

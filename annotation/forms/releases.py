@@ -1,4 +1,4 @@
-"""What a manager says of a release."""
+"""The form of a new release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT_CHARACTERS = 20_000
 
 
 class ReleaseForm(forms.Form):
-    """Begins with what the release before said."""
+    """Start from the values of the previous release."""
 
     title = forms.CharField(
         label=_("Title"), max_length=Release._meta.get_field("title").max_length, help_text=_("The title to cite.")

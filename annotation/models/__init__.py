@@ -1,4 +1,4 @@
-"""Rounds, batches, what people rate and write in them, and what is made of it."""
+"""Rounds, batches, and the ratings and captions that people write in them."""
 
 from annotation.models.captions import (
     AnnotatorState,

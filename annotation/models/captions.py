@@ -1,4 +1,4 @@
-"""Captions as handed in, what they were before, and what becomes of those that do not count."""
+"""Submitted captions, their earlier versions, and decisions that make them count or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from people.models import Project
 
 
 class CaptionState(models.TextChoices):
-    """Whether it counts, and if not, why not. RETURNED until its author has written it anew."""
+    """Whether a caption counts, and if not, why not. RETURNED until its author has rewritten it."""
 
     COUNTED = "counted", _("Counted")
     LATE = "late", _("Late")
@@ -32,9 +32,9 @@ class CaptionQuerySet(models.QuerySet["Caption"]):
 
 
 class Caption(models.Model):
-    """A caption as handed in: as typed and in NFC, with the warnings its writer overrode.
+    """A caption as submitted: as typed and in NFC, with the warnings that its author overrode.
 
-    One that came from a file has no item and no author; `position` keeps the order of the file.
+    A caption from a file has no item and no author; `position` keeps the order of the file.
     """
 
     item = models.OneToOneField(CaptionItem, on_delete=models.PROTECT, null=True, blank=True, related_name="caption")
@@ -77,7 +77,7 @@ class Caption(models.Model):
 
 
 class CorrectionRequest(models.Model):
-    """That a manager sent a caption back with a note, and what it was before; answered once it is written anew."""
+    """A manager's return of a caption with a note, and its earlier text; answered when it is rewritten."""
 
     caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="corrections")
     note = models.TextField(help_text="What the author is asked to change.")
@@ -102,7 +102,7 @@ class CorrectionRequest(models.Model):
 
 
 class SpotCheck(models.Model):
-    """What a manager found when looking at a rating and a caption."""
+    """A manager's opinion of a rating and a caption."""
 
     caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="spot_checks")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -120,7 +120,7 @@ class SpotCheck(models.Model):
 
 
 class Feedback(models.Model):
-    """What a manager says to an annotator, on one caption or in general; acknowledged before the next batch."""
+    """A manager's message to an annotator, about one caption or in general; acknowledged before the next batch."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="feedback")
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="feedback")
@@ -152,7 +152,7 @@ class AnnotatorState(models.TextChoices):
 
 
 class AnnotatorStatus(models.Model):
-    """What a manager decided of a person in one language of a project; nothing was decided where there is no row."""
+    """A manager's decision about a person in one language of a project. Without a row, nothing was decided."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="statuses")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -174,7 +174,7 @@ class AnnotatorStatus(models.Model):
 
 
 class Exclusion(models.Model):
-    """That what a person wrote in one language of a project does not count, until it is undone."""
+    """An exclusion: what a person wrote in one language of a project does not count, until it is undone."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="exclusions")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")

@@ -13,10 +13,10 @@ from people.models import Project
 
 
 class Release(models.Model):
-    """One release. Its files are made of what had been handed in by `until`, in the background; then nothing changes.
+    """One release. Its files are built in the background from what was submitted by `until`; then nothing changes.
 
-    `salt` makes the pseudonyms of this release its own. `counts` says how much is in it and what was left out, and
-    why; `checksum` is the SHA-256 of its manifest, which has those of all other files.
+    `salt` makes the pseudonyms of this release its own. `counts` says how much it holds, and what was left out and why.
+    `checksum` is the SHA-256 of its manifest, which has those of all other files.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="releases")

@@ -1,4 +1,4 @@
-"""Rounds of a language, from the first pilot to verification, and the guidance that people work by."""
+"""Rounds of a language, from the first pilot to verification, and the guidelines for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from people.models import Project
 
 
 class Rating(models.TextChoices):
-    """The five levels, of English captions on screen 1 and of captions that are verified."""
+    """The five levels, for English captions on screen 1 and for captions in verification."""
 
     EXCELLENT = "EXCELLENT", _("Excellent")
     GOOD = "GOOD", _("Good")
@@ -27,7 +27,7 @@ class Rating(models.TextChoices):
 
 
 class Guidelines(models.Model):
-    """One version of a project's guidance for raters and writers; never edited, only followed by the next."""
+    """One version of a project's guidelines for raters and writers; never edited, only replaced by the next."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="guidelines")
     version = models.PositiveIntegerField()
@@ -48,7 +48,7 @@ class Guidelines(models.Model):
 
 
 class GuidelineExample(models.Model):
-    """An image with a caption, the level that it deserves and why; belongs to one version, as its words do."""
+    """An image with a caption, the level that it deserves and why; part of one version, like its texts."""
 
     guidelines = models.ForeignKey(Guidelines, on_delete=models.CASCADE, related_name="examples")
     position = models.PositiveSmallIntegerField()
@@ -77,7 +77,7 @@ class RoundKind(models.TextChoices):
 
 
 class RoundState(models.TextChoices):
-    """PLANNED until it is opened; CLOSED until a manager decided; a round is SKIPPED, with the reason, unopened."""
+    """States of a round: PLANNED until opened, CLOSED until decided, SKIPPED, with a reason, if never opened."""
 
     PLANNED = "planned", _("Not open yet")
     OPEN = "open", _("Open")
@@ -92,11 +92,11 @@ DECIDED = (RoundState.ACCEPTED, RoundState.REJECTED, RoundState.SKIPPED)
 
 
 class Round(models.Model):
-    """One step of one language of a project; how often each thing is done, and how batches are cut, is its pool's.
+    """One step of one language of a project. Its pool has the replication and the batch size.
 
-    PILOT and MAIN caption images, of which a task each is a `CaptionTask`. VERIFICATION rates captions of the round
-    `verifies`, a pilot's or the main one's; a task each is a `VerificationTask`. Which may follow which, and when, is
-    decided in `annotation.rules.campaign`. The pool hands out only while the round is OPEN, and not while it is paused.
+    PILOT and MAIN caption images: each of their tasks is a `CaptionTask`. VERIFICATION rates captions of the round
+    `verifies`, a pilot or the main one: each of its tasks is a `VerificationTask`. `annotation.rules.campaign` decides
+    which round may follow which. The pool assigns tasks only while the round is OPEN and not paused.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rounds")
@@ -163,7 +163,7 @@ class Round(models.Model):
 
     @property
     def title(self) -> str:
-        """As pages call it."""
+        """Return the name that pages use."""
         if self.verifies is not None and self.verifies.kind == RoundKind.PILOT:
             return str(_("Rating of pilot %(number)d") % {"number": self.verifies.number})
         if self.kind == RoundKind.PILOT:
@@ -174,8 +174,8 @@ class Round(models.Model):
 class Tally(models.Model):
     """What one person did in one round, kept with every answer so that no page counts; see `services.tallies`.
 
-    Of a verification round, `captions` are those that were rated. Times are active milliseconds, idle time cut.
-    Only what counts is in it, besides `late`.
+    In a verification round, `captions` counts those that were rated. Times are active milliseconds, without idle time.
+    Only answers that count are in it, except in `late`.
     """
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="tallies")
@@ -204,10 +204,10 @@ class Tally(models.Model):
 
 
 class RoundFigures(models.Model):
-    """What takes longer to compute than a page may take, such as agreement; done in the background when it changed.
+    """Figures that take too long to compute in a page, such as agreement; computed in the background.
 
-    It changed where `is_stale`, or where the tallies' revisions no longer add up to `revision`. Until `lease_until`
-    somebody is computing it; where that is over, computing it failed.
+    They need computing if `is_stale`, or if the tallies' revisions no longer add up to `revision`. Until `lease_until`
+    somebody is computing them; if that is over, the computation failed.
     """
 
     round = models.OneToOneField(Round, on_delete=models.CASCADE, primary_key=True, related_name="figures")

@@ -1,4 +1,4 @@
-"""Captions rated by others: those of a pilot, to see whether it was good enough, and a sample of the main round's."""
+"""Captions rated by others: those of a pilot, to decide about it, and a sample of the main round's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotation.models.rounds import Guidelines, Rating, Round
 
 
 class VerificationTask(models.Model):
-    """A caption that several people are to rate, none of them its author."""
+    """A caption for several people to rate, none of them its author."""
 
     task = models.OneToOneField(Task, on_delete=models.CASCADE, primary_key=True, related_name="verification_task")
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="verification_tasks")
@@ -30,7 +30,7 @@ class VerificationTask(models.Model):
 
 
 class VerificationBatch(models.Model):
-    """Captions in one rater's hands; handed in as a whole."""
+    """Captions assigned to one rater, submitted together."""
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="verification_batch")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="verification_batches")
@@ -42,7 +42,7 @@ class VerificationBatch(models.Model):
 
 
 class Verdict(models.Model):
-    """How one person rated one caption. Counts once its assignment is DONE."""
+    """How one person rated one caption. It counts once its assignment is DONE."""
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, primary_key=True, related_name="verdict")
     batch = models.ForeignKey(VerificationBatch, on_delete=models.CASCADE, related_name="verdicts")

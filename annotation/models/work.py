@@ -1,4 +1,4 @@
-"""Rate, then write: a batch on its way from screen 1 to screen 2 to submitted."""
+"""Rate, then write: batches on their way from screen 1 through screen 2 to submitted."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Stage(models.TextChoices):
 
 
 class CaptionBatch(models.Model):
-    """A batch on its way from screen 1 to screen 2 to submitted; the way back does not exist."""
+    """A batch on its way from screen 1 through screen 2 to submitted. There is no way back."""
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="caption_batch")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="batches")
@@ -70,7 +70,7 @@ class CaptionBatch(models.Model):
 class CaptionItem(models.Model):
     """One image of a batch: how its English caption was rated, and the caption being written.
 
-    `text` is what was typed, letter for letter; `revision` counts its saved states, so that a stale tab is noticed.
+    `text` is exactly what was typed; `revision` counts its saved states, so that a stale tab is noticed.
     """
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, primary_key=True, related_name="item")

@@ -1,1 +1,1 @@
-"""What managers read, as pages show it: figures in words, with their plots."""
+"""What the managers' pages show: figures in words, with their plots."""

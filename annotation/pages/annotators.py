@@ -38,7 +38,7 @@ class AnnotatorLine:
 
 @dataclass(frozen=True)
 class AnnotatorsPage:
-    """`seen` stands for all that it shows; `query` asks for the same again."""
+    """`seen` identifies everything that the page shows; `query` asks for the same again."""
 
     page: Page[AnnotatorRow]
     lines: Sequence[AnnotatorLine]
@@ -54,7 +54,7 @@ class AnnotatorsPage:
 
 @dataclass(frozen=True)
 class RoundLine:
-    """`warnings` by what they warn of, the most frequent first."""
+    """Return `warnings` by kind, the most frequent first."""
 
     row: RoundOfOne
     minutes_rating: str

@@ -1,4 +1,4 @@
-"""Plots of a project, each with a table that says the same."""
+"""Plots of a project, each with a table of the same numbers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MOST_DAYS = 60
 SMALL, LARGE = 90, 180
 """Pixels."""
 SHOWN_LENGTHS = 0.99
-"""Of all captions: the longest hundredth stand together in the last column."""
+"""The share of captions before the last column, which holds the longest hundredth."""
 LONGEST_BESIDE = 20
-"""Characters of a name that a phone has room for beside a bar."""
+"""How many characters of a name fit beside a bar on a phone."""
 ANY = "any"
 
 
@@ -43,7 +43,7 @@ class PlotTable:
 
 @dataclass(frozen=True)
 class Figure:
-    """Either of the plots, and a table of the same numbers, or none where another figure has it."""
+    """A plot of either kind, with a table of the same numbers unless another figure has it."""
 
     id: str
     title: str
@@ -55,7 +55,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class PlotsPage:
-    """`seen` stands for all that it shows; `query` asks for the same again."""
+    """`seen` identifies everything that the page shows; `query` asks for the same again."""
 
     days: Figure | None
     ratings: Figure | None
@@ -105,7 +105,7 @@ def plots_page(
 
 
 def plots_of_one(rows: Sequence[RoundOfOne], *, today: date) -> list[Figure]:
-    """Of one annotator: captions by day, and the levels they gave beside those that everybody gave."""
+    """Plot one annotator: captions by day, and their ratings beside everybody's."""
     written = [row for row in rows if not row.is_rating]
     days = total(row.sums for row in written).days
     compared = [
@@ -163,7 +163,7 @@ def _day(day: date) -> str:
 
 def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> Figure | None:
     rated = [one for one in series if one.sums.ratings]
-    # Where each language has one round, its name says enough.
+    # Where each language has one round, the language's name is enough.
     is_plain = len({one.round.language_id for one in rated}) == len(rated) > 1
     rows = [_shares(one.round.language.name if is_plain else _named(one.round), one.sums) for one in rated]
     return _stacked(id, title, rows) if rows else None
@@ -189,7 +189,7 @@ def _shares(name: str, sums: Sums) -> Shares:
 
 
 def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | None]:
-    """A small plot for each language, all with the same axes; the numbers of all stand in one table."""
+    """Return a small plot for each language, all with the same axes, and one table of all numbers."""
     by_language: dict[Language, list[Sums]] = defaultdict(list)
     for one in series:
         by_language[one.round.language].append(one.sums)
@@ -226,7 +226,7 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
 
 
 def _bins(lengths: Mapping[str, int]) -> list[int]:
-    """Where columns begin: as many as hold all but the longest, which are with the last."""
+    """Return where columns begin: as many as hold all but the longest, which are in the last."""
     starts = sorted((int(start), count) for start, count in lengths.items())
     enough, seen, last = ceil(SHOWN_LENGTHS * sum(lengths.values())), 0, 0
     for start, count in starts:
@@ -238,7 +238,7 @@ def _bins(lengths: Mapping[str, int]) -> list[int]:
 
 
 def _binned(sums: Sums, bins: Sequence[int]) -> list[float]:
-    """Percent of the captions in each."""
+    """Return the percentage of the captions in each column."""
     counts = dict.fromkeys(bins, 0)
     for start, count in sums.lengths.items():
         counts[min(int(start), bins[-1])] += count

@@ -1,4 +1,4 @@
-"""The project's page: a row for each language at the round it is at, or for every round."""
+"""The project's page: a row for the current round of each language, or for every round."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class ProgressPage:
-    """`seen` stands for all that it shows: who has it need not be sent it again. `query` asks for the same rows."""
+    """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for the same
+    rows."""
 
     progress: ProjectProgress
     rows: Sequence[ProgressRow]
@@ -118,7 +119,7 @@ def _chosen(rounds: Sequence[RoundProgress], which: str) -> list[RoundProgress]:
 
 
 def _current(rounds: Sequence[RoundProgress]) -> RoundProgress:
-    """Of the rounds of a language, in their order: what is worked on, else what waits, else what came last."""
+    """Choose a round of a language: the one being worked on, else the next, else the last."""
     for state in (RoundState.OPEN, RoundState.CLOSED, RoundState.PLANNED):
         found = [row for row in rounds if row.round.state == state]
         if found:
@@ -146,5 +147,5 @@ def exact(shared: Shared | None) -> str:
 
 
 def alpha(shared: Shared | None) -> str:
-    """Empty where it has no value."""
+    """Format a value; empty if there is none."""
     return "" if shared is None or shared.alpha is None else f"α {texts.plain(shared.alpha, 2)}"

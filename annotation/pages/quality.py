@@ -1,4 +1,4 @@
-"""The quality table as its pages show it: shares in percent with their intervals, what lacks a figure and why."""
+"""The quality table as pages show it: shares in percent with their intervals, and why figures are missing."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ WHY_NO_ALPHA: Mapping[str, StrPromise] = {
 LEVEL_NAMES = {level.value: level.label for level in Rating}
 FROM_THE_BEST = tuple(reversed(LEVELS))
 KINDS = {"EXCELLENT": "better", "GOOD": "better", "BAD": "worse"}
-"""How bars are coloured."""
+"""Colours of bars."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A share in percent, and its interval; empty where nothing is verified yet."""
+    """A share in percent, and its interval; empty while nothing is verified."""
 
     value: str
     interval: str
@@ -57,13 +57,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Confusion:
-    """One rater: how often what was said where all together came to what, from the best level down."""
+    """One rater's confusion: their ratings against the overall levels, from the best level down."""
 
     name: str
     rater: RaterOfCaptions
     agreement: str
     rows: Sequence[tuple[StrPromise, Sequence[tuple[int, bool]]]]
-    """What was said, and for each level that it came to how often, and whether they are the same."""
+    """A rating, and how often it came with each overall level, and whether they are the same."""
 
 
 def lines_of(language: LanguageQuality) -> list[Line]:

@@ -18,7 +18,7 @@ SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 @dataclass(frozen=True)
 class LanguageLine:
-    """`left_out` and `removed` say how many, and why."""
+    """A language of a release. `left_out` and `removed` say how many, and why."""
 
     name: str
     captions: int
@@ -92,7 +92,7 @@ def _languages(counts: Mapping[str, Any], changes: Mapping[str, Any]) -> list[La
 
 
 def _reasons(counts: Mapping[str, int]) -> str:
-    """Such as “3: Consent withdrawn”; empty where there is none."""
+    """Format counts with reasons, as in “3: Consent withdrawn”; empty if there are none."""
     labels: Mapping[str, Any] = dict(CaptionState.choices)
     return ", ".join(
         _("%(reason)s: %(count)d") % {"reason": labels.get(reason, _("No longer part of it")), "count": count}

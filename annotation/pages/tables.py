@@ -15,7 +15,7 @@ FALLING = "-"
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """`value` is what rows are sorted by; a row for which it is None comes last in either order."""
+    """A column; `value` is what rows are sorted by. Rows for which it is None come last in either order."""
 
     name: str
     label: str
@@ -25,7 +25,7 @@ class Column(Generic[Row]):
 
 @dataclass(frozen=True)
 class Head:
-    """`order` is “ascending” or “descending” where the table is sorted by this column; `url` sorts by it, or back."""
+    """The head of a column. `order` is “ascending” or “descending” if the table is sorted by it; `url` sorts by it."""
 
     label: str
     url: str
@@ -40,7 +40,7 @@ class Order:
 
 
 def asked_order(query: QueryDict, columns: Sequence[Column[Row]]) -> Order:
-    """By the first column where nothing is asked that is there."""
+    """Return the column that the query names, or else the first."""
     asked = query.get(SORT, "")
     name = asked.removeprefix(FALLING)
     if any(column.name == name for column in columns):
@@ -49,7 +49,7 @@ def asked_order(query: QueryDict, columns: Sequence[Column[Row]]) -> Order:
 
 
 def in_order(rows: Iterable[Row], columns: Sequence[Column[Row]], order: Order) -> list[Row]:
-    """Rows that are the same in the column stay in the order in which they come."""
+    """Sort rows; equal rows keep their order."""
     value = next(column.value for column in columns if column.name == order.name)
     keyed = [(value(row), row) for row in rows]
     known = [one for one in keyed if one[0] is not None]
@@ -58,7 +58,7 @@ def in_order(rows: Iterable[Row], columns: Sequence[Column[Row]], order: Order) 
 
 
 def heads(columns: Sequence[Column[Row]], order: Order, query: QueryDict) -> list[Head]:
-    """Numbers are sorted with the highest first, names from the start of the alphabet; asked again, the other way."""
+    """Return the default order: numbers from the highest, names from A; asked again, the other way."""
     found = []
     for column in columns:
         is_sorted = column.name == order.name

@@ -1,7 +1,8 @@
 """Which step of a language may follow which: pilots until one is good enough, the main round, its verification.
 
-A pilot's captions are rated by others before it is decided; its rating is settled with it. All from values alone:
-kinds and states are given by their stored names. What may not be is answered by a sentence: why, and what to do first.
+Others rate a pilot's captions before it is decided; the decision covers that rating too. Everything is decided from
+values: kinds and states are given by their stored names. Steps that are not allowed are answered by a sentence: why,
+and what to do first.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ RATERS_PER_CAPTION = 3
 
 
 class InHand(TextChoices):
-    """What becomes of work in hand when a round is closed."""
+    """What happens to unfinished batches when a round is closed."""
 
     LET_FINISH = "let-finish", gettext_lazy("Let people finish them")
     TAKE_BACK = "take-back", gettext_lazy("Return them; people keep their drafts")
@@ -40,7 +41,7 @@ class Action(TextChoices):
 
 @dataclass(frozen=True)
 class Step:
-    """A round of a language. `verifies` is the `key` of the one whose captions it rates."""
+    """A round of a language. `verifies` is the `key` of the round whose captions it rates."""
 
     key: Hashable
     kind: str
@@ -54,13 +55,13 @@ def pilots(steps: Sequence[Step]) -> list[Step]:
 
 
 def main_of(steps: Sequence[Step]) -> Step | None:
-    """The last of them, where there are several."""
+    """Return the last of them, if there are several."""
     mains = [step for step in steps if step.kind == MAIN]
     return max(mains, key=lambda step: step.number, default=None)
 
 
 def verification_of(step: Step, steps: Sequence[Step]) -> Step | None:
-    """The round that rates the captions of `step`; a skipped one only where there is no other."""
+    """Return the round that rates the captions of `step`; a skipped one only if there is no other."""
     found = [other for other in steps if other.verifies == step.key]
     return max(found, key=lambda other: (other.state != SKIPPED, other.number), default=None)
 
@@ -70,17 +71,17 @@ def verified_by(step: Step, steps: Sequence[Step]) -> Step | None:
 
 
 def actions_of(step: Step, steps: Sequence[Step]) -> list[Action]:
-    """All that may be done with a round now."""
+    """Return the actions that are allowed with a round now."""
     return [action for action in Action if why_not(action, step, steps) is None]
 
 
 def why_not(action: str, step: Step, steps: Sequence[Step]) -> str | None:
-    """Why `action` may not be done with `step` now, as a sentence that says what to do first; None where it may."""
+    """Return why `action` is not allowed with `step` now, and what to do first; None if it is."""
     return _RULES[Action(action)](step, steps)
 
 
 def why_no_pilot(steps: Sequence[Step]) -> str | None:
-    """Why no further pilot may be planned now."""
+    """Return why no further pilot may be planned now."""
     undecided = [step for step in pilots(steps) if step.state in UNDECIDED]
     if undecided:
         return _("Pilot %(number)d is not decided yet. Accept it, reject it, or skip it first.") % {
@@ -93,7 +94,7 @@ def why_no_pilot(steps: Sequence[Step]) -> str | None:
 
 
 def why_no_verification(step: Step, steps: Sequence[Step]) -> str | None:
-    """Why no round may be planned that rates the captions of `step`."""
+    """Return why no round may be planned that rates the captions of `step`."""
     if step.kind == VERIFICATION:
         return _("You cannot have ratings rated.")
     if step.state == SKIPPED or (step.kind == PILOT and step.state in (ACCEPTED, REJECTED)):

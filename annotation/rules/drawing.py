@@ -11,7 +11,7 @@ SHUFFLE_KEYS = 2**31
 
 @dataclass(frozen=True)
 class Drawn:
-    """A caption (by its primary key) that is to be rated, and where it stands in the order of handing out."""
+    """A caption (by its primary key) to be rated, and its place in the order of assignment."""
 
     caption: int
     shuffle_key: int
@@ -20,9 +20,9 @@ class Drawn:
 def draw_captions(
     captions: Mapping[str, Sequence[int]], *, seed: int, size: int | None, kept: Collection[int] = ()
 ) -> list[Drawn]:
-    """One caption of each of `size` images, or all captions where `size` is None; in the order of the images' keys.
+    """Draw one caption of each of `size` images, or all captions if `size` is None, in the order of the images' keys.
 
-    Every image draws for itself, from the seed and its key: images that come or go change no other image's luck.
+    Each image draws on its own, from the seed and its key: adding or removing images changes no other draw.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How quickly work goes on, and when it would be done at that pace: from how much was done on which day."""
+"""The pace of work, and the date when it would be finished: from how much was done on which day."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from math import ceil
 
 WINDOW_DAYS = 7
 MOST_DAYS_AHEAD = 3650
-"""What would take longer than that is not given a day."""
+"""Estimates further away than this are not given a date."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """`done` in the last `days`, today among them: fewer than the window where work began later."""
+    """Pace over the last `days`, including today: fewer than the window if work began later."""
 
     done: int
     days: int
@@ -25,7 +25,7 @@ class Pace:
         return self.done / self.days
 
     def ends_on(self, left: int, *, today: date) -> date | None:
-        """The day on which the last of what is `left` would be done; None where nothing is, or no end is in sight."""
+        """Return the day when the last of `left` would be done; None if nothing is left or it is too far off."""
         if left <= 0 or not self.done:
             return None
         days = ceil(Fraction(left * self.days, self.done))
@@ -33,7 +33,7 @@ class Pace:
 
 
 def pace(days: Mapping[str, int], *, today: date) -> Pace:
-    """`days`: how much was done by day, such as {“2026-11-21”: 15}."""
+    """Compute the pace; `days` has how much was done by day, such as {“2026-11-21”: 15}."""
     window = {(today - timedelta(days=ago)).isoformat() for ago in range(WINDOW_DAYS)}
     done = sum(count for day, count in days.items() if day in window)
     began = min(days, default=today.isoformat())

@@ -1,4 +1,4 @@
-"""What one person's answers in one round add up to: the columns of a tally, from answers alone."""
+"""The columns of a tally: sums over one person's answers in one round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LENGTH_STEP = 10
 class Answer:
     """A caption with the rating before it, or, without a `text`, a rating of somebody else's caption.
 
-    Of one that does not `counts`, only when it came and whether it `is_late` matters.
+    If it does not count, only its time and `is_late` matter.
     """
 
     batch: Hashable
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(kw_only=True)
 class Sums:
-    """The columns of a tally, by its names."""
+    """Return the columns of a tally, by name."""
 
     batches: int = 0
     captions: int = 0
@@ -50,7 +50,7 @@ class Sums:
 
     @property
     def minutes_per_caption(self) -> float | None:
-        """Active minutes from first sight to the last word; None where nothing was written."""
+        """Return the active minutes from opening the image to the last change; None if nothing was written."""
         return (self.rating_ms + self.writing_ms) / 60_000 / self.captions if self.captions else None
 
     @property
@@ -90,7 +90,7 @@ def sums_of(answers: Iterable[Answer]) -> Sums:
 
 
 def total(lots: Iterable[Sums]) -> Sums:
-    """Of lots of answers that share no batch."""
+    """Add up answers that share no batch."""
     known = list(lots)
     if len(known) == 1:
         return replace(known[0])

@@ -1,4 +1,4 @@
-"""Decisions from values alone: what the levels mean, what can be a caption, and what a writer is warned of."""
+"""Rules for texts and levels: what the levels mean, what can be a caption, and what a writer is warned about."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from languages.rules.traits import LanguageTraits
 LONGEST_CAPTION = 1000
 """Code points in NFC, trimmed."""
 LONGEST_DRAFT = 10_000
-"""Code points: what is kept of a text in the making, far above what can be handed in."""
+"""Code points: the longest draft that is kept, far above the longest caption that can be submitted."""
 FEWEST_WORDS = 3
 FEWEST_CHARACTERS_UNSPACED = 5
-"""Of letters and digits, where spaces do not separate words. Of the published Chinese captions 2% have fewer."""
+"""The fewest letters and digits, for scripts that do not separate words by spaces. 2% of the published Chinese
+captions have fewer."""
 LARGEST_FOREIGN_SHARE = 2 / 3
-"""Of the letters. Captions quote signs and brands in other scripts: 0.4% of the published Thai ones by more than half,
-0.07% by more than this, and none of those in the five other languages tried."""
+"""The largest share of letters in another script. Captions quote signs and brands: 0.4% of the published Thai
+captions have more than half, 0.07% more than this, and none in the five other languages tried."""
 NEAR_IDENTICAL = 0.8
-"""Likeness to the English caption. Two people who each describe the same image in English reach it in 1% of cases."""
+"""Similarity to the English caption. Two people who each describe the same image in English reach it in 1% of cases."""
 
 LEVEL_GUIDANCE: dict[str, Promise] = {
     "EXCELLENT": _("The whole image is covered well: a friend who cannot see it would know what is there."),
@@ -38,11 +39,11 @@ LEVEL_GUIDANCE: dict[str, Promise] = {
     ),
 }
 
-# One of these says as much as so many Latin letters: a brand's name weighs too heavily in a short sentence else.
+# One of these says as much as several Latin letters: otherwise a brand's name weighs too much in a short sentence.
 _LETTERS_WORTH = {"Hani": 3, "Hang": 2, "Hira": 2, "Kana": 2}
 _LONGEST_DECOMPOSITION = 4
-"""Code points that NFC can make one of: what is longer by this factor need not be normalised to be refused."""
-# Letters, marks and signs by category, yet nothing is drawn: fillers, the joiner of graphemes, the blank of braille.
+"""How many code points NFC can make of one: longer texts are refused without being normalised."""
+# Letters, marks and signs by category that show nothing: fillers, the grapheme joiner, the blank of braille.
 _DRAWN_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
@@ -57,12 +58,12 @@ COPIED = CaptionFault("copied", _("This is almost the same as what was shown on 
 
 
 def as_nfc(text: str) -> str:
-    """The same text with accents and syllables composed as Unicode has them composed; nothing is trimmed."""
+    """Return the text with accents and syllables composed as in Unicode's NFC, untrimmed."""
     return unicodedata.normalize("NFC", text)
 
 
 def unstorable(text: str) -> CaptionFault | None:
-    """What not even a draft may hold."""
+    """Return why `text` cannot even be a draft, or None."""
     if len(text) > LONGEST_DRAFT:
         return CaptionFault(
             "too-long", _("This is far too long for a caption: you can submit at most 1,000 characters.")
@@ -75,7 +76,7 @@ def unstorable(text: str) -> CaptionFault | None:
 
 
 def hard_error(text: str) -> CaptionFault | None:
-    """Why `text` cannot be handed in as a caption, or None. Its length is counted in code points, trimmed, in NFC."""
+    """Return why `text` cannot be submitted as a caption, or None. Its length is in code points, trimmed, in NFC."""
     if problem := unstorable(text):
         return problem
     trimmed = text.strip()
@@ -89,7 +90,7 @@ def hard_error(text: str) -> CaptionFault | None:
 
 
 def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str]) -> list[CaptionFault]:
-    """What a writer may want to look at again; the writer decides. `others` are the writer's other captions."""
+    """Return what the writer may want to look at again. `others` are the writer's other captions."""
     if hard_error(text):
         return []
     warnings = []
@@ -110,18 +111,18 @@ def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str])
 
 
 def is_copied(text: str, english: str) -> bool:
-    """Whether a caption is almost the one of screen 1.
+    """Return whether a caption is almost the one of screen 1.
 
-    Who could ask this of text after text would find out by trying what that caption said. It is answered once for the
-    captions of a batch, when they are handed in (`annotation/services/batches.py`).
+    Asking this for one text after another would reveal that caption. So it is answered only once, for all captions of a
+    batch, when they are submitted (`annotation/services/batches.py`).
     """
     return not hard_error(text) and likeness(text, english) >= NEAR_IDENTICAL
 
 
 def likeness(text: str, other: str) -> float:
-    """Dice coefficient of the runs of three characters in two texts, from 0 to 1; case and punctuation are left out.
+    """Return the Dice coefficient of the character trigrams of two texts, from 0 to 1, ignoring case and punctuation.
 
-    A slip of the pen, a word put in and two halves swapped all leave most runs as they are.
+    A typo, an inserted word or two swapped halves leave most trigrams unchanged.
     """
     ours, theirs = _runs_of_three(_folded(text)), _runs_of_three(_folded(other))
     together = ours.total() + theirs.total()
@@ -151,7 +152,7 @@ def _is_mostly_foreign(text: str, scripts: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _folded(text: str) -> str:
-    """Words without case, punctuation or the choice of code points: the same to a reader, the same here."""
+    """Return the words without case, punctuation or differences of encoding, which a reader does not see."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join("".join(map(_letter_or_space, folded)).split())
 

@@ -19,9 +19,9 @@ class Piece:
 
 
 def word_diff(before: str, after: str) -> list[Piece]:
-    """`after` with what was added and what was removed since `before`; together the pieces are both texts.
+    """Return `after` with what was added and what was removed since `before`; the pieces make up both texts.
 
-    Lines are compared first, and words only where lines differ: comparing takes time by the square of how many.
+    Lines are compared first, and words only where lines differ: the time grows with the square of the length.
     """
     pieces: list[Piece] = []
     for kind, text in _pieces(before.splitlines(keepends=True), after.splitlines(keepends=True), _words):

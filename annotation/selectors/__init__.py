@@ -1,1 +1,1 @@
-"""What the pages of annotation show."""
+"""Queries for the pages of annotation."""

@@ -1,4 +1,4 @@
-"""Who worked or could work in a project, language by language: what they did, what they have, how they stand."""
+"""Who worked or could work in a project, language by language: their work, batches and status."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ LIST_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatorRow:
-    """One person in one language. `rated` are others' captions; of the rest ratings before captions are meant.
+    """One person in one language. `rated` counts others' captions; the other ratings are of English captions.
 
-    `status` is empty where nothing was decided.
+    `status` is empty if nothing was decided.
     """
 
     person: User
@@ -67,9 +67,9 @@ class RoundOfOne:
 
 
 def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
-    """By name, then by language. Who is an annotator and speaks a language well enough is there from the first day.
+    """List annotators by name, then by language: everybody with the role who knows the language well enough.
 
-    Raters are there once they have rated captions.
+    Raters are listed once they have rated captions.
     """
     rounds = {round.pk: round for round in project.rounds.select_related("language").order_by("pk")}
     languages = {round.language_id: round.language for round in rounds.values()}
@@ -118,7 +118,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
 
 
 def _members(project: Project) -> Iterable[tuple[int, str]]:
-    """Those who write, and those who only rate what others wrote."""
+    """List those who write, and those who only rate what others wrote."""
     members = Membership.objects.filter(project=project, role__in=[Role.ANNOTATOR, Role.RATER])
     return members.order_by("-role").values_list("user", "role")
 
@@ -135,7 +135,7 @@ def _statuses(project: Project) -> tuple[dict[tuple[int, str], str], set[tuple[i
 
 
 def _together(shared: Sequence[Shared]) -> Shared | None:
-    """Of several rounds: all pairs, and the alpha of the round with most of them, as alphas cannot be added."""
+    """Combine several rounds: all pairs, and the alpha of the round with most pairs, as alphas cannot be added."""
     if not shared:
         return None
     largest = max(shared, key=lambda one: one.pairs)
@@ -143,7 +143,7 @@ def _together(shared: Sequence[Shared]) -> Shared | None:
 
 
 def is_of_project(person: User, project: Project) -> bool:
-    """Whether a person is, or ever was, among those who caption or rate captions in a project."""
+    """Return whether a person captions or rates captions in a project, or ever did."""
     return (
         Membership.objects.filter(project=project, user=person, role__in=[Role.ANNOTATOR, Role.RATER]).exists()
         or Tally.objects.filter(round__project=project, person=person).exists()
@@ -152,7 +152,7 @@ def is_of_project(person: User, project: Project) -> bool:
 
 
 def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[RoundOfOne]:
-    """The rounds in which somebody has done or has something, beside what everybody did in them."""
+    """List the rounds in which somebody worked or has a batch, beside everybody's figures for them."""
     hands = {key: hand for key, hand in assigned_work(project, now=now).items() if key[1] == person.pk}
     theirs = {round for round, _ in hands} | set(
         Tally.objects.filter(round__project=project, person=person).values_list("round", flat=True)
@@ -181,6 +181,6 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
 
 
 def statuses_of(project: Project, person: User) -> dict[str, str]:
-    """What was decided of a person, by the tag of the language."""
+    """Return the decisions about a person, by language tag."""
     decided = AnnotatorStatus.objects.filter(project=project, person=person)
     return {status.language_id: AnnotatorState(status.state).value for status in decided}

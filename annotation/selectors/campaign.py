@@ -33,7 +33,7 @@ from people.models import Membership, Project, User
 
 @dataclass(frozen=True, kw_only=True)
 class RoundStep:
-    """A round with what may be done with it. `wanted` and `done` count captions, or ratings of them."""
+    """A round with the actions that are allowed now. `wanted` and `done` count captions, or ratings of them."""
 
     round: Round
     actions: Sequence[Action]
@@ -48,7 +48,7 @@ class RoundStep:
 
     @property
     def drawn(self) -> int | None:
-        """Images, or captions to be rated: as many as there were, and until then as many as are wanted at most."""
+        """Images, or captions to be rated: the actual number, or before that the planned one."""
         if self.round.sample_size and self.is_worked_on and self.wanted:
             return self.wanted // self.round.pool.replication
         return self.round.sample_size
@@ -64,7 +64,7 @@ class RoundStep:
 
 @dataclass(frozen=True, kw_only=True)
 class PersonRow:
-    """What somebody did in a language, and what was decided about them there."""
+    """What somebody did in a language, and the decision about them."""
 
     person: User
     status: AnnotatorStatus | None
@@ -97,7 +97,7 @@ class LanguagePage:
 
     @property
     def needs_pilot(self) -> bool:
-        """Whether nothing else can be done than to plan a pilot, or to say why there is none."""
+        """Whether the only possible step is to plan a pilot, or to say why there is none."""
         return self.why_no_pilot is None and not any(step.is_next for step in self.steps)
 
     @property
@@ -109,7 +109,7 @@ class LanguagePage:
 
     @property
     def pilot_images(self) -> int:
-        """As many as the last pilot was to have."""
+        """The size of the last pilot, as planned."""
         sizes = [step.round.sample_size for step in self.steps if step.round.kind == RoundKind.PILOT]
         return next((size for size in reversed(sizes) if size), rules.PILOT_IMAGES)
 
@@ -158,7 +158,7 @@ def _steps(
         figures = kept.get(round.pk)
         count = done.get(round.pk, 0)
         if round.source and figures:
-            # Captions that came from a file have no author, and so no tally.
+            # Captions from a file have no author, and so no tally.
             count = figures.figures.get("captions", 0)
         wanted = max(figures.wanted if figures else 0, count)
         is_next = not is_next_found and step.state in rules.UNDECIDED and _is_next(step, steps)
@@ -182,14 +182,14 @@ def _steps(
 
 
 def _is_next(step: Step, steps: Sequence[Step]) -> bool:
-    """Whether something is to be done with it now; a closed pilot waits for its rating."""
+    """Return whether something can be done with it now; a closed pilot waits for its rating."""
     if step.state == RoundState.CLOSED:
         return rules.why_not(Action.ACCEPT, step, steps) is None
     return step.state == RoundState.OPEN or rules.why_not(Action.OPEN, step, steps) is None
 
 
 def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int) -> str:
-    """What the round waits for."""
+    """Return what the round waits for."""
     if step.state == RoundState.PLANNED:
         return rules.why_not(Action.OPEN, step, steps) or _("You can open it now.")
     if step.state == RoundState.OPEN:
@@ -202,7 +202,7 @@ def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int)
 
 
 def images_to_draw(project: Project, language: Language) -> int:
-    """How many images a pilot of the language can have at most."""
+    """Return how many images a pilot of the language can have at most."""
     rounds = Round.objects.filter(project=project, language=language).exclude(kind=RoundKind.VERIFICATION)
     collection = rounds.select_related("collection").latest("pk").collection
     return coverage_of(collection, models_in(project)).by_any
@@ -220,7 +220,7 @@ def people_of(
     done: Mapping[int, Mapping[int, int]],
     assigned: Mapping[tuple[int, int], AssignedWork],
 ) -> list[PersonRow]:
-    """Who works or worked in a language, or could, by name."""
+    """List those who work, worked or could work in a language, by name."""
     members = set(_members(project, language).values_list("user", flat=True))
     took_part = {person for by in done.values() for person in by} | {person for _round, person in assigned}
     statuses = {one.person_id: one for one in AnnotatorStatus.objects.filter(project=project, language=language)}
@@ -244,7 +244,7 @@ def people_of(
 
 
 def may_be_decided_about(project: Project, language: Language) -> Q:
-    """People of whom a manager may decide something in a language: who works on it, or did."""
+    """List the people whom a manager may decide about in a language: those who work or worked on it."""
     return (
         Q(pk__in=_members(project, language).values("user"))
         | Q(pk__in=Tally.objects.filter(round__project=project, round__language=language).values("person"))

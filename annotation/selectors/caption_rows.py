@@ -1,7 +1,7 @@
-"""Captions of whole rounds, some images at a time, for files of many of them.
+"""Captions of whole rounds, some images at a time, for large files.
 
-Rows come as the database's driver gives them, past what Django would make of each value, which takes several times as
-long as reading it: moments and JSON are texts, for `iso_of`, `day_of` and `list_of` to read.
+Rows are the database driver's, without Django's conversion, which takes several times as long as reading. So times and
+JSON are texts: read them with `iso_of`, `day_of` and `list_of`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from images.selectors import keys_in_order
 Row = tuple[Any, ...]
 
 FIRST_COLUMNS = ("image_id", "round__language_id", "author_id", "position")
-"""With which the row of a caption begins."""
+"""The first columns of a caption's row."""
 MOMENT = "_at"
-"""How the names of columns end that hold moments."""
+"""The endings of the names of columns that hold times."""
 IMAGE, LANGUAGE, AUTHOR, POSITION = range(len(FIRST_COLUMNS))
 
 
 @dataclass(frozen=True)
 class Images:
-    """Some images of a collection in order, by primary key, with their keys and the rows of each that has any."""
+    """Images of a collection in order, by primary key, with their keys and the rows of each that has any."""
 
     collection: Collection
     keys: Mapping[int, str]
@@ -43,10 +43,11 @@ class Images:
 def counted_by_image(
     rounds: Iterable[Round], columns: Sequence[str], *, until: datetime, at_once: int
 ) -> Iterator[Images]:
-    """The captions that count, handed in up to `until`: `FIRST_COLUMNS` and `columns`, in no order within an image.
+    """Yield the captions that count, submitted up to `until`: `FIRST_COLUMNS` and `columns`, in no order within an
+    image.
 
-    Collections come by slug, images by position. Then come images that were described and taken out of the
-    collection since, by their digests, which stand for their keys.
+    Collections come by slug, images by position. Images that were described and then removed from the collection come
+    last, by their hashes, which serve as their keys.
     """
     by_collection: dict[Collection, list[Round]] = defaultdict(list)
     for round in rounds:
@@ -69,7 +70,7 @@ def _by_image(captions: QuerySet[Caption], images: Iterable[int], columns: Seque
 
 
 class _Stored(Func):
-    """A moment in UTC as SQLite stores it: 2026-11-21 20:39:11.123456."""
+    """A time in UTC as SQLite stores it: 2026-11-21 20:39:11.123456."""
 
     template = "CAST(%(expressions)s AS text)"
     output_field = TextField()
@@ -80,7 +81,7 @@ class _Stored(Func):
 
 
 def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
-    """Rows of a query that is not empty by itself, in the order of `columns`, as the driver gives them."""
+    """Fetch the rows of a query, in the order of `columns`, as the driver returns them."""
     selected = [_Stored(F(column)) if column.endswith(MOMENT) else F(column) for column in columns]
     sql, parameters = query.order_by().values_list(*selected).query.sql_with_params()
     with connection.cursor() as cursor:
@@ -89,16 +90,16 @@ def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
 
 
 def iso_of(stored: str | None) -> str | None:
-    """A moment as `tabular.downloads.as_iso` writes it."""
+    """Return a time as `tabular.downloads.as_iso` writes it."""
     return None if stored is None else f"{stored[:10]}T{stored[11:19]}.{stored[20:23] or '000'}Z"
 
 
 def day_of(stored: str | None) -> str | None:
-    """The day of a moment, such as 2026-11-21."""
+    """Return the day of a time, such as 2026-11-21."""
     return stored and stored[:10]
 
 
 @lru_cache(maxsize=1024)
 def list_of(stored: str) -> tuple[str, ...]:
-    """A list of texts that recur, such as codes of warnings."""
+    """Return a list of recurring texts, such as codes of warnings."""
     return tuple(json.loads(stored))

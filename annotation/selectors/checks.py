@@ -1,7 +1,7 @@
-"""What managers look through: images with the English caption, how it was rated, what was written, what others say.
+"""What managers check: images with the English caption, its rating, the caption and others' ratings.
 
-One round at a time, found by where the last page ended and never counted, so that the last page of a round comes as
-fast as its first.
+One round at a time. Pages continue where the last one ended and nothing is counted, so the last page is as fast as the
+first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ IMAGES_AT_ONCE = 20
 SHOWN_STATES = (CaptionState.COUNTED, CaptionState.RETURNED)
 SCALE = {Rating.BAD: 1, Rating.MEDIUM: 2, Rating.GOOD: 3, Rating.EXCELLENT: 4}
 FAR_APART = 2
-"""(ours) Levels between two people who rated the same, from which on they are said to disagree."""
+"""(ours) How many levels apart two ratings of the same caption count as a disagreement."""
 
 
 class Apart(TextChoices):
@@ -61,7 +61,7 @@ class Asked:
 
     @property
     def query(self) -> str:
-        """The same, as an address says it."""
+        """Return the filters as a query string."""
         given = {
             "round": self.round.pk,
             "annotator": self.annotator.pk if self.annotator else "",
@@ -82,7 +82,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Found:
-    """What one manager found; empty where nothing was said."""
+    """One manager's findings; empty if nothing was said."""
 
     by: str
     is_rating_right: bool | None
@@ -92,7 +92,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Said:
-    """A rating by somebody who verified the caption."""
+    """A rating from verification."""
 
     rater: str
     value: str
@@ -101,7 +101,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Return:
-    """That the caption was returned, and what it was before."""
+    """A return of the caption, with its earlier text."""
 
     by: str
     at: datetime
@@ -112,7 +112,7 @@ class Return:
 
 @dataclass(frozen=True)
 class Row:
-    """A caption. `is_asked` is whether the filters found it, or only another one of its image."""
+    """A caption. `is_asked` says whether the filters match it, or only another one of its image."""
 
     id: int
     author: User
@@ -140,7 +140,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class CheckPage:
-    """`after` and `before` lead on and back; 0 where nothing is there."""
+    """A page of images. `after` and `before` are the cursors to the next and previous page; 0 if there is none."""
 
     images: Sequence[Shown]
     after: int
@@ -152,20 +152,20 @@ def levels() -> list[Level]:
 
 
 def rounds_to_check(project: Project, language: Language) -> list[Round]:
-    """The rounds in which something was written, the newest first."""
+    """List the rounds that have captions, the newest first."""
     rounds = Round.objects.filter(project=project, language=language, state__in=WORKED_ON)
     written = Exists(Caption.objects.filter(round=OuterRef("pk"), author__isnull=False))
     return list(rounds.exclude(kind=RoundKind.VERIFICATION).filter(written).order_by("-pk"))
 
 
 def authors_of(rounds: Iterable[Round]) -> list[User]:
-    """Who wrote in them, by the tallies: no caption is read for it."""
+    """List the authors of a round from the tallies, without reading captions."""
     people = Tally.objects.filter(round__in=list(rounds)).values("person")
     return list(User.objects.filter(pk__in=people).order_by("username"))
 
 
 def check_page(asked: Asked, viewer: User, *, after: int = 0, before: int = 0) -> CheckPage:
-    """The images after, or before, one that an earlier page named; from the first on where none is named."""
+    """List the images after, or before, a cursor; from the first if there is none."""
     found = _asked_for(asked).order_by("-image" if before else "image")
     found = found.filter(image__lt=before) if before else found.filter(image__gt=after)
     images = list(found.values_list("image", flat=True).distinct()[: IMAGES_AT_ONCE + 1])
@@ -181,7 +181,7 @@ def check_page(asked: Asked, viewer: User, *, after: int = 0, before: int = 0) -
 
 
 def row_of(caption: Caption, viewer: User) -> Row:
-    """One caption anew, after something was done about it."""
+    """Return one caption again, after a change."""
     (row,) = _rows([_with_all_it_needs(Caption.objects.filter(pk=caption.pk)).get()], caption.round, viewer)
     return row
 
@@ -189,7 +189,7 @@ def row_of(caption: Caption, viewer: User) -> Row:
 def _asked_for(asked: Asked) -> QuerySet[Caption]:
     captions = Caption.objects.filter(round=asked.round, state__in=SHOWN_STATES, item__isnull=False)
     if asked.apart == Apart.RATINGS:
-        # Whom somebody disagrees with may be anybody, so this is asked before the others narrow it down.
+        # Anybody may be the other rater, so this comes before the other filters.
         spread = captions.filter(item__rating__in=list(SCALE)).order_by().values("image")
         captions = captions.filter(image__in=_far_apart(spread, "item__rating").values("image"))
     if asked.apart == Apart.VERDICTS:

@@ -19,7 +19,7 @@ from people.models import Membership, Project, Role, User
 
 @dataclass(frozen=True)
 class Rewriting:
-    """A caption that its author is to write anew, or was. `image` is None while they have it in hand elsewhere."""
+    """A caption that its author has to rewrite, or has. `image` is None while it is assigned to them elsewhere."""
 
     caption_id: int
     project: Project
@@ -34,7 +34,7 @@ class Rewriting:
 
 @dataclass(frozen=True)
 class ToRewrite:
-    """A line of what was returned to somebody."""
+    """A line in the list of somebody's returned captions."""
 
     caption_id: int
     project: Project
@@ -43,9 +43,10 @@ class ToRewrite:
 
 
 def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionFault]:
-    """The soft checks of `text` in place of a caption's, against what its author handed in beside it.
+    """Run the soft checks on `text` in place of a caption's, against its author's other captions.
 
-    Whether it is almost the English caption is recorded for managers, and not told: texts could be tried one by one.
+    Similarity to the English caption is recorded for managers and not shown: an author could try one text after
+    another.
     """
     item = caption.item
     if item is None:
@@ -59,7 +60,7 @@ def warnings_for(caption: Caption, text: str) -> Sequence[text_checks.CaptionFau
 
 
 def rewriting(caption: Caption, author: User) -> Rewriting:
-    """What the page of one caption that was returned shows its author."""
+    """What the author sees on the page of a returned caption."""
     last = caption.corrections.latest("at")
     is_hidden = Caption.objects.filter(
         assigned_work.is_assigned(author, "image", besides=TO_REWRITE), pk=caption.pk
@@ -78,7 +79,7 @@ def rewriting(caption: Caption, author: User) -> Rewriting:
 
 
 def to_rewrite(author: User) -> list[ToRewrite]:
-    """What waits for `author` to be written anew, the oldest first."""
+    """List the captions that `author` has to rewrite, the oldest first."""
     return [
         ToRewrite(found.caption_id, found.caption.round.project, found.caption.round.language, found.at)
         for found in _waiting(author)
@@ -86,7 +87,7 @@ def to_rewrite(author: User) -> list[ToRewrite]:
 
 
 def images_to_rewrite(person: User) -> QuerySet[Caption, int]:
-    """Images that `person` is to write about anew, as far as it is wanted of them: others' words wait until then."""
+    """Return the images that `person` has to rewrite captions of: they may not see others' captions until then."""
     here = Membership.objects.filter(user=person, role=Role.ANNOTATOR).values("project")
     waiting = Caption.objects.filter(author=person, state=CaptionState.RETURNED, round__project__in=here)
     return waiting.exclude(round__state=RoundState.REJECTED).values_list("image", flat=True)

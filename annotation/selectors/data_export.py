@@ -1,6 +1,6 @@
-"""What annotation holds of one person, for themselves: nothing of others, and nothing of screen 1 while they write.
+"""What annotation stores about one person, for their data export: nothing about others.
 
-English captions are never in it: they are no data about the person, and no file is to hold what screen 2 hides.
+It never has English captions: they are no data about the person, and no file may reveal what screen 2 hides.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEFT_OUT_IN_HAND = ("image", "rating", "rated_at", "rating_ms")
 
 
 def _of_round(path: str) -> dict[str, F]:
-    """Columns that say which round, at `path`, a row is of."""
+    """Columns that identify the round, at `path`, of a row."""
     places = {"project_slug": "project__slug", "language_tag": "language", "round_kind": "kind"}
     return {name: F(f"{path}__{place}") for name, place in (places | {"round_number": "number"}).items()}
 
@@ -205,6 +205,6 @@ def _exclusions(person: User) -> QuerySet[Any, Any]:
 
 
 def _key(collection: str, image: str = "image") -> Subquery:
-    """The key of an image in the collection of its round; none where it was taken out of it since."""
+    """The key of an image in the collection of its round; none if it was removed since."""
     entries = CollectionImage.objects.filter(collection=OuterRef(collection), image=OuterRef(image))
     return Subquery(entries.values("key")[:1], output_field=CharField())

@@ -1,4 +1,4 @@
-"""What managers said: to an annotator, who reads it, and of a round, which the managers look back on."""
+"""Managers' feedback: to an annotator, who reads it, and about a round, for managers to look back on."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ class Note:
 
 
 def notes_to(person: User) -> list[Note]:
-    """The newest first, those that wait to be read before all others."""
+    """List feedback, unread first, then the newest first."""
     found = list(_with_all_it_needs(readable_feedback(person)).order_by("-at", "-pk")[:MOST_SHOWN])
     found.sort(key=lambda one: one.acknowledged_at is not None)
     return [_note(one, person) for one in found]
 
 
 def note_to(person: User, feedback_id: int) -> Note | None:
-    """One of them; None for everybody else, and while the image is in their hands."""
+    """Return one message; None for everybody else, and while the image is assigned to them."""
     found = _with_all_it_needs(readable_feedback(person)).filter(pk=feedback_id).first()
     return _note(found, person) if found else None
 
 
 def unread(person: User) -> int:
-    """How much waits to be read; where it is one, or many, all are listed on a page of their own."""
+    """Count what is unread."""
     return readable_feedback(person).filter(acknowledged_at=None).count()
 
 
 def given_in(round: Round) -> Sequence[Feedback]:
-    """What was said of a round, the newest first."""
+    """List the feedback on a round, the newest first."""
     given = Feedback.objects.filter(round=round).select_related("person", "by", "caption")
     return list(given.order_by("-at", "-pk")[:MOST_SHOWN])
 

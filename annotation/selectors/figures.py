@@ -1,4 +1,4 @@
-"""What is known of rounds and of people in them without counting captions: tallies, and the few batches in hand."""
+"""Figures of rounds and people without counting captions: tallies, and the few unfinished batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = tuple[int, int]
 
 @dataclass
 class AssignedWork:
-    """What somebody has of a round: batches and images in time, and batches whose time ran out."""
+    """Somebody's unfinished work in a round: batches and images within their deadline, and expired batches."""
 
     batches: int = 0
     images: int = 0
@@ -33,7 +33,7 @@ class AssignedWork:
 
 @dataclass(frozen=True)
 class Shared:
-    """How far people agree who rated the same English captions; None where it was not computed, or has no value."""
+    """Agreement on English captions that several people rated; None if it was not computed or has no value."""
 
     pairs: int
     same: int
@@ -45,13 +45,13 @@ class Shared:
 
 
 def tallies_of(rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS) -> Iterator[tuple[Key, Sums]]:
-    """Of every person in every round; only `columns` are read."""
+    """Yield the tallies of every person in every round; only `columns` are read."""
     for round, person, *values in Tally.objects.filter(round__in=rounds).values_list("round", "person", *columns):
         yield (round, person), Sums(**dict(zip(columns, values, strict=True)))
 
 
 def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]:
-    """Batches that are open are few, and so are those that expired and were not handed in after all."""
+    """Return unfinished batches: open, and expired without being submitted. Both are few."""
     found: dict[Key, AssignedWork] = defaultdict(AssignedWork)
     batches = Batch.objects.filter(pool__round__project=project).order_by()
     assigned = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
@@ -71,8 +71,8 @@ def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]
 
 
 def to_correct(project: Project) -> Mapping[Key, int]:
-    """Captions that wait for their authors to write them anew."""
-    # In two steps, as a database may begin with all captions where it is asked at once; those that wait are few.
+    """Return the captions that wait for their authors to rewrite them."""
+    # In two steps: in one, a database may begin with all captions. Those that wait are few.
     waiting = list(CorrectionRequest.objects.filter(answered_at=None).order_by().values_list("caption", flat=True))
     captions = Caption.objects.filter(pk__in=waiting, author__isnull=False).order_by()
     found: Counter[Key] = Counter()
@@ -87,13 +87,13 @@ def computed_figures(project: Project) -> dict[int, RoundFigures]:
 
 
 def shared_in(figures: RoundFigures | None) -> Shared | None:
-    """Of a round, of which everyone's ratings are taken together."""
+    """Return the agreement in a round, over everyone's ratings."""
     stored = figures.figures.get("agreement") if figures else None
     return _shared(stored) if stored else None
 
 
 def shared_by(figures: RoundFigures | None, person_id: int) -> Shared | None:
-    """Of one person with the others of a round."""
+    """Return the agreement of one person with the others in a round."""
     stored = figures.figures.get("agreement_of", {}).get(str(person_id)) if figures else None
     return _shared(stored) if stored else None
 

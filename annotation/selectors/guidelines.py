@@ -41,7 +41,7 @@ class ShownExample:
 
 @dataclass(frozen=True)
 class Examples:
-    """Those that somebody may see, and how many are kept from them at present."""
+    """The examples that somebody may see, and how many are hidden from them now."""
 
     shown: Sequence[ShownExample]
     kept_back: int
@@ -49,7 +49,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Changes:
-    """From one version to another, either of which may be the newer one."""
+    """What changed from one version to another, either of which may be the newer one."""
 
     before: Guidelines
     after: Guidelines
@@ -63,7 +63,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class News:
-    """What was published since the version that somebody's last batch had: the notes, the oldest first."""
+    """What was published since the version of somebody's last batch: the notes, the oldest first."""
 
     seen: int
     version: int
@@ -75,10 +75,10 @@ def changes_between(before: Guidelines, after: Guidelines) -> Changes:
 
 
 def examples_for(guidelines: Guidelines, viewer: User) -> Examples:
-    """The examples of a version, save those that would tell `viewer` what others wrote of an image of theirs.
+    """Return the examples of a version, except those that would show `viewer` others' captions of their images.
 
-    These are images that they have in hand, in whatever kind of work, and those that they may yet be given to write
-    about in the language of the example.
+    Those are images assigned to them, in any kind of work, and images that they may still be assigned to caption in the
+    language of the example.
     """
     examples = list(guidelines.examples.select_related("image", "language").order_by("position"))
     visible = set(_visible(guidelines, viewer).values_list("pk", flat=True))
@@ -112,13 +112,13 @@ def _visible(guidelines: Guidelines, viewer: User) -> QuerySet[GuidelineExample]
 
 
 def _not_over() -> Q:
-    """Rounds in which images may still be handed out. A main round may be opened again whatever was decided."""
+    """Return rounds that may still assign images. A main round may be reopened whatever was decided."""
     undecided = (RoundState.PLANNED, RoundState.OPEN, RoundState.CLOSED)
     return Q(kind=RoundKind.PILOT, state__in=undecided) | (Q(kind=RoundKind.MAIN) & ~Q(state=RoundState.SKIPPED))
 
 
 def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, News]:
-    """By round, what is new in the guidelines for who worked in its project before, by an older version."""
+    """Return by round what is new in the guidelines for somebody who worked in its project under an older version."""
     by_project: dict[int, list[Round]] = {}
     for round in rounds:
         by_project.setdefault(round.project_id, []).append(round)
@@ -142,7 +142,7 @@ def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, News]:
 
 
 def _last_seen(annotator: User, projects: Iterable[int]) -> dict[int, int]:
-    """By project, the newest version of the guidelines that a batch of a person had."""
+    """Return by project the newest version of the guidelines among a person's batches."""
     seen: dict[int, int] = {}
     for batches in (CaptionBatch.objects, VerificationBatch.objects):
         taken = batches.filter(lease__person=annotator, round__project__in=list(projects)).order_by()
@@ -152,7 +152,7 @@ def _last_seen(annotator: User, projects: Iterable[int]) -> dict[int, int]:
 
 
 def versions_of(project: Project) -> list[Guidelines]:
-    """The newest first; without the long texts."""
+    """List versions, the newest first, without the long texts."""
     versions = Guidelines.objects.filter(project=project).defer("rating", "writing").select_related("created_by")
     return list(versions.order_by("-version"))
 
@@ -169,26 +169,26 @@ class Choosable:
 
 @dataclass(frozen=True)
 class Chooser:
-    """Some images to choose from; `last` is the key to go on after, empty where there are no more."""
+    """Images to choose from; `last` is the key to continue after, empty if there are no more."""
 
     images: Sequence[Choosable]
     last: str
 
 
 def rounds_to_change(project: Project) -> list[Round]:
-    """Rounds that hand out, and those that may again, whose guidelines a new version can take the place of."""
+    """Return rounds that assign images now, or may again, and can change to a new version of the guidelines."""
     states = (RoundState.OPEN, RoundState.CLOSED)
     rounds = Round.objects.filter(project=project, state__in=states).select_related("language", "verifies")
     return list(rounds.order_by("language__english_name", "language", "kind", "number"))
 
 
 def images_of_project(project: Project) -> QuerySet[Image]:
-    """Of its collections, which its examples are chosen from."""
+    """Return the project's collections, which examples are chosen from."""
     return Image.objects.filter(pk__in=_entries(project).values("image"))
 
 
 def images_to_choose(project: Project, viewer: User, *, find: str = "", after: str = "") -> Chooser:
-    """Images whose key has `find` in it, in the order of their keys, those after `after`."""
+    """Return images whose key contains `find`, by key, those after `after`."""
     entries = _entries(project).filter(key__gt=after, key__icontains=find).select_related("image")
     found = list(entries.order_by("key", "pk")[: IMAGES_AT_ONCE + 1])
     shown = found[:IMAGES_AT_ONCE]
@@ -199,7 +199,7 @@ def images_to_choose(project: Project, viewer: User, *, find: str = "", after: s
 
 
 def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:
-    """Of `wanted`, primary keys as forms have them; None for one that is not among `images`."""
+    """Return the images of `wanted`, primary keys as forms have them; None for one that is not among `images`."""
     keys = [int(str(key)) if str(key).isdecimal() and len(str(key)) < 19 else 0 for key in wanted]
     found = images.in_bulk(keys)
     return [served_image(found[key], viewer) if key in found else None for key in keys]

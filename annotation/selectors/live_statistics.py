@@ -1,4 +1,4 @@
-"""The statistics of a project as its page shows them: from tallies, and from what the background counted by image."""
+"""The statistics of a project as its page shows them, from tallies and from background counts by image."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from people.models import Project
 
 @dataclass(frozen=True)
 class LanguageStatistics:
-    """`computed_at` is when captions per image were last counted; `is_behind` where captions came in since."""
+    """`computed_at` is when captions per image were last counted; `is_behind` if captions were submitted since."""
 
     language: Language
     statistics: CaptionStatistics
@@ -25,7 +25,7 @@ class LanguageStatistics:
 
 
 def live_statistics(project: Project) -> list[LanguageStatistics]:
-    """Of main rounds, by the tag of the language, as the published table has them."""
+    """Return statistics of main rounds by language tag, as in the published table."""
     rounds: dict[str, list[Round]] = defaultdict(list)
     mains = project.rounds.filter(kind=RoundKind.MAIN)
     for round in mains.select_related("language").order_by("language", "pk"):
@@ -44,7 +44,7 @@ def _of_language(rounds: list[Round], sums: dict[int, Sums], kept: dict[int, Rou
     newest = max(figures, key=lambda one: str(one.computed_at), default=None)
     statistics = CaptionStatistics(**newest.figures.get("statistics", {})) if newest else CaptionStatistics()
     counted = statistics.captions
-    # Captions from a file have no author, and so no tally: of a language that has some, all is from the background.
+    # Captions from a file have no author and no tally: a language that has some is counted in the background.
     if not any(round.source for round in rounds):
         now = total(sums.values())
         statistics.captions, statistics.words, statistics.characters = now.captions, now.words, now.characters

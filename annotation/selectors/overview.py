@@ -1,4 +1,4 @@
-"""What the manager's pages show: how far every language is, who could work, and what a new project could stand on."""
+"""The manager's pages: the progress of each language, who could work, and what a new project could use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENGLISH = "en"
 
 @dataclass(frozen=True, kw_only=True)
 class RoundProgress:
-    """How far one round is: wanted, done, assigned, late and sent back count captions, or ratings of them.
+    """The progress of one round: wanted, done, assigned, late and returned count captions, or ratings of them.
 
     `at_work`, `qualified` and `invited` count people, `expired` batches; images `left_out` have no English caption.
     """
@@ -81,7 +81,7 @@ class ProjectProgress:
 
     @property
     def counted(self) -> list[RoundProgress]:
-        """The rounds that make the bar of the project: of each language the main round, until it begins the pilots."""
+        """The rounds that the project's bar counts: each language's main round, or its pilots before that begins."""
         mains = [row for row in self.rounds if row.round.kind == RoundKind.MAIN and row.wanted]
         begun = {row.round.language_id for row in mains}
         pilots = [row for row in self.rounds if row.round.kind == RoundKind.PILOT]
@@ -108,7 +108,7 @@ PROGRESS_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "
 
 
 def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
-    """From tallies, from what is kept of each round, and from batches in hand: no caption, item or task is counted."""
+    """Compute progress from tallies, figures and unfinished batches, without counting captions, items or tasks."""
     rounds = list(Round.objects.filter(project=project).select_related("language", "pool", "verifies"))
     rounds.sort(key=in_campaign)
     kept = computed_figures(project)
@@ -155,13 +155,13 @@ def _progress(
 ) -> RoundProgress:
     tasks, wanted, done = (kept.tasks, kept.wanted, sums.captions) if kept else (0, 0, sums.captions)
     if round.source and kept:
-        # Captions that came from a file have no author, and so no tally.
+        # Captions from a file have no author, and so no tally.
         done = kept.figures.get("captions", 0)
         wanted = max(wanted, done)
     hand = sum(assigned, AssignedWork())
     how_fast = pace(sums.days, today=today)
     is_worked_on = round.state in (RoundState.OPEN, RoundState.CLOSED)
-    # Images are laid out when a round is opened.
+    # Tasks are created when a round is opened.
     has_images = round.kind == RoundKind.MAIN and not round.source and round.state != RoundState.PLANNED
     return RoundProgress(
         round=round,
@@ -204,7 +204,7 @@ def _sizes(rounds: Iterable[Round]) -> dict[int, int]:
 
 
 def _qualified(project: Project) -> dict[str, int]:
-    """Annotators per language who read English and are fluent or native; whether they consented is not asked."""
+    """Count annotators per language who read English and are fluent or native; consent is not considered."""
     annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, user__reads_english=True)
     return dict(
         annotators.filter(user__language_skills__level__in=WORKING_LEVELS)
@@ -215,7 +215,7 @@ def _qualified(project: Project) -> dict[str, int]:
 
 
 def _invited(project: Project, now: datetime) -> dict[str, int]:
-    """Places per language that open invitations for annotators still have."""
+    """Count the places per language on open invitations for annotators."""
     waiting = Invitation.objects.filter(
         project=project, role=Role.ANNOTATOR, revoked_at=None, expires_at__gt=now, places_taken__lt=F("places")
     )
@@ -241,7 +241,7 @@ class ProjectRow:
 
 
 def managed_projects(manager: User) -> list[ProjectRow]:
-    """The projects of a manager and how far each is: as the bar on its page, see `ProjectProgress.counted`."""
+    """List the projects of a manager with their progress, as in the bar on their pages (`ProjectProgress.counted`)."""
     projects = list(Project.objects.filter(memberships__user=manager, memberships__role=Role.MANAGER))
     rounds = Round.objects.filter(project__in=projects).order_by()
     languages = dict(rounds.values_list("project").annotate(Count("language", distinct=True)))
@@ -274,7 +274,7 @@ def _from_files(projects: Sequence[Project]) -> Iterable[tuple[tuple[int, str, s
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many images of a collection have an English caption: by each model, and by any."""
+    """Count the images of a collection that have an English caption: by each model, and by any."""
 
     images: int
     by_model: Sequence[tuple[CaptioningModel, int]]
@@ -286,7 +286,7 @@ class Coverage:
 
 
 def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel]) -> Coverage:
-    """Of `captioners` only."""
+    """Count images with a caption by any of `captioners`."""
     captions = ModelCaption.objects.filter(language=ENGLISH, image__collections=collection, model__in=captioners)
     counts = dict(captions.values_list("model").annotate(Count("pk")).order_by())
     return Coverage(

@@ -1,4 +1,4 @@
-"""Which images a person met before: who knows what others say of an image cannot describe it independently."""
+"""Which images a person has seen before: knowing others' captions, they cannot describe an image independently."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DECIDED_PILOT = (RoundState.ACCEPTED, RoundState.REJECTED)
 
 
 def previously_seen(annotator: User, round: Round, *, besides_pilots: bool = False) -> Q:
-    """Caption tasks that must not come to the person (again).
+    """Return caption tasks that must not be assigned to the person.
 
-    An image that they wrote about in this project, or of which they rated a caption, does not come back in another
-    round of it; `besides_pilots`, where nothing else is left to them, those met in a pilot that is decided do. One that
-    is in their hands in another project or another kind of work waits: one would show what screen 2 of the other must
-    not. So does one whose caption by somebody else they have to rate.
+    An image that they wrote about in this project, or of which they rated a caption, is not assigned again in another
+    round of it. If nothing else is left for them, `besides_pilots` allows images from decided pilots. An image assigned
+    to them in another project or kind of work waits, as one would show what screen 2 of the other must not. So does one
+    whose caption by somebody else they have to rate.
     """
     here = Q(batch__round__project=round.project_id)
     image = "caption_task__image"

@@ -1,4 +1,4 @@
-"""The quality table of a project: of each language what its verification says, and what the ratings of pilots said."""
+"""The quality table of a project: by language, the results of its verification and of its pilots' ratings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from languages.models import Language
 from people.models import Project
 
 QUALITY = "quality"
-"""Where `verification_figures.figures_of` stands among the figures of a round."""
+"""The key of `verification_figures.figures_of` among the figures of a round."""
 
 
 @dataclass(frozen=True)
 class ShareOfCaptions:
-    """Of all verified captions; no value while there is none."""
+    """Shares of all verified captions; no value while there are none."""
 
     count: int
     value: float | None
@@ -111,7 +111,7 @@ class QualityRow:
 
 @dataclass(frozen=True)
 class LanguageQuality:
-    """A language of a project. No `verification` where none was planned yet; `pilots` from the first on."""
+    """A language of a project. `verification` is None until it is planned; `pilots` begin with the first."""
 
     language: Language
     verification: QualityRow | None
@@ -133,14 +133,14 @@ class QualityTable:
 
 
 def rounds_of_verification(project: Project) -> list[Round]:
-    """In the order of the table: by the English name of the language, the main round's before those of pilots."""
+    """Order rounds as in the table: by the language's English name, the main round's before those of pilots."""
     found = Round.objects.filter(project=project, kind=RoundKind.VERIFICATION).exclude(state=RoundState.SKIPPED)
     rounds = list(found.select_related("language", "verifies", "pool"))
     return sorted(rounds, key=_in_table)
 
 
 def quality_table(project: Project, figures: Mapping[int, Mapping[str, Any]] | None = None) -> QualityTable:
-    """From what the background computed, or from `figures` by round; no answer is read for it."""
+    """Read the figures from the background's results, or from `figures` by round, without reading answers."""
     rounds = rounds_of_verification(project)
     kept = RoundFigures.objects.filter(round__in=rounds).only("is_stale", "figures", "computed_at")
     is_stale = figures is None and any(one.is_stale for one in kept)
@@ -163,7 +163,7 @@ def _language(language: Language, rows: Sequence[QualityRow]) -> LanguageQuality
     mains = [row for row in rows if not _is_of_pilot(row.round)]
     return LanguageQuality(
         language=language,
-        # The last one, should the main round have been verified anew.
+        # The last one, if the main round was verified again.
         verification=mains[-1] if mains else None,
         pilots=[row for row in rows if _is_of_pilot(row.round)],
     )

@@ -1,4 +1,4 @@
-"""Batches in hand, and who could take them over."""
+"""Unfinished batches, and who could take them over."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from people.selectors.qualification import WORKING_LEVELS
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """`takers` could take it over, as far as one can say without asking each; none where it cannot be moved."""
+    """An unfinished batch. `takers` could probably take it over; there are none if it cannot be moved."""
 
     id: UUID
     person: User
@@ -33,7 +33,7 @@ class OpenBatch:
 def open_batches(
     project: Project, *, now: datetime, round: Round | None = None, person: User | None = None
 ) -> list[OpenBatch]:
-    """Those of a project, or of one round or person of it; the ones that are due first come first."""
+    """List those of a project, or of one round or person of it, by deadline."""
     assigned = Batch.objects.filter(state=BatchState.OPEN, pool__round__project=project)
     if round is not None:
         assigned = assigned.filter(pool=round.pool_id)
@@ -72,7 +72,7 @@ def _can_be_moved(round: Round) -> bool:
 
 
 def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:
-    """By pool: who speaks the language, is not paused in it, and has no batch of the pool in hand."""
+    """By pool: who speaks the language, is not paused in it, and has no open batch of the pool."""
     found: dict[int, list[User]] = defaultdict(list)
     if not rounds:
         return found

@@ -1,4 +1,4 @@
-"""What goes into a release, and what keeps a project from having one."""
+"""What a release contains, and what keeps a project from making one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
 def released_rounds(project: Project) -> list[Round]:
-    """The main rounds that were accepted, by language."""
+    """Return the accepted main rounds, by language."""
     rounds = Round.objects.filter(project=project, kind=RoundKind.MAIN, state=RoundState.ACCEPTED)
     return sorted(
         rounds.select_related("language", "collection", "pool", "guidelines"),
@@ -25,7 +25,7 @@ def released_rounds(project: Project) -> list[Round]:
 
 
 def releases_of(project: Project) -> QuerySet[Release]:
-    """All of them, the last first."""
+    """List all releases, the last first."""
     return Release.objects.filter(project=project).select_related("project", "created_by").order_by("-number")
 
 
@@ -34,13 +34,13 @@ def latest_release(project: Project) -> Release | None:
 
 
 def release_before(release: Release) -> Release | None:
-    """The last release before this one that came about."""
+    """Return the last successful release before this one."""
     earlier = Release.objects.filter(project=release.project_id, number__lt=release.number, state=JobState.DONE)
     return earlier.order_by("-number").first()
 
 
 def lacking(project: Project) -> list[str]:
-    """Why there can be no release now, each with what to do; empty where there can be one."""
+    """Return why no release is possible now, each with what to do; empty if one is."""
     rounds = released_rounds(project)
     if not rounds:
         return [_("No main round has been accepted yet. A language is released once its main round is accepted.")]
@@ -75,7 +75,7 @@ def _assigned(rounds: list[Round]) -> list[str]:
 
 
 def _without_credit(rounds: list[Round]) -> list[str]:
-    """Of images that are described: a licence is always needed, an author unless the licence waives all rights."""
+    """Return described images without a licence, or without an author although the licence requires naming one."""
     waived = Q(licence__istartswith="cc0") | Q(licence__icontains="public domain")
     described = Image.objects.filter(
         pk__in=Caption.objects.counted().filter(round__in=rounds, image__in=_doubtful()).values("image")
@@ -95,7 +95,7 @@ def _doubtful() -> QuerySet[Image]:
 
 
 def _keys(images: QuerySet[Image], rounds: list[Round]) -> list[str]:
-    """A name for each: the key in a collection of the rounds, else the digest."""
+    """Return a name for each image: its key in a collection of the rounds, or its hash."""
     collections = {round.collection_id for round in rounds}
     digests = dict(images.values_list("pk", "sha256"))
     entries = CollectionImage.objects.filter(collection__in=collections, image__in=list(digests))

@@ -1,4 +1,4 @@
-"""What plots are drawn of, from tallies: captions by day, levels by round, lengths by language."""
+"""Data of plots, from tallies: captions by day, levels by round, lengths by language."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RoundSeries:
 
 
 def round_series(project: Project, *, language: Language | None = None) -> list[RoundSeries]:
-    """Rounds in which something was handed in: by the name of the language, in the order of its campaign."""
+    """Return rounds with submitted work: by the name of the language, in the order of its campaign."""
     rounds = project.rounds.all() if language is None else project.rounds.filter(language=language)
     found: dict[int, list[Sums]] = defaultdict(list)
     for (round_id, _), sums in tallies_of(rounds, columns=SERIES_COLUMNS):

@@ -15,14 +15,14 @@ CAPTIONS_AT_ONCE = 2000
 
 
 def project_statistics(project: Project) -> Iterator[tuple[Language, CaptionStatistics]]:
-    """Counted from the captions themselves, one language after the other in the order of their tags."""
+    """Count from the captions themselves, one language after the other, by tag."""
     rounds = Round.objects.filter(project=project, kind=RoundKind.MAIN)
     for language in Language.objects.filter(pk__in=rounds.values("language")).order_by("pk"):
         yield language, statistics_in(project, language)
 
 
 def statistics_in(project: Project, language: Language) -> CaptionStatistics:
-    """Of all main rounds of the language together, so that an image's captions are counted once; they are streamed."""
+    """Count the language's main rounds together, so that an image's captions are counted once; they are streamed."""
     rounds = Round.objects.filter(project=project, language=language, kind=RoundKind.MAIN)
     captions = Caption.objects.counted().filter(round__in=list(rounds)).order_by("image").values_list("image", "text")
     found = CaptionStatistics()

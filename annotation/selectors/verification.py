@@ -1,4 +1,4 @@
-"""What raters of captions see: images, captions and levels; nothing of who wrote them nor of what others say."""
+"""What raters of captions see: images, captions and levels; never the authors nor others' ratings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from people.selectors.qualification import MissingRequirement
 
 @dataclass(frozen=True)
 class RatingsHead:
-    """What stands above every page of a batch of captions to rate."""
+    """The head of every page of a batch of captions to rate."""
 
     id: UUID
     round: Round
@@ -77,7 +77,7 @@ class RatingsPage:
 
 @dataclass(frozen=True)
 class RatingWork:
-    """A round of verification as one rater sees it."""
+    """A verification round as one rater sees it."""
 
     round: Round
     open_batch: RatingsHead | None
@@ -96,9 +96,10 @@ class RatingWork:
 
 
 def captions_by_image(round: Round) -> dict[str, list[int]]:
-    """The captions of a round that count, by the key of their image, in an order that no database has a say in.
+    """Yield the captions of a round that count, by the key of their image, in an order that is the same in every
+    database.
 
-    An image that was taken out of the collection since has its hash for a key.
+    An image that was removed from the collection since has its hash for a key.
     """
     keys = dict(CollectionImage.objects.filter(collection=round.collection_id).values_list("image", "key"))
     found = Caption.objects.counted().filter(round=round).order_by()
@@ -111,20 +112,20 @@ def captions_by_image(round: Round) -> dict[str, list[int]]:
 
 
 def to_rate(batch: VerificationBatch) -> QuerySet[Verdict]:
-    """What is worked on: of a batch taken up again, the captions whose place was still free."""
+    """Return the captions to work on: in a resumed batch, those whose place was still free."""
     return (
         Verdict.objects.filter(batch=batch).exclude(assignment__state=AssignmentState.REASSIGNED).order_by("position")
     )
 
 
 def images_being_rated(person: User) -> QuerySet[Verdict, int]:
-    """Images of which `person` has somebody's caption to rate, or may take it up again."""
+    """Return images of which `person` has somebody's caption to rate, or may resume rating one."""
     unfinished = Verdict.objects.filter(person=person, batch__submitted_at=None)
     return unfinished.exclude(batch__round__state__in=DECIDED).values_list("caption__image", flat=True)
 
 
 def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
-    """Images that `person` writes about, or may take up again: others' captions of them are not for them."""
+    """Return images that `person` writes about, or may resume: they must not rate others' captions of them."""
     unfinished = CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED)
     let_go = Q(batch__lease__state__in=(BatchState.RETURNED, BatchState.EXPIRED))
     is_over = let_go & Q(batch__round__state__in=(RoundState.CLOSED, *DECIDED))
@@ -132,10 +133,10 @@ def images_to_write_about(person: User) -> QuerySet[CaptionItem, int]:
 
 
 def not_for(rater: User) -> Q:
-    """Tasks that do not come to `rater`.
+    """Return tasks that must not be assigned to `rater`.
 
-    None with a caption of their own, and none of an image that they have in hand, in whatever kind of work: a caption
-    must not show them what they are to write, to judge or to guess themselves.
+    None with a caption of their own, and none of an image assigned to them in any kind of work: a caption must not show
+    them what they have to write, judge or guess themselves.
     """
     image = "verification_task__caption__image"
     return (
@@ -179,9 +180,9 @@ def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> Ratin
 
 
 def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
-    """Every round in which captions of the languages of `rater` are rated, where they have the role, while it is open.
+    """List the verification rounds in the languages of `rater`, where they have the role, while they are open.
 
-    Others only where something of theirs is unfinished.
+    Other rounds are listed only if the rater has unfinished work in them.
     """
     projects = Membership.objects.filter(user=rater, role__in=RATERS).values("project")
     unfinished = (

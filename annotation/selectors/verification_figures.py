@@ -1,4 +1,4 @@
-"""What a round of verification says about the captions of the round that it verifies.
+"""The results of a verification round about the captions that it verifies.
 
 Computed in the background with the other figures of a round, as pages of many languages would wait for it.
 """
@@ -16,15 +16,15 @@ from crosslens_metrics.undefined import Reason
 
 
 def figures_of(round: Round) -> dict[str, Any]:
-    """The quality table's row of `round`, as JSON can hold it; see docs/managers.md for what the figures are.
+    """Return the quality table's row of `round` as JSON values; docs/managers.md explains the figures.
 
-    A caption is verified once all its places have an answer that counts. Captions that do not count any more are in
-    none of the figures.
+    A caption is verified once all its places have an answer that counts. Captions that no longer count are in none of
+    the figures.
     """
     counting = Verdict.objects.filter(
         batch__round=round, assignment__state=AssignmentState.DONE, caption__state=CaptionState.COUNTED
     )
-    # In an order of its own: sums of floating-point numbers differ with theirs.
+    # In a fixed order: sums of floating-point numbers depend on it.
     rows = sorted(counting.order_by().values_list("caption", "person", "rating", "assignment__task__places"))
     captions, raters, places = (np.array([row[column] for row in rows], dtype=int) for column in (0, 1, 3))
     ratings = np.array([CODES[row[2]] for row in rows], dtype=int)

@@ -1,4 +1,4 @@
-"""What the annotator's pages show. Nothing of other people's work, and on screen 2 nothing of screen 1."""
+"""The annotator's pages. They show nothing of other people's work, and screen 2 nothing of screen 1."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from people.selectors.qualification import MissingRequirement
 
 @dataclass(frozen=True)
 class BatchHead:
-    """What stands above every page of a batch."""
+    """The head of every page of a batch."""
 
     id: UUID
     project: Project
@@ -69,7 +69,7 @@ class RatePage:
 
 @dataclass(frozen=True)
 class WriteItem:
-    """`number` counts from 1 among the images worked on; `position` is the address."""
+    """An image of a batch. `number` counts from 1 among the images worked on; `position` is in the address."""
 
     position: int
     number: int
@@ -121,7 +121,7 @@ class RoundWork:
 
 
 def workable(batch: CaptionBatch) -> QuerySet[CaptionItem]:
-    """The items that are worked on: of a batch taken up again, those whose place was still free."""
+    """Return the items to work on: in a resumed batch, those whose place was still free."""
     return (
         CaptionItem.objects.filter(batch=batch)
         .exclude(assignment__state=AssignmentState.REASSIGNED)
@@ -131,14 +131,14 @@ def workable(batch: CaptionBatch) -> QuerySet[CaptionItem]:
 
 @lru_cache(maxsize=10_000)
 def language_of(round_id: int) -> Language:
-    """A round's language, which never changes: asked with every save, so it is asked of the database once."""
+    """Return a round's language. It never changes and every save asks for it, so it is cached."""
     return Round.objects.select_related("language").get(pk=round_id).language
 
 
 def warnings_of(
     item: CaptionItem, language: Language, texts: Iterable[str] | None = None
 ) -> list[text_checks.CaptionFault]:
-    """The soft checks of one text, against the other `texts` of its batch; and what was told of it on handing in."""
+    """The soft checks of one text against the other `texts` of its batch, and the warnings when it was submitted."""
     if not item.text.strip():
         return []
     if texts is None:
@@ -197,13 +197,13 @@ def written_so_far(batch: CaptionBatch) -> int:
 
 
 def first_to_write(batch: CaptionBatch) -> int | None:
-    """The position to begin at: the first without a text, else the first; None where nothing is left to work on."""
+    """Return the position to begin at: the first without a text, else the first; None if no work is left."""
     items = list(workable(batch).values_list("position", "text"))
     return next((position for position, text in items if not text.strip()), items[0][0] if items else None)
 
 
 def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) -> WritePage | None:
-    """Screen 2 at one image, or None where `position` is not one of those worked on."""
+    """Return screen 2 at one image, or None if `position` is not one of those to work on."""
     texts = dict(workable(batch).values_list("position", "text"))
     if position not in texts:
         return None
@@ -212,7 +212,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
     item = CaptionItem.objects.select_related("image").get(batch=batch, position=position)
     language = batch.round.language
     others = [text for other, text in texts.items() if other != position]
-    # One look-up instead of fifteen: the addresses of a batch differ in their last part alone.
+    # One reverse() instead of fifteen: the addresses of a batch differ only in their last part.
     address = reverse("annotation:caption-write", args=[batch.pk, 0]).removesuffix("0/")
     is_written = {other: bool(text.strip()) for other, text in texts.items()}
     return WritePage(
@@ -237,7 +237,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
 
 
 def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
-    """All texts of a batch in hand, with what the checks say of them."""
+    """Return all texts of an unfinished batch, with the results of the checks."""
     items = list(workable(batch).select_related("image"))
     warnings = warnings_by_position(items, batch.round.language)
     return [
@@ -269,14 +269,14 @@ def batches_of(annotator: User) -> QuerySet[CaptionBatch]:
 
 
 def assigned_images(person: User) -> QuerySet[CaptionItem, int]:
-    """Images whose English captions must not reach `person` by another way, until the batch is handed in."""
+    """Return images whose English captions `person` must not see elsewhere until the batch is submitted."""
     return (
         CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).values_list("image", flat=True)
     )
 
 
 def work_of(annotator: User, now: datetime) -> list[RoundWork]:
-    """Every round of the languages of `annotator`, in projects where they have the role, with what is theirs in it."""
+    """List every round in the languages of `annotator`, in projects where they have the role, with their work in it."""
     languages = annotator.language_skills.values("language")
     rounds = list(
         Round.objects.filter(
@@ -322,6 +322,6 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
             news=None if round.pk in assigned else news.get(round.pk),
         )
         for round in rounds
-        # Of a round that is closed only what is in hand can still be done.
+        # In a closed round, only work that is already assigned can still be done.
         if round.state == RoundState.OPEN or round.pk in assigned
     ]

@@ -1,1 +1,1 @@
-"""Changes to annotation's rows, one transaction each: rounds.py and batches.py."""
+"""Changes to annotation's rows, one transaction each."""

@@ -1,6 +1,6 @@
-"""What a manager decides about an annotator in one language: qualified, paused, what they did counts or does not.
+"""A manager's decisions about an annotator in one language: qualified, paused, answers excluded or not.
 
-Locks are taken in this order: the person, the language's rounds, batches, tasks, tallies, the project's log.
+Locks are taken in this order: the person, the language's rounds, batches, tasks, tallies, the audit log.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from people.services import audit_log
 
 @dataclass(frozen=True)
 class Undone:
-    """How many captions count again, and of how many others have the place by now."""
+    """How many captions count again, and how many others have lost their places to other people."""
 
     restored: int
     left_out: int
@@ -45,7 +45,7 @@ class Undone:
 def qualify(
     *, project: Project, person: User, language: Language, by: User, now: datetime, reason: str = ""
 ) -> AnnotatorStatus:
-    """Let a person work also in rounds that are for qualified annotators; it ends a pause."""
+    """Qualify a person for rounds that are for qualified annotators; it also ends a pause."""
     with transaction.atomic():
         lock_person(person)
         status = _decide(project, person, language, AnnotatorState.QUALIFIED, reason, by, now)
@@ -54,9 +54,9 @@ def qualify(
 
 
 def pause(*, project: Project, person: User, language: Language, reason: str, by: User, now: datetime) -> int:
-    """Give a person no more work in a language; what is in hand goes back, drafts stay. Returns how many batches.
+    """Pause a person in a language: return their batches, keeping drafts. Returns how many batches.
 
-    What they handed in counts as before, unless it is excluded.
+    What they submitted still counts, unless it is excluded.
     """
     with transaction.atomic():
         lock_person(person)
@@ -68,9 +68,9 @@ def pause(*, project: Project, person: User, language: Language, reason: str, by
 
 
 def lift(*, project: Project, person: User, language: Language, by: User, now: datetime) -> AnnotatorStatus | None:
-    """Take back what was decided last: who is paused goes on, qualified if they were; who is qualified no longer is.
+    """Undo the last decision: a paused person may work again, as qualified as before; a qualified one no longer is.
 
-    Returns what is decided now, if anything is.
+    Returns the decision that is in force now, if any.
     """
     with transaction.atomic():
         lock_person(person)
@@ -87,9 +87,10 @@ def lift(*, project: Project, person: User, language: Language, by: User, now: d
 
 
 def exclude(*, project: Project, person: User, language: Language, reason: str, by: User, now: datetime) -> Exclusion:
-    """Have nothing count that a person wrote or rated in a language, until it is undone; others take those places.
+    """Exclude what a person wrote or rated in a language, until it is undone; other people get those places.
 
-    What is in hand goes back, and they get no more work in the language meanwhile. Done twice it is done once.
+    Their unfinished batches are returned, and they get no more work in the language meanwhile. Repeating it changes
+    nothing.
     """
     with transaction.atomic():
         lock_person(person)
@@ -111,7 +112,7 @@ def exclude(*, project: Project, person: User, language: Language, reason: str, 
 
 
 def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
-    """Have what was excluded count again, as far as nobody else has the place by now. Done twice it is done once."""
+    """Include excluded answers again, as far as nobody else has their places. Repeating it changes nothing."""
     project, person, language = exclusion.project, exclusion.person, exclusion.language
     with transaction.atomic():
         lock_person(person)
@@ -126,7 +127,7 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
         Caption.objects.filter(pk__in=to_correct).update(state=CaptionState.RETURNED)
         count = len(to_correct) + free.update(state=CaptionState.COUNTED)
         if to_correct and _has_left(project, person):
-            # Nobody will write them anew, and others can have their places.
+            # Nobody will rewrite them, and others can have their places.
             set_aside(assignments=Assignment.objects.filter(item__caption__in=to_correct))
         undone = Undone(count, excluded.count())
         _settle(rounds, person)
@@ -135,7 +136,7 @@ def undo_exclusion(*, exclusion: Exclusion, by: User, now: datetime) -> Undone:
 
 
 def _excluded_work(project: Project, person: User, rounds: list[Round]) -> Any:
-    # Ratings have no state of their own: of who withdrew their answers, none from before comes back.
+    # Ratings have no state of their own: those that their author withdrew stay excluded.
     withdrawn = Consent.objects.filter(text__project=project, user=person, answers_kept=False)
     last = withdrawn.aggregate(last=Max("withdrawn_at"))["last"]
     rated = Q(verdict__batch__submitted_at__gt=last) if last else Q(verdict__isnull=False)
@@ -176,7 +177,7 @@ def _batches(person: User, rounds: list[Round]) -> Any:
 
 
 def _settle(rounds: list[Round], person: User) -> None:
-    """Bring what follows from the captions up to date: tallies, and what there is to be rated."""
+    """Update what depends on the captions: tallies, and the tasks of verification."""
     for round in rounds:
         if round.tallies.filter(person=person).exists():
             tallies.recount(round=round, person=person)

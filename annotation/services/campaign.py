@@ -1,7 +1,7 @@
-"""The way of a language from its first pilot to a verified main round, one transaction a step.
+"""The steps of a language from its first pilot to a verified main round, one transaction each.
 
-Locks are taken in this order: the language's rounds (by primary key), the pool, batches, tasks, the project's log. What
-may follow which is decided in `annotation.rules.campaign`.
+Locks are taken in this order: the language's rounds (by primary key), the pool, batches, tasks, the audit log.
+`annotation.rules.campaign` decides which step may follow which.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from people.models import Project, User, WebhookEvent
 from people.services import audit_log, webhooks
 
 NAMED = 5
-"""Of how many people a refusal names the batches."""
+"""How many people's batches an error message names."""
 
 
 class StepNotAllowedError(Exception):
-    """A step that may not be taken; says why and what to do first."""
+    """A step is not allowed; the message says why and what to do first."""
 
 
 class UnfinishedBatchesError(StepNotAllowedError):
-    """A round cannot be closed, or decided, while work is in hand without saying what becomes of it."""
+    """A round cannot be closed or decided with unfinished batches unless the caller says what happens to them."""
 
     def __init__(self, batches: Sequence[Batch], what_to_do: str) -> None:
         names = sorted(batch.person.username for batch in batches)
@@ -54,7 +54,7 @@ class UnfinishedBatchesError(StepNotAllowedError):
 
 @dataclass(frozen=True)
 class Beginning:
-    """How a language begins: with a pilot, or with the main round at once where it is said why there is no pilot."""
+    """How a language begins: with a pilot, or with the main round and a reason why there is no pilot."""
 
     pilot_images: int = PILOT_IMAGES
     why_no_pilot: str = ""
@@ -74,7 +74,7 @@ def begin_language(
     by: User,
     now: datetime,
 ) -> Round:
-    """Lay out a language's rounds and open the first, which is returned; its tasks are made in the background."""
+    """Set up a language's rounds, open the first and return it; its tasks are made in the background."""
     settings: dict[str, Any] = {
         "project": project,
         "language": language,
@@ -118,7 +118,7 @@ def plan_pilot(
     by: User,
     now: datetime,
 ) -> Round:
-    """Plan the next pilot of a language, and its rating; as its last round was, by default.
+    """Plan the next pilot of a language, and its rating; by default like its last round.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def plan_pilot(
 
 
 def skip_pilot(*, project: Project, language: Language, reason: str, by: User, now: datetime) -> Round:
-    """Say why a language that has no pilot under way gets no (further) one.
+    """Record why a language without a pilot under way gets no (further) one.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def skip_pilot(*, project: Project, language: Language, reason: str, by: User, n
 
 
 def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, by: User, now: datetime) -> Round:
-    """Plan a round in which captions of `of` are rated: one of each of `sample_size` images, or all where None.
+    """Plan a round that rates the captions of `of`: one of each of `sample_size` images, or all if None.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, b
 
 
 def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bool | None = None) -> Round:
-    """Begin to hand a round out, by the newest guidelines; its tasks are made in the background.
+    """Open a round with the newest guidelines; its tasks are made in the background.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bo
 
 
 def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | None = None) -> Round:
-    """Hand out nothing more. Where work is in hand, `assigned` says what becomes of it.
+    """Close a round. If it has unfinished batches, `assigned` says what happens to them.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | Non
 
 
 def take_back(*, round: Round, by: User, now: datetime) -> int:
-    """Return all batches of a closed round that are still in hand; drafts stay with them. Returns how many.
+    """Return all unfinished batches of a closed round; drafts are kept. Returns how many.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def take_back(*, round: Round, by: User, now: datetime) -> int:
 
 
 def reopen_round(*, round: Round, by: User, now: datetime, reason: str = "") -> Round:
-    """Hand out again what is left of a round that was closed, or of a main round whose captions ceased to count.
+    """Reopen a closed round for what is left, or a main round whose captions no longer count.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def reopen_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
 
 
 def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> Round:
-    """Say that a closed round is good enough; what comes after it may be opened.
+    """Accept a closed round as good enough; the next may be opened.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
 
 
 def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
-    """Say that a pilot was not good enough, and why; the next one may be planned.
+    """Reject a pilot that was not good enough, with a reason; the next one may be planned.
 
     Raises
     ------
@@ -286,7 +286,7 @@ def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round
 
 
 def skip_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
-    """Leave out a round that was never opened, and say why; with a pilot, its rating.
+    """Skip a round that was never opened, with a reason; with a pilot, its rating too.
 
     Raises
     ------
@@ -334,7 +334,7 @@ def _next_pilot(
 
 
 def _raters_so_far(of: Round, rounds: Sequence[Round]) -> int:
-    """Per caption, in the last round that verified one of this kind."""
+    """Return the replication of the last round that verified one of this kind."""
     before = [each for each in rounds if each.verifies is not None and each.verifies.kind == of.kind]
     return max(before, key=lambda each: each.number).replication if before else RATERS_PER_CAPTION
 
@@ -369,15 +369,15 @@ def _next_number(rounds: Iterable[Round], kind: RoundKind) -> int:
 
 
 def locked_rounds(project: Project, language: Language) -> list[Round]:
-    """All rounds of a language, locked, so that two managers take turns."""
+    """Lock all rounds of a language, so that two managers take turns."""
     rounds = Round.objects.filter(project=project, language=language)
     list(rounds.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-    # Read after the lock: whoever had it may have planned another.
+    # Read after locking: the previous holder may have planned another.
     return list(rounds.order_by("pk").select_related("pool", "project", "language", "collection", "verifies"))
 
 
 def _locked(round: Round, action: Action) -> tuple[Round, list[Round]]:
-    """The round as it is now, if `action` may be done with it, and all rounds of its language."""
+    """Return the round as it is now, if `action` is allowed with it, and all rounds of its language."""
     rounds = locked_rounds(round.project, round.language)
     _refuse(rules.why_not(action, _step(round, rounds), steps_of(rounds)))
     return next(each for each in rounds if each.pk == round.pk), rounds
@@ -393,7 +393,7 @@ def _refuse(why: str | None) -> None:
 
 
 def _assigned(round: Round, now: datetime) -> list[Batch]:
-    """Batches in hand; those whose time ran out are let go."""
+    """Return the unfinished batches; expired ones are released."""
     batches = Batch.objects.filter(pool=round.pool_id)
     expire_batches(batches=batches, now=now)
     return list(batches.filter(state=BatchState.OPEN).select_related("person"))
@@ -426,14 +426,14 @@ def _settle(round: Round, state: RoundState, reason: str, *, by: User, now: date
 
 
 def name_in_log(round: Round) -> str:
-    """In English, as nearly as pages call it: the rating of a pilot has the pilot's number, not that of its kind."""
+    """Return the English name of a round, close to that on pages: a pilot's rating has the pilot's number."""
     verified = round.verifies
     name = f"rating of pilot {verified.number}" if verified and verified.kind == RoundKind.PILOT else None
     return f"{name or f'{round.kind} {round.number}'}, {round.language_id}"
 
 
 def record_of_round(round: Round, what: str, *, by: User, now: datetime, **details: Any) -> None:
-    """Add an entry about a round to the log, in the transaction of the change; empty details are left out."""
+    """Add an entry about a round to the audit log, in the transaction of the change, without empty details."""
     about = name_in_log(round)
     audit_log.record(
         project=round.project,

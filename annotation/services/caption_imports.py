@@ -1,7 +1,7 @@
-"""Captions of people from a file in the layout of Crossmodal-3600, letter for letter: all of it or nothing.
+"""Import people's captions unchanged from a file in the layout of Crossmodal-3600: all of it or nothing.
 
-The file is read twice: first every line is looked at, so that all that is wrong with it is told of at once; then it is
-put in, some hundred images at a time, in one transaction.
+The file is read twice: first every line is checked, so that all errors are reported at once; then it is stored, some
+hundred images at a time, in one transaction.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ IMPORTED = "imported"
 
 @dataclass
 class Contents:
-    """What a file was found to hold: by line the image meant, and by language how many captions an image has at most.
+    """The contents of a file: by line its image, and by language the most captions of an image.
 
-    `names` has the tag that is meant by each that stands in the file.
+    `names` has the language tag for each name in the file.
     """
 
     images: dict[int, int] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Imported:
-    """`rounds` by the tag of the language. `is_export_equal`: None where the project has other captions too."""
+    """The result. `rounds` by language tag; `is_export_equal` is None if the project has other captions too."""
 
     rounds: Mapping[str, Round]
     images: int
@@ -63,7 +63,7 @@ class Imported:
 
 
 def look_through(file: BinaryIO, collection: Collection) -> Contents:
-    """What the file holds, once every line was found to be in order.
+    """Check every line of the file and return its contents.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def look_through(file: BinaryIO, collection: Collection) -> Contents:
 def import_captions(
     *, project: Project, collection: Collection, file: BinaryIO, source: str, by: User | None, now: datetime
 ) -> Imported:
-    """Put the captions of a file into a project: an accepted main round for each language, its pilot skipped.
+    """Import the captions of a file into a project: an accepted main round for each language, its pilot skipped.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def import_captions(
 
 
 class _Look(LineReader):
-    """Every line, in order; goes on after a problem."""
+    """Check every line, in order; continue after an error."""
 
     def __init__(self, collection: Collection) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class _Look(LineReader):
 
     def at(self, lines: Sequence[tuple[int, ImageCaptions | LineError]]) -> None:
         keys = [found.key for _number, found in lines if isinstance(found, ImageCaptions)]
-        # No database has one with a NUL, and PostgreSQL is not even to be asked.
+        # No text with a NUL can be stored, and PostgreSQL cannot even look for one.
         images = images_named(filter(is_text, keys), self.collection)
         for number, found in lines:
             if isinstance(found, LineError):
@@ -229,7 +229,7 @@ def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], n
         for name, texts in found.captions.items():
             round = rounds.get(contents.names[name])
             for position, text in enumerate(texts, start=1):
-                assert round is not None  # as it has a caption
+                assert round is not None  # because it has a caption
                 yield Caption(
                     round=round,
                     image_id=contents.images[number],
@@ -242,7 +242,7 @@ def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], n
 
 
 def _is_same(file: BinaryIO, project: Project, until: datetime) -> bool:
-    """Whether the project's export is the file, byte for byte."""
+    """Return whether the project's export is the file, byte for byte."""
     file.seek(0)
     exported = export_captions(project, Layout.XM3600, until=until)
     return all(file.read(len(piece)) == piece for piece in exported) and not file.read(1)

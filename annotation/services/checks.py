@@ -1,4 +1,4 @@
-"""What managers find when they look at ratings and captions."""
+"""What managers record when they check ratings and captions."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from people.models import User
 
 @dataclass(frozen=True)
 class Finding:
-    """What one manager says of a caption: whether its author rated the English one rightly, and its own level."""
+    """One manager's opinion of a caption: whether its author rated the English one correctly, and its level."""
 
     is_rating_right: bool | None = None
     level: Rating | None = None
 
 
 def check_rating(*, caption_id: int, is_right: bool | None, by: User, now: datetime) -> Finding:
-    """Say whether the author rated the English caption rightly; None takes back what was said."""
+    """Record whether the author rated the English caption correctly; None deletes the answer."""
     with transaction.atomic():
         caption, found = _locked(caption_id, by)
         return _keep(caption, Finding(is_right, found.level), by, now)
 
 
 def check_level(*, caption_id: int, level: Rating | None, by: User, now: datetime) -> Finding:
-    """Give the caption a level; None takes it back."""
+    """Record a level for the caption; None deletes it."""
     with transaction.atomic():
         caption, found = _locked(caption_id, by)
         return _keep(caption, Finding(found.is_rating_right, level), by, now)
 
 
 def _locked(caption_id: int, by: User) -> tuple[Caption, Finding]:
-    # Two tabs of one manager take turns at the caption, as there may be no check to lock yet.
+    # Two tabs of one manager lock the caption, as there may be no check to lock yet.
     caption = (
         Caption.objects.select_for_update(no_key=True, of=("self",))
         .select_related("round__project", "author")

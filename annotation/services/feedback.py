@@ -1,4 +1,4 @@
-"""What managers say to annotators, and that these have read it."""
+"""Managers' feedback to annotators, and their acknowledgement of it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LONGEST_NOTE = 5000
 
 
 class FeedbackError(Exception):
-    """Something that may not be said, or not to this person; says why and what to do."""
+    """Feedback is not allowed, or not to this person; the message says why and what to do."""
 
 
 def give_feedback(
     *, round: Round, person: User, text: str, by: User, now: datetime, caption: Caption | None = None
 ) -> Feedback:
-    """Tell `person` something about a caption of theirs, or about their work in `round` in general.
+    """Send `person` feedback on a caption of theirs, or on their work in `round` in general.
 
     They acknowledge it before they get another batch of the project.
 
@@ -48,7 +48,7 @@ def give_feedback(
 
 
 def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
-    """Keep that `person` has read it. Asked twice, the first time stays.
+    """Record that `person` has read it. Repeating it keeps the first time.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
 
 
 def clean_note(text: str) -> str:
-    """`text` as it is stored.
+    """Return `text` as it is stored.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def clean_note(text: str) -> str:
 
 
 def record(round: Round, action: str, *, person: User | None, by: User, now: datetime, **details: object) -> None:
-    """Enter into the log what a manager did about somebody's work in `round`."""
+    """Record in the audit log what a manager did about somebody's work in `round`."""
     about = name_in_log(round)
     audit_log.record(
         project=round.project, action=action, about=about, by=by, now=now, person=person, details=dict(details)

@@ -1,7 +1,7 @@
-"""What pages show of a round but do not count themselves: its places, agreement, how many captions images have.
+"""Figures of a round that pages do not compute: its places, agreement, captions per image.
 
-Places are kept by whoever changes them. The rest is computed in the background, a round at a time, from what was handed
-in by then; nothing waits for it, and it waits for nobody.
+The services that change places keep their number. The rest is computed in the background, a round at a time, from what
+was submitted by then; it blocks nobody.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from crosslens_metrics.undefined import Reason
 
 _log = logging.getLogger(__name__)
 REST = timedelta(seconds=50)
-"""(ours) A round whose figures change all the time is computed this often, at most."""
+"""(ours) The shortest time between two computations for a round that keeps changing."""
 LEASE = timedelta(minutes=10)
-"""(ours) Longer than the largest round takes. After it, a round whose worker died is computed by another."""
+"""(ours) Longer than the largest round takes. After it, another worker computes a round whose worker died."""
 ROUNDS_AT_ONCE = 200
 
 
 def places_changed(*, round: Round) -> None:
-    """Note how many tasks a round has and how many answers they want; call within the transaction that changed it."""
-    # Of captions that are rated but do not count any more, no further rating is wanted.
+    """Store how many tasks a round has and how many answers they need; call within the transaction that changed it."""
+    # Captions that are rated but no longer count need no further rating.
     is_gone = Q(verification_task__isnull=False) & ~Q(verification_task__caption__state=CaptionState.COUNTED)
     wanted = Sum(Case(When(is_gone, then=F("places_taken")), default=F("places")))
     counted = Task.objects.filter(pool=round.pool_id).aggregate(tasks=Count("pk"), wanted=wanted)
@@ -43,16 +43,16 @@ def places_changed(*, round: Round) -> None:
 
 
 def stale_rounds(*, now: datetime) -> list[int]:
-    """Rounds whose figures changed since they were computed, or of which a place may have gone since replication fell.
+    """Return rounds whose figures need computing, or whose places may have gone down since replication was lowered.
 
-    One that could not be computed, or of which the worker died, comes after the others. There are none while one is
-    being computed, so that sweeps do not pile up.
+    One that failed, or whose worker died, comes after the others. While one is being computed there are none, so that
+    sweeps do not pile up.
     """
     if RoundFigures.objects.filter(lease_until__gt=now).exists():
         return []
     revised = Tally.objects.filter(round=OuterRef("pk")).order_by().values("round").annotate(sum=Sum("revision"))
     revision = Coalesce(Subquery(revised.values("sum")), Value(0), output_field=BigIntegerField())
-    # What is written while figures are computed may be dated before.
+    # Rows written during the computation may be dated before it.
     left = Batch.objects.filter(
         pool=OuterRef("pool"),
         state__in=[BatchState.RETURNED, BatchState.EXPIRED],
@@ -74,12 +74,12 @@ def stale_rounds(*, now: datetime) -> list[int]:
 
 
 def compute(*, round_id: int, now: datetime) -> None:
-    """Compute the figures of a round anew, unless somebody is at it. Where that fails, the log says why."""
+    """Compute the figures of a round, unless somebody else is doing so. Errors are logged."""
     round = Round.objects.select_related("project", "language", "verifies").get(pk=round_id)
     RoundFigures.objects.get_or_create(round=round)
     until = now + LEASE
     free = RoundFigures.objects.filter(Q(lease_until=None) | Q(lease_until__lte=now), pk=round_id)
-    # The mark goes before anything is read: what changes from now on sets it, or the revision, again.
+    # Claim it before reading: later changes mark it stale, or raise the revision, again.
     if not free.update(is_stale=False, lease_until=until):
         return
     revision = Tally.objects.filter(round=round).aggregate(sum=Sum("revision"))["sum"] or 0
@@ -95,9 +95,10 @@ def compute(*, round_id: int, now: datetime) -> None:
 
 
 def _check_places(round: Round) -> None:
-    """Count places anew: one above a lowered replication goes when somebody leaves it, which nobody notes.
+    """Count places again: when somebody gives up a place above a lowered replication, nothing else notices.
 
-    Whoever adds tasks or changes replication holds one of these rows and notes the places; then nothing is to do.
+    Services that add tasks or change replication lock one of these rows and store the places; then there is nothing to
+    do.
     """
     with transaction.atomic():
         is_free = (
@@ -119,7 +120,7 @@ def _figures(round: Round) -> dict[str, Any]:
 
 
 def _agreement(round: Round) -> dict[str, Any]:
-    """Of the ratings on screen 1, which different people gave to the same English caption."""
+    """Compute agreement from the ratings on screen 1 that different people gave to the same English caption."""
     rows = list(
         Caption.objects.counted()
         .filter(round=round, item__isnull=False)

@@ -1,4 +1,4 @@
-"""The guidance of a project, version after version: none is ever edited."""
+"""The guidelines of a project, version after version: none is ever edited."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from people.services import audit_log
 
 
 class StaleGuidelinesError(Exception):
-    """Somebody else published a version since the one that the new one was made from; says so."""
+    """Somebody else published a version after the one that this one was edited from."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def publish_guidelines(
     by: User,
     now: datetime,
 ) -> Guidelines:
-    """Publish the next version; batches that are taken from now on show it. Those in hand keep theirs.
+    """Publish the next version; new batches show it, and unfinished batches keep theirs.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Setting up a project and changing its rounds, one transaction each.
 
-A round's tasks are made in the background: for 36 languages and 3,600 images that takes some ten seconds, during which
-one transaction would keep everybody else on SQLite from writing. Callers nudge `tasks.fill_round` for what they make.
+A round's tasks are made in the background: for 36 languages and 3,600 images that takes about ten seconds, during which
+one transaction would block all other writers on SQLite. Callers queue `tasks.fill_round` for the rounds they make.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from people.services.ownership import change_owner
 from people.services.projects import create_project as create_room
 
 RESERVED_SLUGS = frozenset({"new"})
-"""Second parts of addresses under /projects/ that are pages of their own."""
+"""Slugs under /projects/ that are taken by pages."""
 
 
 class ProjectSetupError(Exception):
-    """Something that may not be; says why and what to do."""
+    """The change is not allowed; the message says why and what to do."""
 
 
 class LanguageAlreadyAddedError(ProjectSetupError):
@@ -49,7 +49,7 @@ class NewRound:
 
 @dataclass(frozen=True)
 class RoundSettings:
-    """`is_open` is heeded while the round is open; `sample_size` before it was opened."""
+    """The settings of a round. `is_open` is used while the round is open; `sample_size` before it is opened."""
 
     replication: int
     batch_size: int
@@ -98,7 +98,7 @@ def create_project(
 def take_over(
     *, project: Project, collection: Collection, captioners: Sequence[CaptioningModel], by: User, now: datetime
 ) -> None:
-    """What had no project yet, and this one is started with, belongs to it from now on."""
+    """Give the project the collection and models that it starts with, if no project owns them yet."""
     models = {model.pk: model for one in captioners for model in one.family()}
     parts = {part for model in models.values() for part in (model.english_model, model.translator) if part is not None}
     if collection.project_id is None and not collection.is_shared:
@@ -122,7 +122,7 @@ def add_languages(
     by: User,
     now: datetime,
 ) -> list[Round]:
-    """Lay out the rounds of each of `languages`; returns those that are open, one per language.
+    """Set up the rounds of each of `languages`; return those that are open, one per language.
 
     Raises
     ------
@@ -158,12 +158,12 @@ def add_languages(
 
 
 def change_round(*, round: Round, settings: RoundSettings, by: User, now: datetime) -> int:
-    """Change how a round is worked on; returns how many images have more places than the new replication.
+    """Change the settings of a round; return how many images have more places than the new replication.
 
-    Nobody's place is taken away: an image with more captions, or people at it, than the new replication keeps them.
+    Nobody loses a place: an image with more captions or open assignments than the new replication keeps them.
     """
     with transaction.atomic():
-        # Background work that is adding tasks holds this row too, so none comes in at the old replication.
+        # Background work that is adding tasks locks this row too, so none is added with the old replication.
         round = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool").get(pk=round.pk)
         before = settings_of(round)
         is_open = settings.is_open and round.state == RoundState.OPEN
@@ -192,7 +192,7 @@ def settings_of(round: Round) -> RoundSettings:
 
 
 def ask_for_missing_tasks(*, project: Project, by: User, now: datetime) -> list[int]:
-    """Mark the open rounds of a project to be looked through for images that got an English caption since."""
+    """Mark the open rounds of a project to be checked for images that got an English caption since."""
     with transaction.atomic():
         rounds = list(
             Round.objects.filter(project=project, state=RoundState.OPEN)

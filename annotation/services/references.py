@@ -1,4 +1,4 @@
-"""The captions of a round as references, which models are scored against."""
+"""The captions of a round as references that models are scored against."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ IMAGES_PER_TRANSACTION = 500
 
 
 def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
-    """Make the round's captions that count a set of references, or bring the one it has up to date.
+    """Make the round's captions that count a set of references, or update the one that it has.
 
-    Some images at a time, so that nobody's writing waits; broken off, it is finished by asking again.
+    It works some images at a time, so that nobody's saving waits. If interrupted, run it again to finish.
 
     Raises
     ------
@@ -47,7 +47,8 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
     images = iter(sorted(written))
     while some := list(islice(images, IMAGES_PER_TRANSACTION)):
         with transaction.atomic():
-            # Read under the lock of the set, which who withdraws waits for: or what was read counts no longer.
+            # Read under the lock of the set, which a withdrawal waits for: otherwise withdrawn captions might be
+            # copied.
             ReferenceSet.objects.select_for_update(no_key=True).get(pk=reference_set.pk)
             captions = _texts_by_image(Caption.objects.filter(round=round, image__in=some))
             put_references(reference_set=reference_set, captions={pk: captions[pk] for pk in some}, now=now)
@@ -56,10 +57,10 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
 
 
 def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetime) -> None:
-    """Take captions that count no longer out of the references made of the round, where there are any.
+    """Remove captions that no longer count from the references made from the round, if there are any.
 
-    Only `images` are looked at, within the transaction of the caller. What counts and is not in yet stays out until
-    somebody asks for it.
+    Only `images` are considered, within the caller's transaction. Captions that count and are missing stay out until
+    somebody updates the set.
     """
     sets = ReferenceSet.objects.filter(project=round.project, origin=_origin(round)).order_by("pk")
     for reference_set in sets.select_for_update(no_key=True):
@@ -68,7 +69,7 @@ def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetim
         captions: dict[int, list[str]] = {}
         for image, text in here.order_by("image", "position").values_list("image_id", "text"):
             kept = captions.setdefault(image, [])
-            # As often as it counts: two may have written the same.
+            # As often as it counts: two people may have written the same.
             if text in counted[image]:
                 counted[image].remove(text)
                 kept.append(text)
@@ -77,7 +78,7 @@ def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetim
 
 def _texts_by_image(captions: QuerySet[Caption]) -> defaultdict[int, list[str]]:
     found = defaultdict[int, list[str]](list)
-    # In the order in which they came, so that those that come later change nothing of the earlier ones.
+    # In order of submission, so that later captions change nothing about earlier ones.
     counted = captions.filter(state=CaptionState.COUNTED).order_by("submitted_at", "author")
     for image, text in counted.values_list("image_id", "text"):
         found[image].append(text)

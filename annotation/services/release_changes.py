@@ -19,11 +19,11 @@ from annotation.models import Release
 from annotation.selectors.releases import release_before
 
 ID_DIGITS = 16
-"""Of a SHA-256 in hexadecimal: with a million captions two are called alike with a chance of 1 in 37 million."""
+"""Length of a SHA-256 in hexadecimal: among a million captions, two collide with a chance of 1 in 37 million."""
 
 LINES_PER_BEAT = 20_000
 OTHER = "not-released"
-"""Why a caption is gone that still counts: its round is not among those that were accepted any more."""
+"""Why a caption that still counts is gone: its round is no longer accepted."""
 
 REASONS = {
     "excluded": "excluded by a manager",
@@ -35,7 +35,7 @@ REASONS = {
 
 
 class ReleaseNotPossibleError(Exception):
-    """The message says why."""
+    """A release cannot be made; the message says why."""
 
 
 def short_digest(said: str) -> str:
@@ -62,7 +62,7 @@ class Captions:
         return list(self._tags)
 
     def in_order(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint16]]:
-        """Names, texts and places in `tags`, by name."""
+        """Pack the names, texts and positions in `tags`, by name."""
         ids = np.frombuffer(self._ids, dtype=np.uint64)
         order = np.argsort(ids)
         texts = np.frombuffer(self._texts, dtype=np.uint64)
@@ -78,7 +78,7 @@ class Change(NamedTuple):
 
 @dataclass
 class Changes:
-    """Since release `since`: how many captions were added, changed and removed, by language; of those, why."""
+    """Changes since release `since`: captions added, changed and removed, by language; for those removed, why."""
 
     since: int
     kept: int = 0
@@ -100,7 +100,7 @@ class Changes:
 def changes_since(
     release: Release, captions: Captions, left_out: Mapping[str, str], *, beat: Callable[[], None]
 ) -> Changes | None:
-    """What changed since the release before; None where there is none. `left_out`: why, by name of a caption.
+    """Return the changes since the previous release; None if there was none. `left_out`: why, by name of a caption.
 
     Raises
     ------

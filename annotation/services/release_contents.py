@@ -1,4 +1,4 @@
-"""What a walk through the captions of a release found, for the texts that stand beside its tables."""
+"""The counts of a release, for the texts that accompany its tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crosslens_metrics.caption_stats import CaptionStatistics
 
 @dataclass
 class LanguageContents:
-    """What is in the release of one language, and what is not."""
+    """What the release has of one language, and what was left out."""
 
     statistics: CaptionStatistics = field(default_factory=CaptionStatistics)
     annotators: set[str] = field(default_factory=set)
@@ -29,7 +29,7 @@ class LanguageContents:
 
 
 class Verified(NamedTuple):
-    """The verdicts on one caption by rater, and what they come to once all of them are there."""
+    """The verdicts on one caption by rater, and the overall level once all of them are there."""
 
     rows: list[tuple[Any, ...]]
     level: str | None
@@ -40,7 +40,7 @@ NOT_VERIFIED = Verified([], None)
 
 @dataclass
 class Contents:
-    """What the walk through the captions found, for the texts beside the tables."""
+    """The counts of the whole release."""
 
     rounds: list[Round]
     by_language: dict[str, LanguageContents]

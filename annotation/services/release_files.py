@@ -1,8 +1,7 @@
-"""The files of a release, all from one walk through the captions, image by image, in constant memory.
+"""The files of a release, written in one pass over the captions, image by image, in constant memory.
 
-The same state of the database gives the same bytes, whichever database it is in: nothing hangs on primary keys, on the
-order in which rows come, or on the clock. People are told apart by the batches they handed in, which were numbered at
-random when they were taken.
+The same state gives the same bytes from any database: nothing depends on primary keys, the order of rows or the clock.
+People are identified by the batches they submitted, which have random numbers.
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ IMAGES_AT_ONCE = 20
 TRIES = 3
 PSEUDONYM_DIGITS = 12
 FORMAT = 1
-"""Of the files together. A release that is read by a program says by it what to expect."""
+"""Version of the files' format. A program that reads a release uses it to know what to expect."""
 
 REGION = "region"
-"""Of `Image.extra`: the column of a manifest that says for which part of the world a stored_image was chosen."""
+"""A key of `Image.extra`: the column of a manifest with the part of the world that an image was chosen for."""
 
 _REST = len(FIRST_COLUMNS)
 
@@ -68,7 +67,7 @@ class Written:
 
 
 def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -> Written:
-    """Write everything into an empty folder; `beat` is called again and again meanwhile.
+    """Write all files into an empty folder; `beat` is called regularly meanwhile.
 
     Raises
     ------
@@ -94,7 +93,7 @@ def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -
 
 
 def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None]) -> Contents:
-    """The tables, written anew where what counts was changed meanwhile: they would not agree with each other."""
+    """Write the tables, and again if what counts has changed meanwhile: they would not agree with each other."""
     for _try in range(TRIES):
         rounds = released_rounds(release.project)
         before = _mark(release, rounds)
@@ -109,14 +108,14 @@ def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None])
 
 
 def _mark(release: Release, rounds: list[Round]) -> list[Any]:
-    """What differs if it was changed what counts, even where as many count as before.
+    """Return a value that changes when anything that counts changes, even if as many captions count as before.
 
-    New captions are told by when they came.
+    New captions are noticed by their times.
     """
     captions = Caption.objects.filter(round__in=rounds, submitted_at__lte=release.until).order_by()
     states = captions.values_list("round", "state").annotate(count=Count("pk"), which=Sum("pk"))
     verdicts = _verdicts(release, rounds).order_by().values_list("rating").annotate(count=Count("pk"), which=Sum("pk"))
-    # Texts change with a tally. Of verdicts nothing but whether they count does.
+    # Texts change with a tally. A verdict changes only in whether it counts.
     revisions = Tally.objects.filter(round__in=rounds).aggregate(sum=Sum("revision"))["sum"]
     return [sorted(states), sorted(verdicts), revisions, [round.pk for round in rounds]]
 
@@ -130,7 +129,7 @@ def _submitted(release: Release, rounds: list[Round]) -> Any:
 
 
 class _Walk:
-    """One walk through the captions, writing as it goes."""
+    """Go over the captions once, writing as it goes."""
 
     def __init__(self, release: Release, rounds: list[Round], folder: Path, beat: Callable[[], None]) -> None:
         self.release, self.rounds, self.folder, self.beat = release, rounds, folder, beat
@@ -172,7 +171,7 @@ class _Walk:
                 self._put_captions(stored_image, key, sorted(named, key=self._in_order), verified)
 
     def _in_order(self, row: Row) -> tuple[str, str, int, int]:
-        # Where somebody wrote in two rounds of a language, by the round.
+        # If somebody wrote in two rounds of a language, by the round.
         return row[LANGUAGE], row[AUTHOR] or "", row[POSITION], self.round_of[row[_REST + 1]].number
 
     def _put_image(self, images: Images, stored_image: Image, key: str) -> None:
@@ -251,7 +250,7 @@ class _Walk:
         return found
 
     def _look_at_the_rest(self) -> None:
-        """Captions that were handed in and are not in it: how many, and why; in whatever main round. And ratings."""
+        """Count submitted captions and ratings that are left out, with the reason, in any main round."""
         rejected = _submitted(self.release, self.rounds).filter(assignment__state=AssignmentState.REJECTED)
         self.found.verdicts_left_out = rejected.filter(caption__state=CaptionState.COUNTED).count()
         rest = Caption.objects.exclude(state=CaptionState.COUNTED).filter(
@@ -268,22 +267,22 @@ class _Walk:
 
 
 def caption_id(tag: str, image_sha256: str, round_number: int, position: int, batch: Any, place: int | None) -> str:
-    """The name of a caption in every release: of the batch and the place in it, else of the place in its file."""
+    """Return a caption's name, the same in every release: its batch and position, or its position in its file."""
     if batch is None:
         return short_digest(f"file:{tag}:{round_number}:{image_sha256}:{position}")
     return short_digest(f"batch:{_hex(batch)}:{place}")
 
 
 def _hex(identifier: Any) -> str:
-    """Of a UUID, which SQLite keeps as its digits."""
+    """Return the digits of a UUID, as SQLite stores them."""
     return str(getattr(identifier, "hex", identifier))
 
 
 class Pseudonyms:
-    """How people are called in one release: salted, so that nobody is called the same in the next.
+    """Pseudonyms of one release: salted, so that nobody has the same one in the next.
 
-    A person is known by the least of the numbers of their batches, which does not change with the database that they
-    are in nor with their user name.
+    A person is identified by the lowest of the numbers of their batches, which depends neither on the database nor on
+    their user name.
     """
 
     def __init__(self, release: Release) -> None:

@@ -1,4 +1,4 @@
-"""The texts of a release, with what they say taken from the database."""
+"""The texts of a release, with their figures from the database."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tabular.downloads import as_iso
 from tabular.spreadsheets import csv_line
 
 DAY_CHARACTERS = 10
-"""Of a moment in ISO 8601."""
+"""Format a time in ISO 8601."""
 
 PILOT_STATES = {
     RoundState.ACCEPTED: "accepted",
@@ -73,7 +73,7 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
             languages=names,
             captions=len(contents.captions),
             images=contents.images,
-            # Of a table without rows `datasets` makes an error.
+            # `datasets` raises an error for a table without rows.
             filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
             there=[*(["changes.csv"] if changes else []), *{name.partition("/")[0] for name in told}],
         ),
@@ -89,7 +89,7 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
 
 
 def _rows(contents: Contents) -> tuple[int, ...]:
-    """How many there are in each of TABLES."""
+    """Count the rows of each of TABLES."""
     return len(contents.captions), contents.verdicts, contents.english_ratings, contents.images
 
 
@@ -125,7 +125,7 @@ def _statistics(contents: Contents) -> list[list[Any]]:
 
 
 def _quality(contents: Contents) -> list[list[Any]]:
-    """A row for each language of which something was verified."""
+    """Return a row for each language with verified captions."""
     rows = []
     for tag, found in contents.by_language.items():
         if not found.codes:
@@ -172,7 +172,7 @@ def _guidelines(release: Release, contents: Contents) -> list[tuple[int, str]]:
 
 
 def _consents(release: Release) -> list[ConsentText]:
-    """The texts that somebody had agreed to by then."""
+    """Return the consent texts that anybody had agreed to by then."""
     agreed = ConsentText.objects.filter(project=release.project_id, consents__given_at__lte=release.until)
     return list(agreed.distinct().order_by("version"))
 

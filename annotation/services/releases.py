@@ -1,4 +1,4 @@
-"""The life of a release: asked for under the project's lock, made in the background, stored whole or not at all."""
+"""The life of a release: requested under the project's lock, built in the background, stored whole or not at all."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 
 LEASE = timedelta(minutes=1)
-"""How long a worker may be silent before another one begins anew."""
+"""How long a worker may be silent before another one starts again."""
 
 NUDGE_AFTER = timedelta(minutes=1)
-"""How long the message that starts the work may be on its way before it is sent again."""
+"""How long the message that starts the work may take before it is sent again."""
 
 RENEW_AFTER = timedelta(seconds=10)
 MAX_ATTEMPTS = 3
@@ -56,7 +56,7 @@ class ReleaseSettingsError(Exception):
 
 
 class LeaseLostError(Exception):
-    """Another worker took the release over."""
+    """Another worker took over the release."""
 
 
 def start_release(
@@ -72,7 +72,7 @@ def start_release(
     salt: str = "",
     until: datetime | None = None,
 ) -> Release:
-    """Ask for the next release of a project; `build` makes its files.
+    """Request the next release of a project; `build` makes its files.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def start_release(
         With everything that is lacking.
     """
     title = " ".join(title.split())
-    # Each once: that is what the format of citations asks for.
+    # Without duplicates: the format of citations requires that.
     lines = dict.fromkeys(" ".join(line.split()) for line in authors.splitlines())
     authors = "\n".join(line for line in lines if any(map(str.isalnum, line)))
     with transaction.atomic():
@@ -143,7 +143,7 @@ def start_release(
 
 
 def build(*, release_id: int, clock: Clock) -> Release | None:
-    """Make the files of a release, or begin anew where a worker that is gone left it; None where others have it."""
+    """Build the files of a release, or start again after a worker died; return None if another worker has it."""
     release = claim(release_id=release_id, now=clock())
     if release is None:
         return None
@@ -170,12 +170,12 @@ def build(*, release_id: int, clock: Clock) -> Release | None:
 
 
 def rebuild(*, release: Release, folder: Path) -> Written:
-    """Make the bytes of a release again, into an empty folder."""
+    """Build the bytes of a release again, into an empty folder."""
     return _write(release, folder, lambda: None)
 
 
 def _write(release: Release, folder: Path, beat: Callable[[], None]) -> Written:
-    # Not above: pyarrow's 50 MB are for workers, not for every process that serves pages.
+    # Imported here: pyarrow's 50 MB are for workers, not for every process that serves pages.
     from annotation.services.release_files import write_release
 
     return write_release(release, folder, beat=beat)
@@ -186,7 +186,7 @@ def _has_control_characters(text: str) -> bool:
 
 
 def claim(*, release_id: int, now: datetime) -> Release | None:
-    """Take the release, or None where it is done or in other hands."""
+    """Claim the release; return None if it is done or another worker has it."""
     with transaction.atomic():
         found = Release.objects.select_for_update(of=("self",), no_key=True).filter(pk=release_id)
         release = found.select_related("project", "created_by").first()
@@ -200,7 +200,7 @@ def claim(*, release_id: int, now: datetime) -> Release | None:
 
 
 def releases_waiting(*, now: datetime) -> list[int]:
-    """Releases that were never begun, or whose worker fell silent."""
+    """Return releases that were never started, or whose worker fell silent."""
     silent = Release.objects.filter(state__in=OPEN_STATES).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
     waiting = list(silent.order_by("pk").values_list("pk", flat=True))
     Release.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
@@ -208,7 +208,7 @@ def releases_waiting(*, now: datetime) -> list[int]:
 
 
 def name_of(release: Release) -> str:
-    """Of its archive, without the ending, and of the folder in it."""
+    """The name of its archive, without the ending, and of the folder in it."""
     return f"{release.project.slug}-{release.number}"
 
 
@@ -223,7 +223,7 @@ def _build(release: Release, clock: Clock) -> None:
         written = _write(release, folder, beat)
         names = [file.name for file in written.files]
         write_archive(archive, folder, names, within=name_of(release))
-        # Named by its content, so that whoever begins anew writes the same files over those of the first.
+        # Named by its content, so that a second worker writes the same files over those of the first.
         release.folder = f"releases/{name_of(release)}-{written.checksum[:16]}"
         release.archive = f"{release.folder}.tar.gz"
         release.archive_bytes = archive.stat().st_size
@@ -239,10 +239,10 @@ def _build(release: Release, clock: Clock) -> None:
 
 
 def _extend(release: Release, *, now: datetime) -> None:
-    """Say that one is still there; not with every piece of work."""
+    """Renew the lease, though not with every piece of work."""
     if release.lease_until is not None and release.lease_until - now > LEASE - RENEW_AFTER:
         return
-    # A microsecond more each time: the lease is what tells one holder from the next.
+    # A microsecond more each time: workers recognise their lease by it.
     until = max(now + LEASE, (release.lease_until or now) + timedelta(microseconds=1))
     if not _held(release).update(lease_until=until):
         raise LeaseLostError(release.pk)
@@ -250,7 +250,7 @@ def _extend(release: Release, *, now: datetime) -> None:
 
 
 def _finish(release: Release, *, now: datetime, error: str = "") -> None:
-    """Close it: only now do its files exist for anybody."""
+    """Finish it: only now can anybody see its files."""
     state = JobState.FAILED if error else JobState.DONE
     made = ("folder", "archive", "archive_bytes", "checksum", "counts") if not error else ()
     with transaction.atomic():

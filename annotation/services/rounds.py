@@ -48,9 +48,9 @@ def create_round(
 ) -> Round:
     """Make a round with a task for every image of `collection` that one of `captioners` has described in English.
 
-    With a `sample_size` only so many images are drawn. Without `with_tasks` the round waits for `fill_round` to make
-    the tasks in the background; one that is not open gets none before it is. `by` and `now` are of a round that is
-    decided, such as one that is skipped for a `reason`, or whose captions came from a file (`source`).
+    With a `sample_size`, only that many images are drawn. Without `with_tasks`, `fill_round` makes the tasks later in
+    the background; a round that is not open gets none before that. `by` and `now` are for a round that is already
+    decided: skipped for a `reason`, or with captions from a file (`source`).
     """
     is_open = state == RoundState.OPEN
     with transaction.atomic():
@@ -81,14 +81,14 @@ def create_round(
 
 
 def fill_round(*, round_id: int) -> int:
-    """Make the tasks that a round still lacks, some at a time so that nobody's writing waits; returns how many.
+    """Make the tasks that a round still lacks, some at a time so that nobody's saving waits; return how many.
 
-    Stopped half-way or run twice at once, it does no harm: it begins with what is missing.
+    It is safe to stop it half-way or run it twice at once: it adds only what is missing.
     """
     added = 0
     while True:
         with transaction.atomic(durable=True):
-            # Whoever asks for more tasks meanwhile waits for this lock, so that the mark they set is not lost.
+            # A service that asks for more tasks meanwhile waits for this lock, so that its mark is not lost.
             round = Round.objects.select_for_update(no_key=True).get(pk=round_id)
             made = add_missing_tasks(round, at_most=TASKS_PER_INSERT) if round.state == RoundState.OPEN else 0
             added += made
@@ -98,10 +98,10 @@ def fill_round(*, round_id: int) -> int:
 
 
 def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
-    """Add a task for each image that has got an English caption since, up to `at_most`; returns how many.
+    """Add a task for each image that got an English caption since, up to `at_most`; return how many.
 
-    Of a sample, as many as it still lacks, drawn by the round's seed and the keys of the images. Where several models
-    described an image, one of their captions is drawn by the round's seed and the image.
+    Of a sample, add as many as it still lacks, drawn by the round's seed and the keys of the images. If several models
+    described an image, the seed and the image decide which caption is used.
     """
     with transaction.atomic():
         Pool.objects.select_for_update().get(pk=round.pool_id)
@@ -125,7 +125,7 @@ def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
 
 
 def _missing(round: Round) -> QuerySet[ModelCaption]:
-    """English captions of the images that the round should have and does not."""
+    """Yield English captions of the images that the round should have and does not."""
     captions = ModelCaption.objects.filter(
         model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id
     ).exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))

@@ -1,7 +1,7 @@
-"""What everyone did in every round, kept with every answer, so that no page counts captions.
+"""Tallies of everyone's work in every round, updated with every answer, so that no page counts captions.
 
-A tally is written in the person's own transactions and in a manager's, after the locks on batches and tasks; whoever
-counts anew locks it before reading, so that what is handed in meanwhile is added to what was counted, once.
+A tally is written in the transactions of the person or a manager, after the locks on batches and tasks. A recount locks
+it before reading, so that answers submitted meanwhile are added exactly once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from people.models import Project, User
 
 @dataclass(frozen=True)
 class Difference:
-    """A column of a tally that said something else than its rows."""
+    """A column of a tally that differed from its rows."""
 
     round: Round
     person: User
@@ -40,18 +40,18 @@ class Difference:
 
 
 def submitted(*, batch: CaptionBatch, captions: Iterable[Caption]) -> None:
-    """Add the captions of a batch just handed in; call within its transaction. Their items are at hand."""
+    """Add the captions of a batch that was just submitted, with their items; call within its transaction."""
     _add(batch.round_id, batch.lease.person_id, sums_of(map(_answer_of_caption, captions)))
 
 
 def verdicts_submitted(*, batch: VerificationBatch, verdicts: Iterable[Verdict], counts: bool) -> None:
-    """Add the verdicts of a verification batch just handed in (`submitted_at` is set); call within its transaction."""
+    """Add the verdicts of a verification batch that was just submitted; call within its transaction."""
     answers = (_answer_of_verdict(batch, verdict, counts=counts, is_late=not counts) for verdict in verdicts)
     _add(batch.round_id, batch.lease.person_id, sums_of(answers))
 
 
 def recount(*, round: Round, person: User) -> list[Difference]:
-    """Count a person's answers in a round anew, after a change of many at once; says what it put right.
+    """Recount a person's answers in a round, after a change of many at once; return the corrections.
 
     Call within the transaction of the change, after its locks on batches and tasks.
     """
@@ -63,20 +63,20 @@ def recount(*, round: Round, person: User) -> list[Difference]:
             for name in COLUMNS
             if getattr(tally, name) != getattr(sums, name)
         ]
-        # Saved even where all adds up: captions may have changed in ways that sums do not show.
+        # Saved even if all sums match: captions may have changed in ways that sums do not show.
         _save(tally, sums)
     return differences
 
 
 def recount_all(project: Project) -> Iterator[Difference]:
-    """Count all tallies of a project anew, one transaction each, so that nobody's work waits for long."""
+    """Recount all tallies of a project, one transaction each, so that nobody's work waits for long."""
     for round in Round.objects.filter(project=project).select_related("language", "verifies").order_by("pk"):
         for person in User.objects.filter(pk__in=_who_took_part(round)).order_by("username"):
             yield from recount(round=round, person=person)
 
 
 def figures_changed(*, round_id: int) -> None:
-    """Have what the background computes of a round computed again, where no tally says that it changed."""
+    """Mark a round's background figures stale, when no tally shows the change."""
     RoundFigures.objects.update_or_create(round_id=round_id, defaults={"is_stale": True})
 
 
@@ -126,7 +126,7 @@ def _answers(round: Round, person: User) -> Iterator[Answer]:
 
 def _answer_of_caption(caption: Caption) -> Answer:
     item = caption.item
-    assert item is not None  # as it has an author
+    assert item is not None  # guaranteed, as it has an author
     return Answer(
         batch=item.batch_id,
         at=caption.submitted_at,

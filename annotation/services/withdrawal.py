@@ -1,4 +1,4 @@
-"""What becomes of captions and ratings when their author withdraws consent or deletes their account."""
+"""What happens to captions and ratings when their author withdraws consent or deletes their account."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from people.models import Project, User
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
-    """Give back what `person` has in hand; unless answers are kept, let none of them count; returns how many did.
+    """Return `person`'s batches; unless answers are kept, exclude them all; return how many.
 
-    Places of captions that count no longer are free for others. What was late, excluded or sent back is marked too, so
-    that no decision of a manager brings it back. References made of the captions, and what was drawn to be rated by
-    others, follow.
+    Captions that no longer count free their places. Late, excluded and returned ones are marked too, so that no
+    decision of a manager makes them count again. References made from the captions, and the captions drawn for rating,
+    are updated.
     """
     pools = Pool.objects.filter(round__project=project)
-    # Rounds before batches, tasks and captions, as where somebody is excluded, and captions are drawn to be rated.
+    # Rounds before batches, tasks and captions, in the same order as exclusion and drawing for verification.
     list(Round.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     if keeps_answers:
         return_all_work(pools=pools, person=person, now=now)
         _leave_corrections(person, pools)
         return 0
-    # What is handed in at this moment counts until it is set aside; what does not count at all is known beforehand.
+    # What is being submitted right now counts until it is withdrawn; what never counts is known beforehand.
     theirs = Assignment.objects.filter(batch__pool__in=pools, person=person, state=AssignmentState.DONE)
     uncounted = theirs.filter(item__isnull=False).exclude(item__caption__state=CaptionState.COUNTED).count()
     counted = reject_all_work(pools=pools, person=person, now=now) - uncounted
@@ -49,9 +49,9 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
 
 
 def _leave_corrections(person: User, pools: QuerySet[Pool]) -> None:
-    """Free the places of captions that nobody will write anew: they stay sent back, and others write.
+    """Free the places of captions that nobody will rewrite: they stay returned, and others write.
 
-    Should the person come back, `corrections.rewrite` takes the place again if it is still free.
+    If the person comes back, `corrections.rewrite` takes the place again if it is still free.
     """
     to_correct = Assignment.objects.filter(
         batch__pool__in=pools, person=person, item__caption__state=CaptionState.RETURNED
@@ -60,10 +60,10 @@ def _leave_corrections(person: User, pools: QuerySet[Pool]) -> None:
 
 
 def _drawn_anew(round: Round) -> None:
-    """Have the figures of what verifies `round` computed again, and captions drawn for those that are gone."""
+    """Mark the figures of the rounds that verify `round` stale, and draw captions for those that are gone."""
     for verifying in Round.objects.filter(kind=RoundKind.VERIFICATION, verifies=round).order_by("pk"):
         tallies.figures_changed(round_id=verifying.pk)
-    # One that is not open yet draws once it is: now it would draw from what is there so far.
+    # A round that is not open draws when it is opened: now it would draw from an incomplete set.
     Round.objects.filter(verifies=round, state=RoundState.OPEN).update(awaits_tasks=True)
 
 

@@ -1,1 +1,1 @@
-"""Pages: work.py and batches.py are the annotator's, projects.py the manager's."""
+"""Pages of annotators and managers."""

@@ -1,4 +1,4 @@
-"""The campaign of one language: its rounds, step by step, and what is decided about those who work on it."""
+"""The campaign of one language: its rounds, step by step, and decisions about those who work on it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def language_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 @require_safe
 @login_required
 def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
-    """The part of the page that says how far each round is; asked again from time to time."""
+    """Render the part of the page with each round's progress, which is refreshed regularly."""
     project, language = language_managed_by(request.user, slug, tag)
     page = selectors.language_page(project, language, now=timezone.now())
     return render(request, "annotation/_campaign_figures.html", {"project": project, "page": page, "is_update": True})
@@ -172,7 +172,7 @@ def _page(
 
 
 def _again(request: HttpRequest, round: Round, action: str, why: str) -> HttpResponse:
-    """The page once more, with what was typed, and why the step was not taken."""
+    """Show the page again, with what was typed and why the step was refused."""
     messages.error(request, f"{round.title}: {why}")
     typed = {"round": round.pk, "action": action, "reason": request.POST.get("reason", "")}
     return _page(request, round.project, round.language, status=409, typed=typed)

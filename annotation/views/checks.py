@@ -1,4 +1,4 @@
-"""Looking through what was rated and written: a manager's findings, feedback and captions returned."""
+"""Checks of ratings and captions: a manager's findings, feedback and captions returned."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 @require_POST
 @login_required
 def caption_check(request: HttpRequest, slug: str, caption_id: int) -> HttpResponse:
-    """Keep one finding, said by the button that was pressed: about the rating, or a level for the caption."""
+    """Save one finding, named by the button: about the rating, or a level for the caption."""
     caption = caption_managed_by(request.user, slug, caption_id)
     if elsewhere := _kept_away(request, caption.round.project):
         return elsewhere
@@ -67,7 +67,7 @@ def caption_feedback(request: HttpRequest, slug: str, caption_id: int) -> HttpRe
     caption = caption_managed_by(request.user, slug, caption_id)
     if elsewhere := _kept_away(request, caption.round.project):
         return elsewhere
-    assert caption.author is not None  # as has whatever did not come from a file
+    assert caption.author is not None  # guaranteed, as it did not come from a file
     text = request.POST.get("text", "")
     about: dict[str, Any] = {"round": caption.round, "person": caption.author, "caption": caption}
     try:
@@ -94,7 +94,7 @@ def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResp
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
-    """Say something about a round in general, and look back on all that was said of it."""
+    """Send feedback about a round in general, and list earlier feedback."""
     round = round_managed_by(request.user, slug, round_id)
     if elsewhere := _kept_away(request, round.project):
         return elsewhere
@@ -112,7 +112,7 @@ def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpRespo
 
 
 def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    """Whoever has to write about images of the project themselves must not see what others wrote and rated."""
+    """Refuse managers who have to write about images of the project: they must not see others' captions and ratings."""
     if not has_assigned_images(user_of(request), project):
         return None
     messages.error(
@@ -125,7 +125,7 @@ def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
 
 
 def _back(request: HttpRequest, caption: Caption, said: str = "") -> HttpResponse:
-    """The caption anew for the page's script; else the page that it was on."""
+    """Return the updated caption for the page's script, or redirect to its page."""
     if is_htmx(request):
         return _part(request, caption, said=said)
     if said:
@@ -135,7 +135,7 @@ def _back(request: HttpRequest, caption: Caption, said: str = "") -> HttpRespons
 
 
 def _again(request: HttpRequest, caption: Caption, doing: str, typed: str, problem: str) -> HttpResponse:
-    """What was typed stays, beside what is wrong with it."""
+    """Keep what was typed, with its errors."""
     about = {"doing": doing, "typed": typed, "problem": problem}
     if is_htmx(request):
         return _part(request, caption, **about)

@@ -1,4 +1,4 @@
-"""What managers said to an annotator, and captions that they ask for anew."""
+"""Managers' feedback to an annotator, and captions that were returned to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots and caption statistics of a project, as they are now."""
+"""Plots and caption statistics of a project, as of now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guidelines: what everybody reads, version against version, and a manager's next version."""
+"""The guidelines: the current ones, versions compared, and a manager's next version."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """The next version in one form: its buttons add and take out examples, look for images, and publish."""
+    """Edit the next version in one form: its buttons add and remove examples, search for images, and publish."""
     project = project_for(request.user, slug, Role.MANAGER)
     if elsewhere := _kept_away(request, project):
         return elsewhere
@@ -70,7 +70,7 @@ def guidelines_edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 class _Editor:
-    """What the editor's page is made of, for one request."""
+    """The context of the editor's page for one request."""
 
     def __init__(self, request: HttpRequest, project: Project) -> None:
         self.request, self.project = request, project
@@ -87,7 +87,7 @@ class _Editor:
         return {"form": form, "examples": Examples(self.request.POST, last=self.last, images=self.images)}
 
     def changed(self, do: str) -> dict[str, Any]:
-        """As sent, with one example more or less; nothing is found fault with yet."""
+        """Show the form as sent, with one example more or less, without validating it."""
         form = GuidelinesForm.as_typed(self.request.POST, last=self.last, rounds=self.rounds)
         examples = Examples.as_typed(self.request.POST, last=self.last, images=self.images)
         if do == "add":
@@ -133,7 +133,7 @@ class _Editor:
 
 
 def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | None:
-    """The version that the address asks for; None where it asks for none."""
+    """Return the version that the address asks for; None if it asks for none."""
     asked = request.GET.get(name, "")
     if not asked:
         return None
@@ -145,7 +145,7 @@ def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | 
 
 
 def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
-    """Examples may be captions of images that the manager has to write about in another project."""
+    """Hide examples that are captions of images that the manager has to write about in another project."""
     if not has_assigned_images(user_of(request), project):
         return None
     messages.error(

@@ -1,4 +1,4 @@
-"""How far a project is, who does what in it, and its figures: pages that keep themselves up to date."""
+"""Progress and figures of a project, on pages that refresh themselves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from people.models import Project, Role, User
 from people.permissions import project_for
 
 NOTHING_NEW = 204
-"""What htmx takes to leave the page as it is."""
+"""The status that makes htmx leave the page as it is."""
 
 
 @require_safe
@@ -35,7 +35,7 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the page that keeps itself up to date."""
+    """Render the part of the page that refreshes itself."""
     context = _progress(request, slug)
     return unless_seen(request, "annotation/_manage_progress.html", context, seen=context["page"].seen)
 
@@ -74,7 +74,7 @@ def annotator_show(request: HttpRequest, slug: str, person_id: int) -> HttpRespo
 
 
 def unless_seen(request: HttpRequest, template: str, context: dict[str, Any], *, seen: str) -> HttpResponse:
-    """Nothing, where whoever asks has seen it as it is."""
+    """Return an empty answer if the page already shows everything."""
     if request.GET.get("seen") == seen:
         return HttpResponse(status=NOTHING_NEW)
     return render(request, template, context)

@@ -1,4 +1,4 @@
-"""The manager's pages: making a project, seeing how far it is, changing a round, downloading the captions."""
+"""The manager's pages: making a project, following its progress, changing a round, downloading captions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEED_BITS = 32
 
 
 class SettingUp(TypedDict):
-    """What services.create_project and services.add_languages both need."""
+    """Keyword arguments for both services.create_project and services.add_languages."""
 
     collection: Collection
     captioners: list[CaptioningModel]

@@ -1,4 +1,4 @@
-"""How good verified captions are: the pages and files of managers and researchers. No caption stands on them."""
+"""The quality of verified captions: pages and files for managers and researchers. They show no captions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def quality_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def quality_progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the page that keeps itself up to date."""
+    """Render the part of the page that refreshes itself."""
     project = project_for(request.user, slug, *READERS)
     return render(request, "annotation/_quality_table.html", _context(request, project))
 
@@ -41,7 +41,7 @@ def quality_progress(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
-    """One round: how many captions came out at which level, and each rater against all together."""
+    """Show one round: captions by level, and each rater against the overall level."""
     project = project_for(request.user, slug, *READERS)
     row = next((row for row in quality_table(project).rows if row.round.pk == round_id), None)
     if row is None:
@@ -60,7 +60,7 @@ def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpRespons
 @require_safe
 @login_required
 def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
-    """Counted for the file itself, so that it has what was handed in a second ago."""
+    """Count for the file itself, so that it includes the latest submissions."""
     project = project_for(request.user, slug, *READERS)
     if layout not in Layout.values:
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
@@ -79,7 +79,7 @@ def _context(request: HttpRequest, project: Project) -> dict[str, object]:
 
 
 def _name_of(request: HttpRequest, project: Project) -> Callable[[int], str]:
-    """Managers know people by their user names, researchers by pseudonyms, as in files."""
+    """Return user names for managers, and pseudonyms as in files for researchers."""
     if not has_role(request.user, project, Role.MANAGER):
         return partial(pseudonym, project)
     return cache(lambda person: User.objects.values_list("username", flat=True).get(pk=person))

@@ -12,13 +12,13 @@ from annotation.models import Rating
 
 
 def ratings_sent(request: HttpRequest, positions: Iterable[int]) -> dict[int, Rating]:
-    """The ratings of a form, by position; what is no rating is left out."""
+    """Read the ratings of a form, by position; anything else is ignored."""
     sent = {position: request.POST.get(f"rating-{position}", "") for position in positions}
     return {position: Rating(value) for position, value in sent.items() if value in Rating.values}
 
 
 def rating_sent(request: HttpRequest) -> Rating:
-    """The one rating that a script saves.
+    """Read the one rating that a script saves.
 
     Raises
     ------

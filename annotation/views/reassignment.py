@@ -1,4 +1,4 @@
-"""What a manager does about batches in other people's hands. They come back to the page that they came from."""
+"""What a manager does about other people's batches. Each returns to the page it came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases: the list of them, starting one, watching it come about, and its files."""
+"""Releases: the list of them, starting one, following its progress, and its files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def release_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @require_safe
 @login_required
 def release_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """The part that asks for itself again; in the end the whole page comes anew."""
+    """Render the part that refreshes itself; at the end the whole page is loaded again."""
     release = release_for(request.user, slug, number)
     if not is_htmx(request):
         return redirect("annotation:release-show", slug, number)

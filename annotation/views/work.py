@@ -1,4 +1,4 @@
-"""The annotator's way to a batch and back from one: what waits, what was done, the guidelines."""
+"""The annotator's way into and out of a batch: available and finished work, the guidelines."""
 
 from __future__ import annotations
 

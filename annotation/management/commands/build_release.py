@@ -1,4 +1,4 @@
-"""`manage.py build_release PROJECT`: the next release, here and now; with --rebuild an earlier one's bytes again."""
+"""`manage.py build_release PROJECT`: build the next release now, or with --rebuild an earlier one again."""
 
 from __future__ import annotations
 
