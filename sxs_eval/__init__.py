@@ -1,1 +1,1 @@
-"""Side by side: comparisons of two captioning models by blind raters, and their gains with what they are worth."""
+"""Side by side: blind raters compare two captioning models, and gains say how much better one is."""

@@ -1,4 +1,4 @@
-"""The installer's view: everything but captions can be looked up; it changes by the services alone."""
+"""Admin pages that show every row except captions. Changes go through the services."""
 
 from __future__ import annotations
 

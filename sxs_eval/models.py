@@ -1,4 +1,4 @@
-"""Comparisons of two captioning models, the pairs of captions in them, and what raters say of those side by side."""
+"""Comparisons of two captioning models, their pairs of captions, and raters' judgements of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from people.models import Project
 
 
 class Instructions(models.Model):
-    """One version of what a project's raters are told; never edited, only followed by the next."""
+    """One version of a project's instructions for raters; never edited, only replaced by the next."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rater_instructions")
     version = models.PositiveIntegerField()
@@ -46,7 +46,7 @@ class EqualCaptions(models.TextChoices):
 
 
 class Comparison(models.Model):
-    """Test model against base model in one language; how often, and how batches are cut, is its pool's.
+    """Test model against base model in one language. Its pool has the replication and the batch size.
 
     A rater who failed more than `failures_percent` of at least `checks_before_pause` attention items is paused.
     """
@@ -101,7 +101,7 @@ class Comparison(models.Model):
 
 
 class Pair(models.Model):
-    """One image of a comparison, and what each model says of it.
+    """One image of a comparison, with a caption of each model.
 
     Without a task it is not shown: its captions are equal, and the comparison counts such pairs as SIMILAR.
     """
@@ -122,7 +122,7 @@ class Pair(models.Model):
 
 
 class GoldPair(models.Model):
-    """Two captions of which it is known which is the better one; never counted, only to see whether raters look."""
+    """Two captions, one of them known to be better; never counted, only used to check raters' attention."""
 
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="gold_pairs")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
@@ -150,7 +150,7 @@ class GoldPair(models.Model):
 
 
 class JudgingBatch(models.Model):
-    """What one rater has in hand of a comparison; how far it is, is in its judgements."""
+    """The batch of one rater in a comparison; its progress is in its judgements."""
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="judging_batch")
     comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="batches")
@@ -167,11 +167,11 @@ class Kind(models.TextChoices):
 
 
 class Judgement(models.Model):
-    """One trial of two captions to one rater, and the answer once there is one.
+    """One trial of two captions for one rater, and the answer once there is one.
 
     `choice` is the answer as given: 3 for left much better, -3 for right much better. `score` is the same as test
-    against base (of a gold pair: as its better caption against the worse one), hence `test_is_left` turns one into
-    the other. Only answers to pairs can count; gold pairs and repeats tell how a rater works.
+    against base (for a gold pair: its better caption against the worse one); `test_is_left` converts between them. Only
+    answers to pairs can count; gold pairs and repeats check attention.
     """
 
     batch = models.ForeignKey(JudgingBatch, on_delete=models.PROTECT, related_name="judgements")
@@ -232,14 +232,14 @@ class RaterState(models.TextChoices):
 
 
 LEFT_OUT = (RaterState.EXCLUDED, RaterState.WITHDRAWN)
-"""For good: others have been given the pairs."""
+"""For good: the pairs were assigned to others."""
 
 
 class RaterStatus(models.Model):
-    """A rater of a comparison about whom there is something to decide, or was.
+    """A rater of a comparison whom a manager has to decide about, or has decided about.
 
-    While somebody is paused, and after they were left out or withdrew consent with their answers, no judgement of
-    theirs counts; the report says how many that are.
+    No judgement of a rater counts while they are paused, or after they were excluded or withdrew their answers; the
+    report says how many there are.
     """
 
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="statuses")

@@ -20,14 +20,14 @@ READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> JudgingBatch:
-    """One's own batch, with what the head of its page needs; nothing of the models is read."""
+    """Return the user's own batch, with what the head of its page needs; nothing of the models is read."""
     heads = JudgingBatch.objects.select_related("lease", "comparison__project", "comparison__language", "instructions")
     heads = heads.defer("instructions__body", "comparison__project__description")
     return get_object_or_404(heads, pk=batch_id, lease__person=user.pk)
 
 
 def comparison_to_judge(user: User | AnonymousUser, comparison_id: int) -> Comparison:
-    """A comparison of a project in which `user` is a rater."""
+    """Return a comparison of a project in which `user` is a rater."""
     found = (
         Comparison.objects.select_related("project", "language", "pool")
         .filter(pk=comparison_id, project__memberships__user=user.pk, project__memberships__role=Role.RATER)
@@ -39,7 +39,7 @@ def comparison_to_judge(user: User | AnonymousUser, comparison_id: int) -> Compa
 
 
 def comparison_for(user: User | AnonymousUser, slug: str, comparison_id: int, *roles: Role) -> Comparison:
-    """A comparison of the project `slug`, for who manages it or does research in it (or has one of `roles`)."""
+    """Return a comparison of `slug`, for its managers and researchers (or those with one of `roles`)."""
     project = project_for(user, slug, *(roles or READERS))
     found = Comparison.objects.select_related("project", "language", "pool", "base", "test", "collection")
     return get_object_or_404(found, pk=comparison_id, project=project)
@@ -59,7 +59,7 @@ def check_reader(user: User | AnonymousUser) -> None:
 
 
 def has_assigned_images(user: User, comparisons: list[Comparison]) -> bool:
-    """Whether `user` writes about or judges an image of `comparisons` right now: they must read no more of it then."""
+    """Return whether `user` writes about or judges an image of `comparisons` now: they may not read about it then."""
     shown = ((Pair, "image"), (GoldPair, "image"), (GoldPair, "other_image"))
     return any(
         kind.objects.filter(assigned_work.is_assigned(user, image), comparison__in=comparisons).exists()
@@ -68,7 +68,7 @@ def has_assigned_images(user: User, comparisons: list[Comparison]) -> bool:
 
 
 def missing_requirements(user: User, comparison: Comparison) -> list[MissingRequirement]:
-    """All that keeps `user` from getting a batch of `comparison`. Empty for who qualifies."""
+    """Return all missing requirements of `user` for a batch of `comparison`."""
     return missing_requirements_of_comparisons(user, [comparison])[comparison.pk]
 
 
@@ -84,7 +84,7 @@ def missing_requirements_of_comparisons(
 
 
 def is_still_welcome(user: User, comparison: Comparison) -> bool:
-    """Whether what `user` answers may count: as by `missing_requirements` without the language, in fewer queries."""
+    """Return whether answers of `user` may count: `missing_requirements` without the language, in fewer queries."""
     stopped = RaterStatus.objects.filter(comparison=comparison, person=user).exclude(state=RaterState.RESTORED)
     return still_takes_part(user, comparison.project_id, Role.RATER) and not stopped.exists()
 

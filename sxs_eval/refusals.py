@@ -1,4 +1,4 @@
-"""Why a judgement was refused; the rest stands in allocation/refusals.py."""
+"""Why a judgement was refused, besides the reasons in allocation/refusals.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background work of comparisons: the mark on the row is the truth, a task only the nudge."""
+"""Background tasks of comparisons. The row says what to do; a task only speeds it up."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def fill_comparison(comparison_id: int) -> None:
 
 @shared_task
 def sweep_comparisons() -> None:
-    """Make the pairs of comparisons whose nudge was lost or whose worker died."""
+    """Make the pairs of comparisons whose message was lost or whose worker died."""
     for comparison_id in Comparison.objects.filter(awaits_pairs=True).order_by("pk").values_list("pk", flat=True):
         comparisons.fill_comparison(comparison_id=comparison_id)
 
 
 def nudge_filling(comparison_ids: Iterable[int]) -> None:
-    """Have pairs made at once; where no message can be sent, the sweep makes them a little later."""
+    """Make pairs now; if no message can be sent, the sweep makes them a little later."""
     for comparison_id in comparison_ids:
         transaction.on_commit(partial(fill_comparison.delay, comparison_id), robust=True)

@@ -1,4 +1,4 @@
-"""What a new project's raters are told."""
+"""Instructions for the raters of a new project."""
 
 from __future__ import annotations
 

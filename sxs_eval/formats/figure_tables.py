@@ -34,7 +34,7 @@ TEX_ESCAPES = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # After the end of a row a bracket would begin an option.
+        # After the end of a row, a bracket would begin an option.
         "[": "{[}",
         "]": "{]}",
     }
@@ -61,7 +61,7 @@ class TableRow:
     language: str
     images: int
     outcomes: int
-    """What wins and losses are parts of: of several comparisons, outcomes rather than images."""
+    """What wins and losses are shares of: for several comparisons, outcomes rather than images."""
     incomplete: int
     counted_similar: int
     set_aside: int
@@ -76,7 +76,7 @@ class TableRow:
 
     @property
     def reasons(self) -> str:
-        """Which figures are undefined, and why."""
+        """Return which figures are undefined, and why."""
         interval = self.gain.interval if isinstance(self.gain, Gain) else None
         figures = {"gain": self.gain, "interval": interval, "p": self.sign_test, "alpha": self.alpha}
         return "; ".join(
@@ -121,7 +121,7 @@ COLUMNS: Mapping[str, Callable[[TableRow], Any]] = {
     "resamples": lambda row: RESAMPLES,
     "method": lambda row: METHOD_NAME,
 }
-"""Numbers as they were computed; `undefined` names the reasons of those that are not there."""
+"""Numbers as they were computed; `undefined` names the reasons for missing ones."""
 
 
 def table_name(project: Project, layout: TableLayout, until: datetime) -> str:
@@ -229,7 +229,7 @@ def _tex_gain(gain: Gain | Undefined) -> str:
 
 
 def _points(value: float) -> str:
-    # Adding zero takes the sign off a zero.
+    # Adding zero removes the sign of a zero.
     return f"${round(value, 1) + 0.0:+.1f}$"
 
 
@@ -240,5 +240,5 @@ def _tex_p(test: SignTest | Undefined) -> str:
 
 
 def tex(text: str) -> str:
-    """`text` as LaTeX prints it."""
+    """Escape `text` for LaTeX."""
     return "".join(character if character.isprintable() else " " for character in text).translate(TEX_ESCAPES)

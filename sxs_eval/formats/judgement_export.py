@@ -1,9 +1,9 @@
-"""All judgements of a project's comparisons as files: one image after the other, in constant memory.
+"""Files of all judgements of a project's comparisons, image by image, in constant memory.
 
-Order: comparisons by number, images by their position in the collection, raters by pseudonym, then by time; so the same
-judgements give the same bytes whatever database they are in. What was judged up to one moment is exported, hence a file
-is whole even where people judge while it is being written. What does not count is there too, and says why; save what
-people took back when they withdrew their consent.
+Order: comparisons by number, images by their position in the collection, raters by pseudonym, then by time. So the same
+judgements give the same bytes from any database. A file holds what was judged up to one moment: it is complete even if
+people judge while it is being written. It includes judgements that do not count, with the reason, except those that
+people withdrew with their consent.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WHY_NOT = {"excluded": "excluded", "paused": "paused"}
 
 @dataclass(frozen=True)
 class JudgementRow:
-    """An answer, or a pair that nobody was shown: then `answer` lacks what nobody knows of it."""
+    """An answer, or a pair that was not shown: then `answer` has only the columns of the pair."""
 
     comparison: Comparison
     image: str
@@ -92,7 +92,7 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "batch": lambda row: row.text("batch"),
     "position": lambda row: row.answer.get("position"),
 }
-"""What stands in each column. Where nothing is known, numbers are null and texts are empty."""
+"""Return the values of the columns. Unknown numbers are null and unknown texts are empty."""
 
 
 class Layout(TextChoices):
@@ -110,7 +110,7 @@ def file_name(project: Project, comparisons: Sequence[Comparison], layout: Layou
 
 
 def export_judgements(comparisons: Sequence[Comparison], layout: Layout, *, until: datetime) -> Iterator[bytes]:
-    """The file, piece by piece: all that was judged up to and including `until`."""
+    """Yield the file piece by piece: everything judged up to and including `until`."""
     rows = _rows(sorted(comparisons, key=lambda comparison: comparison.pk), until)
     return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is Layout.CSV))
 
@@ -120,7 +120,7 @@ def export_to_file(comparisons: Sequence[Comparison], layout: Layout, path: Path
 
 
 def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[str, Any]]:
-    # Who is set aside is read before anything else, so that all of a file is of one moment.
+    # Excluded raters are read before anything else, so that all of a file is of one moment.
     stopped = {comparison.pk: stopped_raters(comparison.pk) for comparison in comparisons}
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
@@ -134,14 +134,14 @@ def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[s
             found += [JudgementRow(comparison, keys[pair.image_id], _unseen_answer(pair)) for pair in unseen]
             rows = cells_of(COLUMNS, found)
             place = {key: number for number, key in enumerate(keys.values())}
-            # Of one rater nothing came at the same time twice but in one request after the other.
+            # One rater's answers have different times, unless one request followed the other at once.
             yield from sorted(
                 rows, key=lambda row: (place[row["image"]], *itemgetter("rater", "judged_at", "position")(row))
             )
 
 
 def _keys(comparison: Comparison) -> Iterator[dict[int, str]]:
-    """Image to key, in the order of the collection; images that were taken out of it since come last, by their hash."""
+    """Map image to key, in the order of the collection; images that were removed from it since come last, by hash."""
     yield from keys_in_order(comparison.collection_id, at_once=IMAGES_AT_ONCE)
     here = CollectionImage.objects.filter(collection=comparison.collection_id).values("image")
     shown = Q(pk__in=Pair.objects.filter(comparison=comparison).values("image"))
@@ -154,7 +154,7 @@ def _keys(comparison: Comparison) -> Iterator[dict[int, str]]:
 
 def _answers(comparison: Comparison, images: Iterable[int], until: datetime) -> Iterator[Mapping[str, Any]]:
     judged = Judgement.objects.filter(comparison=comparison, choice__isnull=False, judged_at__lte=until).order_by()
-    # By pair: with the image of the pair as the condition, a database may go through all of a comparison every time.
+    # By pair: with the image of the pair as the condition, a database may scan the whole comparison every time.
     here = {"comparison": comparison, "image__in": list(images)}
     yield from _values(judged.filter(pair__in=list(Pair.objects.filter(**here).values_list("pk", flat=True))), "pair")
     yield from _values(
@@ -165,7 +165,8 @@ def _answers(comparison: Comparison, images: Iterable[int], until: datetime) -> 
 def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]:
     captions = {
         "pair": {"base": F("pair__base_caption__text"), "test": F("pair__test_caption__text")},
-        # So that a score means the same in every row: of a gold pair the better caption stands for the test one.
+        # So that a score means the same in every row: for a gold pair, the better caption takes the place of the test
+        # one.
         "gold": {"base": F("gold__worse"), "test": F("gold__better")},
     }[of]
     return judged.values(
@@ -189,13 +190,13 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
 
 
 def _unseen(comparison: Comparison, images: Iterable[int]) -> QuerySet[Pair]:
-    """Pairs with equal captions that count as SIMILAR without being shown: with them a file has the page's figures."""
+    """Yield pairs with equal captions, which count as SIMILAR without being shown, as in the figures on pages."""
     found = Pair.objects.filter(comparison=comparison, image__in=list(images), task=None)
     return found.select_related("image", "base_caption", "test_caption")
 
 
 def _unseen_answer(pair: Pair) -> dict[str, Any]:
-    """As `_values` gives an answer, without what nobody knows of a pair that was not shown."""
+    """Return values as `_values` does, without an answer."""
     return {
         "region": pair.image.extra.get(REGION),
         "base": pair.base_caption.text,

@@ -1,4 +1,4 @@
-"""People's gains beside differences of metrics, as `manage.py correlate` reads them."""
+"""Human gains beside differences of metrics, as `manage.py correlate` reads them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tabular.spreadsheets import CSV_TYPE
 
 HUMAN, GROUP = "gain", "language"
 COLUMNS = ("comparison", "base_model", "test_model", GROUP, "images", HUMAN)
-"""Then one for each metric: test − base on the metric's own scale, empty where there is none."""
+"""Then one column for each metric: test − base on the metric's own scale, empty where there is none."""
 SEED = 0
 KEPT_S = 24 * 3600
 
@@ -47,7 +47,7 @@ def as_csv(evaluations: Evaluations) -> str:
 
 
 def as_json(evaluations: Evaluations) -> str:
-    """All evaluations, and the correlations of each metric as `manage.py correlate --json` gives them."""
+    """Return all evaluations, and the correlations of each metric as `manage.py correlate --json` gives them."""
     found = {
         f"{metric}{suffix}": report.as_json()
         for metric in evaluations.metrics
@@ -70,9 +70,9 @@ def rows(evaluations: Evaluations) -> list[dict[str, Any]]:
 
 
 def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> CorrelationReport | None:
-    """What `manage.py correlate` says of the file, as it reads it; None where there is no evaluation.
+    """Return what `manage.py correlate` reports about the file; None if there is no evaluation.
 
-    Resampling takes long, so what was said of the same file is kept.
+    Resampling takes long, so the result for the same file is kept.
     """
     content = as_csv(evaluations).encode()
     key = f"metrics-correlations-{sha256(repr((metric, flip, CORE, RESAMPLES, SEED)).encode() + content).hexdigest()}"

@@ -1,4 +1,4 @@
-"""A plan for a terminal, as a table, and for programs, as JSON whose keys stay: docs/planning.md."""
+"""A plan as a table for a terminal, and as JSON with stable keys for programs: docs/planning.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from sxs_eval.rules.planning import (
 
 @dataclass(frozen=True)
 class PaceUsed:
-    """`source` is "given", "measured", or "default"; `judgements` those measured; `note` why none could be."""
+    """`source` is "given", "measured" or "default"; `judgements` counts those measured; `note` says why none could
+    be."""
 
     seconds: float
     source: str
@@ -44,7 +45,7 @@ class PaceUsed:
 
 @dataclass(frozen=True)
 class PlanReport:
-    """`cost` is that of each session; all cost the same, as files do not tell which images are described."""
+    """`cost` is that of each session; all cost the same, as files do not say which images are described."""
 
     file: ScoreFile
     plan: Plan

@@ -1,6 +1,6 @@
-"""Automatic scores from a CSV or JSON Lines file, checked before anything is planned: docs/planning.md.
+"""Automatic scores from a CSV or JSON Lines file, validated before anything is planned: docs/planning.md.
 
-No database is needed. All problems of a file are collected, so that it can be put right in one go.
+No database is needed. All errors of a file are collected, so that it can be corrected in one go.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """`sets` are the names of the two reference sets, as the columns have them."""
+    """`sets` are the names of the two reference sets, as in the columns."""
 
     scores: tuple[Score, ...]
     sets: tuple[str, str]
@@ -44,7 +44,7 @@ class ScoreFile:
 
 
 def read_scores(file: Path, *, sets: Sequence[str] = ()) -> ScoreFile:
-    """All scores of a file; `sets` names the two columns to use where there are more.
+    """Read all scores of a file; `sets` names the two columns to use if there are more.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def read_scores(file: Path, *, sets: Sequence[str] = ()) -> ScoreFile:
 def parse_scores(
     content: bytes, *, is_csv: bool | None = None, sets: Sequence[str] = (), file: Path | None = None
 ) -> ScoreFile:
-    """The same from what such a file holds; whether that is CSV is seen where `is_csv` does not say it.
+    """Read scores from the file's contents; without `is_csv`, the format is detected.
 
     Raises
     ------
@@ -141,14 +141,14 @@ def _score(fields: Fields, sets: tuple[str, str]) -> Score:
         language = canonical_tag(fields.text("language"))
     except MalformedTagError as error:
         raise LineError(str(error)) from error
-    # Characters that look alike are one name: it is looked up among the models here.
+    # Characters that look alike make one name: it is looked up among the models here.
     model = unicodedata.normalize("NFC", fields.text("model", needed=True, longest=LONGEST_MODEL_NAME, is_name=True))
     first, second = (_number(name, fields.text(name, numbers=True, is_name=True)) for name in sets)
     return Score(language, model, (first, second))
 
 
 def _number(name: str, text: str) -> Fraction | None:
-    """As it is written, without rounding, so that a difference of 0.1 is not a little less than that."""
+    """Parse the number without rounding, so that a difference of 0.1 is not a little less than that."""
     if not text:
         return None
     plain = text.replace("\u2212", "-")

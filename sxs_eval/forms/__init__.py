@@ -1,1 +1,1 @@
-"""The shape of what managers and researchers send in."""
+"""Forms of managers and researchers."""

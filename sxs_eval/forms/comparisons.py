@@ -1,4 +1,4 @@
-"""The shape of what managers and researchers send in."""
+"""Forms to set up and change comparisons, and to decide about raters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WANTED = "language-"
 
 
 class CollectionForm(forms.Form):
-    """The first step: all that follows depends on the collection."""
+    """The first step: the others depend on the collection."""
 
     collection = forms.ModelChoiceField(
         label=_("Collection"),
@@ -45,7 +45,7 @@ class CollectionForm(forms.Form):
 
 
 class ModelsForm(forms.Form):
-    """The second step: which languages there are depends on both models."""
+    """The second step: the languages depend on both models."""
 
     collection = forms.CharField(widget=forms.HiddenInput)
     base = forms.ModelChoiceField(
@@ -294,7 +294,7 @@ class GoldFileForm(forms.Form):
 
 
 class DecisionForm(forms.Form):
-    """What a manager decides about a rater."""
+    """A manager's decision about a rater."""
 
     RESTORE, EXCLUDE = "restore", "exclude"
 

@@ -1,4 +1,4 @@
-"""What managers and researchers send to plan comparisons: scores, thresholds, and what all of them have in common."""
+"""Forms to plan comparisons: scores, thresholds, and settings that all comparisons share."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from sxs_eval.selectors.planning import Pace
 from sxs_eval.services.comparisons import Setting
 
 MOST_PAIRS = 900
-"""(ours) On one page: each has a tick box, and a form with more than 1,000 fields is refused."""
+"""(ours) On one page: each has a checkbox, and a form with more than 1,000 fields is refused."""
 
 
 class PlanForm(forms.Form):
-    """The scores stay in the text field, so that nothing of a plan has to be kept between two looks at it."""
+    """The scores stay in the text field, so that nothing of a plan is stored between two views of it."""
 
     file = forms.FileField(
         label=_("File with the scores"),
@@ -164,7 +164,7 @@ class PlanForm(forms.Form):
     def _with_upload(
         self, data: QueryDict | None, files: MultiValueDict[str, UploadedFile[bytes]] | None
     ) -> QueryDict | None:
-        """`data` with the text of an uploaded file in place of that in the field."""
+        """Return `data` with the text of an uploaded file in place of that in the field."""
         upload = files.get("file") if files else None
         if data is None or upload is None:
             return data
@@ -246,7 +246,7 @@ class PlanForm(forms.Form):
         return Setting(scale=Scale(given["scale"]), **{name: given[name] for name in names})
 
     def fingerprint(self) -> str:
-        """Stands for all that the table of a plan depends on, to tell whether that was seen which is now asked for."""
+        """Return a digest of what the plan's table depends on, to check that the user saw the plan they accept."""
         given = self.cleaned_data
         seen = [(name, str(given[name])) for name in sorted(given) if name not in ("file", "scores", "collection")]
         scores = (self.score_file, given["collection"].pk)

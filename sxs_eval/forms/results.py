@@ -1,4 +1,4 @@
-"""What readers of results may ask for in the address of a page."""
+"""Options of result pages, from the address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_POINTS, MOST_POINTS = 0.5, 50.0
 
 
 class WidthForm(forms.Form):
-    """How exact a gain is to be: the half of the width of its interval."""
+    """How exact a gain has to be: half the width of its interval."""
 
     points = forms.FloatField(
         label=_("Target interval: ± points"),

@@ -19,7 +19,7 @@ from sxs_eval.selectors.across import ComparisonResult, Overall, PooledResult
 
 @dataclass(frozen=True)
 class ResultLine:
-    """One comparison, or with `comparison` None several of the same two models."""
+    """One comparison, or, if `comparison` is None, several of the same two models."""
 
     comparison: Comparison | None
     base: str
@@ -27,7 +27,7 @@ class ResultLine:
     languages: str
     images: int
     outcomes: int
-    """What the percentages are of: of several comparisons one per image and comparison."""
+    """What the percentages refer to: for several comparisons, one outcome per image and comparison."""
     incomplete: int
     set_aside: int
     wins: str
@@ -45,7 +45,7 @@ class ModelLine:
     model: str
     strength: str
     mark: str
-    """Of a strength that only the prior keeps finite."""
+    """Whether only the prior keeps the strength finite."""
     interval: str
     why: str
 
@@ -64,13 +64,13 @@ class PairLine:
 
 @dataclass(frozen=True)
 class ComponentPart:
-    """The order of models that were compared with each other, if only by way of others."""
+    """The ranking of models that were compared with each other, directly or through others."""
 
     models: Sequence[ModelLine]
     pairs: Sequence[PairLine]
     plot: RangePlot
     plot_id: str
-    """Of its own on the page."""
+    """Its id on the page."""
     is_marked: bool
     signature: str
 
@@ -82,7 +82,7 @@ class AcrossPage:
     pooled: Sequence[ResultLine]
     gain_plot: RangePlot | None
     ranking: Sequence[ComponentPart]
-    """Empty where too few models were compared."""
+    """Empty if too few models were compared."""
 
 
 def across_page(overall: Overall) -> AcrossPage:

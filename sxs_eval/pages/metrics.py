@@ -1,4 +1,4 @@
-"""How far a metric stands in for people: their gain beside its difference, in a plot and in correlations."""
+"""How well a metric predicts people's gains: a plot of gain against difference, and correlations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sxs_eval.selectors.metrics import Difference, Evaluation, Evaluations, Lack
 
 @dataclass(frozen=True)
 class EvaluationLine:
-    """`why` says why it is no point; empty where it is one."""
+    """An evaluation; `why` says why it is not in the plot, and is empty if it is."""
 
     comparison: Comparison
     images: int
@@ -67,7 +67,7 @@ class MetricsPage:
 
 
 def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> MetricsPage:
-    """A metric that is not there is taken for the first there is."""
+    """Return the page of a metric; an unknown one is replaced by the first."""
     names = evaluations.metrics
     metric = metric if metric in names else next(iter(names), "")
     lines = [_line(row, metric) for row in evaluations.rows] if metric else []
@@ -143,7 +143,7 @@ def _plot(title: str, points: Sequence[Point], lines: Sequence[EvaluationLine]) 
 
 
 def _parts(report: CorrelationReport, metric: str) -> list[PartLine]:
-    """In the order of the report: over all, over the core languages, over the others."""
+    """Order groups as in the report: all, the core languages, the others."""
     core = _("Core languages (%(languages)s)") % {"languages": ", ".join(CORE)}
     names = (_("All"), core, _("Other languages"))
     return [_part(name, by_metric[metric]) for name, by_metric in zip(names, report.found.values(), strict=False)]

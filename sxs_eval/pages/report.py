@@ -1,4 +1,4 @@
-"""A report in words and plots: each figure with its interval and its meaning, or why it is not there."""
+"""A report in words and plots: each figure with its interval and its meaning, or why it is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sxs_eval.rules.judging import FIVE_POINTS, choices_of
 from sxs_eval.selectors.results import Evidence, RaterRow
 
 EVEN = 50.0
-"""Percent of preferences for the left side where a rater has no bias."""
+"""Percent of preferences for the left side by a rater without a bias."""
 WHOLE = (0.0, 100.0)
 
 
@@ -59,7 +59,7 @@ class RegionLine:
 class RaterLine:
     name: str
     state: str
-    """In words; empty for who never had to be looked at."""
+    """The rater's status in words; empty for those who were never paused."""
     is_out: bool
     is_scripted: bool
     judgements: int
@@ -77,7 +77,7 @@ class ReportPage:
     report: Report
     headline: Sequence[Line]
     beside: Sequence[str]
-    """What is not in the headline: pairs that lack judgements, judgements set aside."""
+    """What the headline leaves out: pairs that lack judgements, excluded judgements."""
     figures: Sequence[Line]
     distribution: BarPlot
     regions: Sequence[RegionLine]
@@ -153,7 +153,7 @@ def gain_interval(gain: Gain | Undefined) -> str:
 
 
 def beside(report: Report, evidence: Evidence) -> Iterator[str]:
-    """What the headline leaves out, in sentences; of equal captions also where none is left out."""
+    """Describe in sentences what the headline leaves out, and always the pairs with equal captions."""
     images, apart = report.outcome.images, evidence.set_aside
     yield ngettext(
         "The figures are based on %(number)s image that has all its judgements.",
@@ -263,7 +263,7 @@ def _share_line(label: str, share: Share | Undefined, meaning: str) -> Line:
 
 
 def distribution_plot(report: Report, *, scale: int) -> BarPlot:
-    """Every point of the scale, and others as far as they were given."""
+    """Return every point of the scale, and other choices that were given."""
     points = [score for score in LEVELS if score in choices_of(scale) or report.distribution[score]]
     return bar_plot(
         _("Judgements by level, test against base") if len(points) > len(FIVE_POINTS) else _("Judgements by level"),

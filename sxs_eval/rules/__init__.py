@@ -1,1 +1,1 @@
-"""Decisions and figures from values alone."""
+"""Rules and figures from values alone."""

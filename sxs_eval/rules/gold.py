@@ -1,4 +1,4 @@
-"""What a line of a file of gold pairs says: which image, and which of two captions is the better one."""
+"""Lines of a file of gold pairs: an image, and two captions, the better one marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions about judgements from values alone: the scale, where attention items stand, and who is paused."""
+"""Rules for judgements, from values alone: the scale, positions of attention items, and who is paused."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from random import Random
 
 SEVEN_POINTS = (3, 2, 1, 0, -1, -2, -3)
 FIVE_POINTS = (3, 2, 0, -2, -3)
-"""(ours) A level keeps its value on the shorter scale, so that figures of both can stand in one table."""
+"""(ours) A level keeps its value on the shorter scale, so that one table can have figures of both."""
 
 SHORTEST_GAP = 5
-"""(ours) So many trials at least lie between a pair and its repeat in one batch."""
+"""(ours) The fewest trials between a pair and its repeat in one batch."""
 
 
 def choices_of(scale: int) -> tuple[int, ...]:
-    """The answers of a scale in the rater's view, from left much better to right much better."""
+    """Return the answers of a scale in the rater's view, from left much better to right much better."""
     return SEVEN_POINTS if scale == len(SEVEN_POINTS) else FIVE_POINTS
 
 
 def are_equal(base: str, test: str) -> bool:
-    """(ours) Captions are equal in NFC, white space at the ends and its length aside."""
+    """(ours) Compare captions in NFC, ignoring white space at the ends and its length."""
     return _plain(base) == _plain(test)
 
 
@@ -31,9 +31,9 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Slot:
-    """What is shown at one place of a batch: a pair by its index, a gold pair, or the repeat of a pair by its index.
+    """A trial at one position of a batch: a pair by its index, a gold pair, or the repeat of a pair by its index.
 
-    A repeat whose `pair` is None is of something judged in an earlier batch.
+    A repeat whose `pair` is None repeats a judgement from an earlier batch.
     """
 
     kind: str
@@ -41,22 +41,22 @@ class Slot:
 
 
 def attention_count(size: int, percent: int, rng: Random) -> int:
-    """How many attention items a batch of `size` pairs gets, so that it is `percent` of the pairs on the average."""
+    """Return how many attention items a batch of `size` pairs gets: `percent` of the pairs on average."""
     whole, rest = divmod(size * percent, 100)
     return whole + (rng.randrange(100) < rest)
 
 
 def plan_trials(size: int, *, golds: int, old_repeats: int, new_repeats: int, rng: Random) -> list[Slot]:
-    """The order of a batch: `size` pairs with attention items mixed in.
+    """Return the order of a batch: `size` pairs with attention items mixed in.
 
-    `old_repeats` are of earlier batches and stand anywhere; `new_repeats` are of this batch, as many of them as fit
-    with `SHORTEST_GAP` trials in between.
+    `old_repeats` are of earlier batches and go anywhere; `new_repeats` are of this batch, as many of them as fit with
+    `SHORTEST_GAP` trials in between.
     """
     slots = [Slot("pair", index) for index in range(size)]
     for extra in [Slot("gold")] * golds + [Slot("repeat")] * old_repeats:
         slots.insert(rng.randrange(len(slots) + 1), extra)
     early = [slot for slot in slots[: max(0, len(slots) - SHORTEST_GAP)] if slot.kind == "pair"]
-    # From the latest original on, as what is put in behind an earlier one only makes gaps longer.
+    # From the latest original on, as inserting one behind an earlier original only makes gaps longer.
     for original in sorted(rng.sample(early, min(new_repeats, len(early))), key=slots.index, reverse=True):
         first = slots.index(original) + SHORTEST_GAP + 1
         slots.insert(rng.randrange(first, len(slots) + 1), Slot("repeat", original.pair))
@@ -64,13 +64,14 @@ def plan_trials(size: int, *, golds: int, old_repeats: int, new_repeats: int, rn
 
 
 def has_failed(kind: str, score: int, first_score: int | None) -> bool:
-    """(ours) A gold pair is failed unless its better caption is called better; a repeat, by the opposite answer."""
+    """(ours) Return whether an attention item failed: the better gold caption was not chosen, or a repeat
+    contradicts."""
     if kind == "gold":
         return score <= 0
     return first_score is not None and score * first_score < 0
 
 
 def must_pause(failures: Sequence[bool], *, checks_before_pause: int, failures_percent: int) -> bool:
-    """Whether somebody with these outcomes of attention items is to be looked at by a manager."""
+    """Return whether a manager has to look at a rater with these outcomes of attention items."""
     checks = len(failures)
     return checks >= checks_before_pause and 100 * sum(failures) > failures_percent * checks

@@ -1,6 +1,6 @@
 """Which comparisons of models are worth raters' time, from automatic scores on two sets of references.
 
-Every choice that the published protocol leaves open (ours) is made here, and is told in docs/planning.md.
+Every choice that the published protocol leaves open (ours) is made here, and explained in docs/planning.md.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from django.utils.translation import gettext_lazy as _
 
 CORE = ("zh", "en", "hi", "es")
 SMALL_POINTS = Fraction(1)
-"""(ours) Score points under which a difference is small, on the ×100 scale on which CIDEr is mostly printed."""
+"""(ours) Score points below which a difference is small, on the ×100 scale on which CIDEr is usually printed."""
 IMAGES = 600
 REPLICATION = 3
 PACE_S = 20.0
-"""(ours) Seconds per judgement where none was measured."""
+"""(ours) Seconds per judgement if none was measured."""
 SECONDS_PER_HOUR = 3600
 
 
@@ -46,7 +46,7 @@ REASONS: dict[Reason, Promise] = {
 
 
 class Verdict(StrEnum):
-    """What becomes of a pair of models in a language; stable codes."""
+    """The decision about a pair of models in a language; stable codes."""
 
     PROPOSED = "proposed"
     CLEAR = "clear"
@@ -54,7 +54,7 @@ class Verdict(StrEnum):
 
 
 class Score(NamedTuple):
-    """Of one model in one language, on the two sets; None where there is none."""
+    """The scores of one model in one language, on the two sets; None where there is none."""
 
     language: str
     model: str
@@ -63,7 +63,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Under which a difference is small: in score points, or in percent of the larger score; None asks for neither."""
+    """Below which a difference is small: in score points, or in percent of the larger score; None disables either."""
 
     points: Fraction | None = SMALL_POINTS
     percent: Fraction | None = None
@@ -77,7 +77,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Session:
-    """Two models in one language. `differences` are test less base on the two sets, None where a score is missing."""
+    """Two models in one language. `differences` are test minus base on the two sets, None where a score is missing."""
 
     language: str
     base: str
@@ -94,7 +94,7 @@ class Session:
 
 @dataclass(frozen=True)
 class MissingScore:
-    """A model that lacks a score in a language on some of the sets, by their index; on all where `is_listed` is not."""
+    """A model without a score in a language on some of the sets, by their index; on all if not `is_listed`."""
 
     language: str
     model: str
@@ -104,13 +104,13 @@ class MissingScore:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every pair of models in every language of the scores, core languages first."""
+    """Yield every pair of models in every language of the scores, core languages first."""
 
     pairs: tuple[Session, ...]
     missing: tuple[MissingScore, ...]
     core_without_scores: tuple[str, ...]
     is_all_small: bool
-    """Whether the thresholds make every difference small, so that they tell nothing apart."""
+    """Return whether the thresholds make every difference small, so that they separate nothing."""
 
     @cached_property
     def sessions(self) -> tuple[Session, ...]:
@@ -122,7 +122,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Cost:
-    """`judgements` is images times replication; `attention` are the gold pairs and repeats to be expected with them."""
+    """`judgements` is images times replication; `attention` is the expected number of gold pairs and repeats."""
 
     sessions: int = 0
     images: int = 0
@@ -145,7 +145,7 @@ class Cost:
 
 
 def cost_of_session(*, images: int, replication: int, attention_percent: int, pace_s: float) -> Cost:
-    """What one session asks of raters. An attention item takes as long as a judgement (ours)."""
+    """Compute what one session costs. An attention item takes as long as a judgement (ours)."""
     judgements = images * replication
     attention = ceil(Fraction(judgements * attention_percent, 100))
     return Cost(1, images, judgements, attention, (judgements + attention) * pace_s)
@@ -156,11 +156,10 @@ def total(costs: Iterable[Cost]) -> Cost:
 
 
 def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: Thresholds) -> Plan:
-    """Sort all pairs of models, language by language, into proposed, clear, and those that lack a score.
+    """Sort all pairs of models, by language, into proposed, clear, and those without a score.
 
-    On the core languages every pair is proposed whose models both are listed there. Elsewhere a pair is proposed where
-    its differences on the two sets do not have one and the same sign, or where either of them is small. The order of
-    `scores` is of no matter.
+    In the core languages, a pair is proposed if both models are listed there. Elsewhere, a pair is proposed if its
+    differences on the two sets disagree in sign, or if either of them is small. The order of `scores` does not matter.
 
     Raises
     ------
@@ -189,14 +188,14 @@ def plan_sessions(scores: Sequence[Score], *, core: Sequence[str], thresholds: T
 
 
 def count_pairs(scores: Sequence[Score]) -> int:
-    """How many pairs a plan of `scores` lists, before it is made."""
+    """Return how many pairs a plan of `scores` lists, before it is made."""
     return comb(len({score.model for score in scores}), 2) * len({score.language for score in scores})
 
 
 def _base_and_test(first: str, second: str, languages: Collection[Mapping[str, Score]]) -> tuple[str, str]:
-    """(ours) The base is the model with the lower mean score, in all languages alike; the earlier name where equal.
+    """(ours) Choose the base: the model with the lower mean score, in all languages alike; the earlier name if equal.
 
-    The mean is over those languages and sets in which both are scored, so that neither gains by being scored elsewhere.
+    The mean is over the languages and sets in which both are scored, so that neither gains by being scored elsewhere.
     """
     lead = Fraction(0)
     for rows in languages:
@@ -218,7 +217,8 @@ def _session(
 
 
 def _doubts(base: Score, test: Score, thresholds: Thresholds) -> list[Reason]:
-    """Why automatic scores do not settle which model is better. Exactly zero agrees with no sign, nor zero (ours)."""
+    """Return why automatic scores do not settle which model is better. Zero agrees with no sign, nor with zero
+    (ours)."""
     signs = [_sign(gap) for gap in _differences(base, test) if gap is not None]
     doubts = []
     if 0 in signs:
@@ -266,7 +266,7 @@ def _missing(tag: str, models: Iterable[str], rows: Mapping[str, Score]) -> list
 
 
 def difference_text(difference: Fraction | None) -> str:
-    """As tables show it: with its sign, to four places, and never as a zero that it is not."""
+    """Format a difference with its sign, to four places, never rounded to zero."""
     if difference is None:
         return "–"
     if not difference:

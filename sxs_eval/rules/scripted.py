@@ -1,4 +1,4 @@
-"""(ours) When answers are taken for those of a script. Managers are told; nothing is refused, deleted or left out."""
+"""(ours) When answers look scripted. Managers see it; nothing is refused, deleted or left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rule(TextChoices):
 
 
 def rules_broken(seconds: Sequence[float]) -> dict[Rule, str]:
-    """The rules that somebody's answers break, each with what was found; `seconds` is how long each took, in order."""
+    """Return the rules that somebody's answers break, with the evidence; `seconds` are the times of the answers."""
     taken = np.asarray(seconds, dtype=float)
     found: dict[Rule, str] = {}
     fast = np.flatnonzero(taken < READING_S)

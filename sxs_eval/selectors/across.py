@@ -1,4 +1,4 @@
-"""All comparisons of a project in one view: what each gave, the same two models together, and all models in order."""
+"""All comparisons of a project: each result, the same two models together, and a ranking of all models."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from sxs_eval.selectors.results import (
 )
 
 SEED = 0
-"""(ours) Of figures over several comparisons, each of which has a seed of its own; `sxs_report` has the same."""
+"""(ours) Seed of figures over several comparisons, each of which has its own; `sxs_report` uses the same."""
 
 USUAL_WIDTH = WIDTH_POINTS
-"""In points, as in each report, unless another width is asked for."""
+"""In points, as in each report, unless the user asks for another width."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ComparisonResult:
     summary: Summary
     set_aside: SetAside
     images_needed: int | Undefined
-    """For an interval of the width that was asked for, if outcomes stay as frequent."""
+    """Judgements for an interval of the requested width, if outcomes stay as frequent."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class PooledResult:
     comparisons: Sequence[Comparison]
     pooled: Pooled
     incomplete: int
-    """Pairs that lack judgements, of all comparisons of the two models."""
+    """Pairs that lack judgements, in all comparisons of the two models."""
     counted_similar: int
     set_aside: int
 
 
 @dataclass(frozen=True)
 class Overall:
-    """`ranking` is None where fewer models have outcomes than take one."""
+    """`ranking` is None if too few models have outcomes."""
 
     results: Sequence[ComparisonResult]
     pooled: Sequence[PooledResult]
@@ -65,7 +65,7 @@ class Overall:
 
 
 def results_of(project: Project, *, width_points: float = USUAL_WIDTH, language: str = "") -> Overall:
-    """With a `language` only of the comparisons in it; `languages` are all that there are."""
+    """Collect all comparisons, or those in `language`; `languages` lists all that there are."""
     everything = comparisons_of(project)
     languages = {comparison.language_id: comparison.language for comparison in everything}
     chosen = [comparison for comparison in everything if language in ("", comparison.language_id)]

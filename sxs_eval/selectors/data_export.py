@@ -1,4 +1,4 @@
-"""What side-by-side evaluation holds of one person, for themselves: nothing of whose the captions are."""
+"""What side-by-side evaluation stores about one person, for their data export, without naming the models."""
 
 from __future__ import annotations
 

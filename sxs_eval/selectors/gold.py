@@ -1,4 +1,4 @@
-"""The gold pairs of a comparison, for who decides which of them are good ones."""
+"""The gold pairs of a comparison, for managers to decide which are good."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GoldRow:
 
 
 def gold_pairs_of(comparison: Comparison) -> QuerySet[GoldPair]:
-    """Those that most raters failed first: there the caption said to be better may not be."""
+    """List gold pairs, those that most raters failed first: their better caption may not be better."""
     answered = Q(judgements__choice__isnull=False, judgements__is_late=False)
     return (
         GoldPair.objects.filter(comparison=comparison)
@@ -37,7 +37,7 @@ def gold_pairs_of(comparison: Comparison) -> QuerySet[GoldPair]:
 
 
 def gold_rows(golds: Iterable[GoldPair], viewer: User) -> list[GoldRow]:
-    """Of what `gold_pairs_of` gives."""
+    """Counts over what `gold_pairs_of` returns."""
     return [
         GoldRow(gold, served_image(gold.image, viewer), gold.answered, gold.failed)  # type: ignore[attr-defined]
         for gold in golds

@@ -1,4 +1,4 @@
-"""Find what raters judged of a model's captions against another's, image by image."""
+"""Raters' judgements of a model's captions against another's, image by image."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sxs_eval.selectors.results import evidence_of
 
 
 def human_judgements_of(project: Project, model_id: int, language: str) -> Sequence[HumanJudgements]:
-    """The mean of the judgements that count, over all comparisons of the same two models, seen from `model_id`."""
+    """Return the mean of the judgements that count, over all comparisons of the two models, as seen from `model_id`."""
     comparisons = Comparison.objects.filter(Q(base=model_id) | Q(test=model_id), project=project, language=language)
     comparisons = comparisons.select_related("project", "pool", "base", "test").order_by("pk")
     evidence = evidence_of(comparisons)

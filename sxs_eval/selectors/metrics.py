@@ -1,4 +1,4 @@
-"""What people's gain is beside the difference of a metric: one evaluation for each comparison of a project."""
+"""People's gain beside the difference of a metric: one evaluation for each comparison of a project."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Lacking(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """Of a metric, test − base on its own scale; without a `value`, `lacking` says why and `parts` what differs."""
+    """The difference, test − base on the metric's scale; if `value` is None, `lacking` says why and `parts` how."""
 
     value: float | None
     lacking: Lacking | None = None
@@ -35,7 +35,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """`images` are those that the gain is of; `gain` is in points."""
+    """`images` are those that the gain is from; `gain` is in points."""
 
     comparison: Comparison
     images: int
@@ -56,7 +56,7 @@ Scores = Mapping[tuple[str, str, str], Sequence[ScoreCell]]
 
 
 def evaluations_of(project: Project) -> Evaluations:
-    """The number of queries does not depend on how many comparisons and scores there are."""
+    """Collect evaluations; the number of queries does not depend on how many comparisons and scores there are."""
     comparisons = comparisons_of(project)
     evidence = evidence_of(comparisons)
     found: dict[tuple[str, str, str], list[ScoreCell]] = defaultdict(list)
@@ -82,7 +82,7 @@ def _evaluation(comparison: Comparison, decided: Decided, metrics: Sequence[str]
 
 
 def _difference(comparison: Comparison, metric: str, scores: Scores) -> Difference:
-    """Of the first scores that were computed alike: by the name of the references, whitespace before other tokens."""
+    """Choose scores that were computed alike, the first by name of the references, whitespace before other tokens."""
     base, test = (
         sorted(scores.get((comparison.language_id, model.name, metric), ()), key=_preference)
         for model in (comparison.base, comparison.test)

@@ -1,4 +1,4 @@
-"""What managers and researchers see of the work: how far each comparison is, and who is at it."""
+"""The overview for managers and researchers: the progress of each comparison, and its raters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sxs_eval.permissions import READERS
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonProgress(PoolProgress):
-    """How far one comparison is: answers are judgements, and tasks are pairs to be judged.
+    """The progress of one comparison: answers are judgements, tasks are pairs to be judged.
 
     `unseen` are the pairs that count as SIMILAR without being shown; `paused` and `qualified` count raters.
     """
@@ -63,7 +63,7 @@ class EvaluationProgress:
 
     @property
     def paused(self) -> Sequence[ComparisonProgress]:
-        """Those with raters whom a manager has to look at."""
+        """Those with raters whom a manager has to decide about."""
         return [row for row in self.comparisons if row.paused]
 
 
@@ -74,7 +74,7 @@ def project_progress(project: Project, *, now: datetime) -> EvaluationProgress:
 
 
 def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[ComparisonProgress]:
-    """`comparisons` are of one project. No judgement is read for it."""
+    """Compute the progress of `comparisons` of one project, without reading judgements."""
     counted = progress_of_pools([row.pool_id for row in comparisons], now=now)
     unseen, paused = _unseen(comparisons), _paused(comparisons)
     qualified = _qualified({row.project_id for row in comparisons})
@@ -102,7 +102,7 @@ def _paused(comparisons: Sequence[Comparison]) -> dict[int, int]:
 
 
 def _qualified(projects: Iterable[int]) -> dict[str, int]:
-    """Raters per language who are fluent or native; whether they consented is not asked."""
+    """Count raters per language who are fluent or native; consent is not considered."""
     raters = Membership.objects.filter(project__in=projects, role=Role.RATER)
     return dict(
         raters.filter(user__language_skills__level__in=WORKING_LEVELS)
@@ -114,7 +114,7 @@ def _qualified(projects: Iterable[int]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A project whose comparisons somebody may read, and how far they are. `wanted` and `done` count judgements."""
+    """A project whose comparisons somebody may read, with their progress. `wanted` and `done` count judgements."""
 
     project: Project
     comparisons: int
@@ -130,8 +130,8 @@ class EvaluationRow:
 
 
 def evaluations_of(reader: User) -> list[EvaluationRow]:
-    """The projects that `reader` manages or does research in. Held places are few, so `done` is what is taken less
-    those."""
+    """List the projects that `reader` manages or does research in. Few places are assigned, so `done` is those taken
+    minus those."""
     projects = list(
         Project.objects.filter(memberships__user=reader, memberships__role__in=READERS).distinct().order_by("name")
     )

@@ -1,4 +1,4 @@
-"""The pairs of a comparison with what was said of each: for looking behind a figure."""
+"""The pairs of a comparison with their judgements: the data behind a figure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Show(TextChoices):
 
 @dataclass(frozen=True)
 class Said:
-    """One rater's judgement. `why_not` says why it does not count; empty where it does."""
+    """One rater's judgement. `why_not` says why it does not count; empty if it does."""
 
     rater: str
     score: int
@@ -42,7 +42,7 @@ class Said:
 
 @dataclass(frozen=True)
 class ShownPair:
-    """`outcome`: wins, losses, neither, incomplete, or similar where it was not shown as its captions are equal."""
+    """`outcome`: wins, losses, neither, incomplete, or similar if its captions are equal and it was not shown."""
 
     image: ServedImage
     base_caption: str
@@ -52,7 +52,7 @@ class ShownPair:
 
 
 def pairs_page(comparison: Comparison, show: Show, viewer: User, *, number: str) -> tuple[Page[Pair], list[ShownPair]]:
-    """One page of the pairs that `show` asks for; a number that is none is taken for the nearest there is."""
+    """Return one page of the pairs that `show` asks for; an invalid number is replaced by the nearest valid one."""
     stopped = stopped_raters(comparison.pk)
     found = _chosen(comparison, show, list(stopped)).select_related("image", "base_caption", "test_caption")
     page = Paginator(found, PAIRS_PER_PAGE).get_page(number)

@@ -1,4 +1,4 @@
-"""What a plan needs to know of what is here: how fast people judge, what models describe, and what is compared."""
+"""Data that a plan needs: how fast people judge, what models describe, and which comparisons exist."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, R
 from sxs_eval.rules.planning import PACE_S, REASONS, Cost, Session, Verdict, cost_of_session, difference_text
 
 FEWEST_TIMED = 20
-"""(ours) Judgements under which a median says little of the pace to expect."""
+"""(ours) The fewest judgements whose median predicts the pace."""
 SET_ASIDE = (RaterState.PAUSED, *LEFT_OUT)
 
 
 class Setting(Protocol):
-    """What of a comparison's setting decides which images it is over, and what it costs."""
+    """The settings of a comparison that decide its images and cost."""
 
     @property
     def subset(self) -> int | None: ...
@@ -42,14 +42,14 @@ class Setting(Protocol):
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds per judgement: the median over so many `judgements`, or what is assumed where that is 0."""
+    """Seconds per judgement: the median of that many `judgements`, or the default if that is 0."""
 
     seconds: float
     judgements: int = 0
 
 
 def measured_pace(project: Project | None = None) -> Pace:
-    """Of the judgements that count and were timed, in `project` or anywhere; the default where they are too few."""
+    """Measure judgements that count and were timed, in `project` or anywhere; the default if they are too few."""
     set_aside = RaterStatus.objects.filter(
         comparison=OuterRef("comparison"), person=OuterRef("person"), state__in=SET_ASIDE
     )
@@ -67,9 +67,9 @@ def measured_pace(project: Project | None = None) -> Pace:
 
 @dataclass(frozen=True)
 class PlanRow:
-    """A pair of the plan, with what is here for it. `problem` says why it cannot be made; `cost` is then nothing.
+    """A pair of the plan, with its data here. `problem` says why it cannot be made; `cost` is then nothing.
 
-    `images` counts those that both models describe, before a subset is drawn of them.
+    `images` counts those that both models describe, before a subset is drawn.
     """
 
     session: Session
@@ -91,7 +91,7 @@ class PlanRow:
 
     @property
     def key(self) -> str:
-        """What a tick box sends; the order of the two is not in it, as it hangs on the scores."""
+        """Return the value of a checkbox, without the order of the models, which depends on the scores."""
         if self.problem or self.base is None or self.test is None:
             return ""
         first, second = sorted((self.base.pk, self.test.pk))
@@ -110,10 +110,10 @@ def plan_rows(
     setting: Setting,
     pace_s: float,
 ) -> list[PlanRow]:
-    """`pairs` with what is here for each of them; no caption is read for it."""
+    """Match `pairs` with the models and comparisons here, without reading captions."""
     names = {name for pair in pairs for name in (pair.base, pair.test)}
     tags = {pair.language for pair in pairs}
-    # What is the project's own comes last, and wins where something shared has its name.
+    # The project's own come last, and replace shared ones of the same name.
     named = models_in(project).filter(name__in=names)
     models = {model.name: model for model in sorted(named, key=lambda model: model.project_id == project.pk)}
     languages = Language.objects.in_bulk(tags)
@@ -144,9 +144,9 @@ def plan_rows(
 def existing_comparisons(
     *, project: Project, collection: Collection, subset: int | None, seed: int, languages: Container[str]
 ) -> dict[tuple[str, frozenset[int]], Comparison]:
-    """Comparisons over the same images, by language and the two models, whichever of them is the base.
+    """Return comparisons over the same images, by language and the two models in either order.
 
-    Of a whole collection any seed gives the same images.
+    For a whole collection, any seed gives the same images.
     """
     found = Comparison.objects.filter(project=project, collection=collection, subset=subset, language__in=languages)
     if subset is not None:
@@ -155,7 +155,7 @@ def existing_comparisons(
 
 
 class _Described:
-    """How many images of a collection models describe."""
+    """Count the images of a collection that the models describe."""
 
     def __init__(self, collection: Collection, models: Iterable[CaptioningModel], tags: Container[str]) -> None:
         self._collection = collection

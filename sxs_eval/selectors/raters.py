@@ -1,4 +1,4 @@
-"""How each rater of a comparison works: what managers decide by whether somebody goes on."""
+"""The work of each rater of a comparison, for managers' decisions about them."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class RaterRow:
 
     @property
     def left_percent(self) -> int | None:
-        """How often left was the better side, of the pairs of which one was."""
+        """How often the left side was better, among pairs with a better side."""
         return round(100 * self.left / self.decided) if self.decided else None
 
 
 @dataclass(frozen=True)
 class FailedCheck:
-    """An attention item that somebody failed, as it was shown. `is_left_better` is known of gold pairs only."""
+    """An attention item that somebody failed, as it was shown. `is_left_better` is known only for gold pairs."""
 
     is_gold: bool
     image: ServedImage
@@ -91,7 +91,7 @@ class FailedCheck:
 
 
 def raters_of(comparison: Comparison) -> list[RaterRow]:
-    """Everybody with an answer or a decision about them: paused ones first, then by user name."""
+    """List everybody with an answer or a decision about them: paused raters first, then by user name."""
     statuses = {
         row.person_id: row for row in RaterStatus.objects.filter(comparison=comparison).select_related("decided_by")
     }
@@ -128,7 +128,7 @@ def _count(
 
 
 def failures_of(row: RaterRow, comparison: Comparison, viewer: User) -> Sequence[FailedCheck]:
-    """The last attention items that a rater failed, the latest first."""
+    """List the last attention items that a rater failed, the latest first."""
     checks = (
         Judgement.objects.filter(comparison=comparison, person=row.person, choice__isnull=False, is_late=False)
         .exclude(kind=Kind.PAIR)

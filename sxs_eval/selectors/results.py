@@ -1,4 +1,4 @@
-"""Judgements as figures take them: read in few queries however many there are, and straight into columns."""
+"""Judgements as columns for figures, read in few queries however many there are."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ JUDGEMENT_COLUMNS = ("comparison_id", "pair_id", "person_id", "score", "test_is_
 REPEAT_COLUMNS = ("comparison_id", "person_id", "score", "is_late", "repeated__score", "repeated__is_late")
 NameOf = Callable[[int], str]
 NONE = -9
-"""Stands in columns for what is not there: no score and no key is that."""
+"""Marks missing values in columns: no score or key has this value."""
 
 
 @dataclass(frozen=True)
 class SetAside:
-    """Judgements of pairs and repeats that were made and do not count, each under one reason."""
+    """Judgements of pairs and repeats that do not count, each under one reason."""
 
     excluded: int = 0
     paused: int = 0
@@ -47,26 +47,26 @@ class SetAside:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the report on one comparison stands on. `rater` of `judged` are pseudonyms, `image` primary keys."""
+    """All data of the report on one comparison. `rater` of `judged` are pseudonyms, `image` primary keys."""
 
     judged: Judged
     repeats: Sequence[Repeat]
     set_aside: SetAside
     set_aside_of: Mapping[str, int]
-    """By the pseudonym of the rater."""
+    """By the rater's pseudonym."""
     pairs: int
-    """All of them, those that count unseen included."""
+    """All images, including those that count without being shown."""
     similar: Sequence[int]
     """Images whose captions are equal and count as SIMILAR without being shown."""
     not_judged: Sequence[int]
     """Images to be shown that have no judgement that counts."""
     region_of: Mapping[int, str] | None
-    """None where the region of no image is known."""
+    """None if no image has a known region."""
 
 
 @dataclass(frozen=True)
 class Checks:
-    """How a rater did on attention items; late ones are left out."""
+    """A rater's results on attention items; late ones are left out."""
 
     golds: int = 0
     golds_failed: int = 0
@@ -76,19 +76,19 @@ class Checks:
 
 @dataclass(frozen=True)
 class RaterRow:
-    """A rater under their pseudonym. `figures` are of what counts: None where nothing of theirs does."""
+    """A rater under their pseudonym. `figures` are from what counts: None if nothing of theirs does."""
 
     name: str
     figures: RaterFigures | None
     checks: Checks
     set_aside: int
     state: str
-    """A RaterState, or empty for who never had to be looked at."""
+    """A RaterState, or empty for those who were never paused."""
     is_scripted: bool
 
 
 def evidence_of(comparisons: Iterable[Comparison]) -> dict[int, Evidence]:
-    """By comparison; the number of queries does not depend on how many there are."""
+    """Return the data by comparison; the number of queries does not depend on how many there are."""
     comparisons = list(comparisons)
     ids = [comparison.pk for comparison in comparisons]
     stopped = _stopped(ids)
@@ -112,7 +112,7 @@ def evidence_of(comparisons: Iterable[Comparison]) -> dict[int, Evidence]:
 
 
 def report_of(comparison: Comparison, evidence: Evidence | None = None) -> Report:
-    """The report, with the comparison's own seed: the same judgements give the same figures whenever it is asked."""
+    """Compute the report with the comparison's own seed: the same judgements always give the same figures."""
     known = evidence or evidence_of([comparison])[comparison.pk]
     return build_report(
         known.judged,
@@ -139,7 +139,7 @@ def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:
 
 
 def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> list[RaterRow]:
-    """Everybody who judged in the comparison or did an attention item, counted or not."""
+    """List everybody who judged in the comparison or did an attention item, counted or not."""
     name_of = _Names().of(comparison.project)
     statuses = RaterStatus.objects.filter(comparison=comparison).values_list("person", "state")
     states = {name_of(person): state for person, state in statuses}
@@ -160,7 +160,7 @@ def rater_rows(comparison: Comparison, report: Report, evidence: Evidence) -> li
 
 
 def stopped_raters(comparison_id: int) -> dict[int, str]:
-    """Whose judgements do not count at present, and the state of their status."""
+    """Return whose judgements do not count now, and their status."""
     return _stopped([comparison_id])[comparison_id]
 
 
@@ -181,15 +181,15 @@ def _answered(comparisons: Sequence[int], kind: Kind) -> QuerySet[Judgement]:
 
 
 def _columns(rows: QuerySet[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
-    """The whole numbers of `rows`, one line each."""
+    """Return the integers of `rows`, one line each."""
     found = rows.values_list(*names)
     flat = np.fromiter((NONE if cell is None else cell for cell in chain.from_iterable(found)), dtype=np.int64)
     return flat.reshape(-1, len(names))
 
 
 def _by_comparison(table: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
-    """Lines by the comparison in their first column, in one order whatever database they are from."""
-    # Sums of shares hang on their order in the last digit.
+    """Group lines by the comparison in their first column, in an order that does not depend on the database."""
+    # The last digit of sums of shares depends on their order.
     table = table[np.lexsort((table[:, 2], table[:, 1], table[:, 0]))]
     starts = np.flatnonzero(np.diff(table[:, 0], prepend=-1))
     return {int(part[0, 0]): part for part in np.split(table, starts) if len(part)}
@@ -202,7 +202,7 @@ def _regions(comparisons: Sequence[int]) -> dict[int, str]:
 
 
 class _Names:
-    """Pseudonyms, each made once."""
+    """Make each pseudonym once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], str] = {}
@@ -263,7 +263,7 @@ def _evidence(
 def _set_aside(
     made: NDArray[np.int64], stopped: Mapping[int, str], name_of: NameOf
 ) -> tuple[SetAside, Mapping[str, int]]:
-    """`made`: who, and whether too late. The status of a rater says more than when one answer came."""
+    """Count judgements that do not count. `made`: who, and whether too late. A rater's status precedes lateness."""
     reasons: Counter[str] = Counter()
     raters: Counter[str] = Counter()
     apart = made[(made[:, 1] == 1) | np.isin(made[:, 0], list(stopped))]
@@ -291,7 +291,7 @@ def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, Checks]:
 
 
 def comparisons_of(project: Project) -> list[Comparison]:
-    """In the order of their pages: by models, then by language."""
+    """Order comparisons as on their pages: by models, then by language."""
     found = Comparison.objects.filter(project=project).select_related(
         "project", "language", "pool", "base", "test", "collection"
     )

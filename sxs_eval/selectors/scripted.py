@@ -1,4 +1,4 @@
-"""Whose answers look like those of a script, by the server's clock: what a browser says of its time is not asked."""
+"""Whose answers look scripted, by the server's clock: the times that a browser sends are not used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sxs_eval.rules.scripted import Rule, rules_broken
 
 
 def scripted_raters(comparison: Comparison) -> dict[int, Mapping[Rule, str]]:
-    """The rules that raters' answers break, by rater, where any does."""
+    """Return the rules that raters' answers break, by rater, if any."""
     answers = Judgement.objects.filter(comparison=comparison, judged_at__isnull=False)
     in_order = answers.order_by("judged_at", "position")
     before: dict[UUID, datetime] = {}

@@ -1,4 +1,4 @@
-"""What a new comparison could stand on: whose captions there are of a collection, and in which languages."""
+"""What a new comparison could use: models with captions of a collection, and in which languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sxs_eval.models import Comparison
 
 @dataclass(frozen=True)
 class LanguageCoverage:
-    """How many images of a collection two models both describe in a language. `is_there`: compared in it already."""
+    """How many images of a collection two models both describe in a language. `is_there`: already compared in it."""
 
     language: Language
     images: int
@@ -25,7 +25,7 @@ class LanguageCoverage:
 
 
 def models_with_captions(project: Project, collection: Collection) -> list[tuple[CaptioningModel, int]]:
-    """The models of `project` that describe images of `collection`, and in how many languages."""
+    """Return the models of `project` that describe images of `collection`, with their number of languages."""
     in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
     captions = ModelCaption.objects.filter(Exists(in_collection), model__in=models_in(project).values("pk"))
     counts = dict(captions.values_list("model").annotate(Count("language", distinct=True)).order_by())
@@ -39,7 +39,7 @@ def size_of(collection: Collection) -> int:
 def coverage_of(
     project: Project, collection: Collection, base: CaptioningModel, test: CaptioningModel
 ) -> Sequence[LanguageCoverage]:
-    """Every language, those in which the most images are described by both first."""
+    """List all languages, by number of images that both describe."""
     in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
     tested = ModelCaption.objects.filter(model=test, image=OuterRef("image"), language=OuterRef("language"))
     both = ModelCaption.objects.filter(Exists(in_collection), Exists(tested), model=base)

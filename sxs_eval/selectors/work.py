@@ -1,4 +1,4 @@
-"""What raters see: two captions and nothing of whose they are, nor of what others answered."""
+"""What raters see: two captions, never which model made them nor what others answered."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ LABELS: dict[int, tuple[Promise, Promise]] = {
     -2: (_("Right is better"), _("better")),
     -3: (_("Right is much better"), _("much better")),
 }
-"""Each answer in the rater's view, whole and short."""
+"""Each answer in the rater's view, in full and abbreviated."""
 
 
 NOT_REASSIGNED = [state for state in AssignmentState.values if state != AssignmentState.REASSIGNED]
 STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_REASSIGNED)) & (
     Q(judgements__repeated=None) | Q(judgements__repeated__assignment__state__in=NOT_REASSIGNED)
 )
-"""Of the trials of a batch: the same as `workable`."""
+"""For the trials of a batch: the same condition as `workable`."""
 
 FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
     judgements__assignment__state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED],
     judgements__assignment__task__places_taken__lt=F("judgements__assignment__task__places"),
 )
-"""Of the trials of a batch that is not in hand: what taking it up again would bring back."""
+"""For the trials of a batch that is not open: those that resuming it would bring back."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class BatchHead:
-    """What stands above the page of a batch. `size` and `answered` count trials."""
+    """The head of a batch's page. `size` and `answered` count trials."""
 
     id: UUID
     project: Project
@@ -79,7 +79,7 @@ class BatchHead:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one trial of a batch is; without its captions."""
+    """The progress of one trial of a batch, without its captions."""
 
     position: int
     choice: int | None
@@ -101,7 +101,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class JudgingPage:
-    """`trial` is None when all is answered; `undoable` is the position of the last answer; `ahead` the next image."""
+    """`trial` is None if all are answered; `undoable` is the position of the last answer; `ahead` the next image."""
 
     batch: BatchHead
     trial: Trial | None
@@ -131,32 +131,32 @@ class ComparisonWork:
 
 
 def assigned_images(person: User) -> QuerySet[Judgement, int]:
-    """Images of batches that `person` has not finished: those could still be shown, with what models say of them."""
+    """Return images of `person`'s unfinished batches: those could still be shown, with models' captions."""
     shown = _unfinished(person).annotate(shown=Coalesce("pair__image", "gold__image"))
     return shown.values_list("shown", flat=True)
 
 
 def images_of_worse_captions(person: User) -> QuerySet[Judgement, int]:
-    """Images whose captions stand, in such batches, beside another image."""
+    """Return images whose captions appear, in such batches, beside another image."""
     return _unfinished(person).filter(gold__other_image__isnull=False).values_list("gold__other_image", flat=True)
 
 
 def _unfinished(person: User) -> QuerySet[Judgement]:
-    """Without those of comparisons that the person was left out of: they never come back."""
+    """Return judgements of unfinished batches. Those of comparisons that exclude the person never come back."""
     left_out = RaterStatus.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
     found = Judgement.objects.filter(person=person).exclude(comparison__in=left_out)
     return found.exclude(batch__lease__state=BatchState.DONE)
 
 
 def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
-    """The trials of a batch; of one taken up again, without those whose place had gone, and their repeats."""
+    """Return the trials of a batch; if it was resumed, without those whose place was gone, and their repeats."""
     here = Q(assignment=None) | ~Q(assignment__state=AssignmentState.REASSIGNED)
     original = Q(repeated=None) | ~Q(repeated__assignment__state=AssignmentState.REASSIGNED)
     return Judgement.objects.filter(here, original, batch=batch).order_by("position")
 
 
 def progress_of(batch: JudgingBatch) -> list[Progress]:
-    """As `workable`, but in one plain query: it is asked with every answer."""
+    """Return the same as `workable` in one plain query: every answer asks it."""
     columns = ("position", "choice", "judged_at", "is_late", "assignment__state", "repeated__assignment__state")
     rows = Judgement.objects.filter(batch=batch).order_by("position").values_list(*columns)
     return [Progress(*row[:4]) for row in rows if AssignmentState.REASSIGNED not in row[4:]]
@@ -239,14 +239,14 @@ def is_anything_left(rater: User, comparison: Comparison) -> bool:
 
 
 def _with_something_left(rater: User, comparisons: Iterable[Comparison]) -> set[int]:
-    """As `is_anything_left`, for all of `comparisons` in one query."""
+    """Return `is_anything_left` for all of `comparisons` in one query."""
     waiting = Task.objects.open_for(rater, OuterRef("pool"))
     asked = Comparison.objects.filter(pk__in=[comparison.pk for comparison in comparisons], pool__is_open=True)
     return set(asked.filter(Exists(waiting)).order_by().values_list("pk", flat=True))
 
 
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
-    """Every comparison in the languages of `rater`, in projects where they have the role, with what is theirs in it."""
+    """List every comparison in the languages of `rater`, where they have the role, with their work in it."""
     languages = rater.language_skills.values("language")
     comparisons = list(
         Comparison.objects.filter(

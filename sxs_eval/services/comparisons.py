@@ -1,6 +1,6 @@
-"""Setting up comparisons: which images, in what order, with which gold pairs.
+"""Setting up comparisons: their images, in what order, with which gold pairs.
 
-Pairs are made in the background, some at a time, so that nobody's judging waits. Callers nudge `tasks.fill_comparison`.
+Pairs are made in the background, some at a time, so that nobody's judging waits. Callers queue `tasks.fill_comparison`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ MOST_DRAWN_GOLD_PAIRS = 100
 
 
 class ComparisonError(Exception):
-    """Something that may not be; says why and what to do."""
+    """The change is not allowed; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What comparisons of any two models in any language can have in common. Shares are in percent of the pairs."""
+    """Settings that comparisons of any two models in any language can share. Shares are in percent of the pairs."""
 
     subset: int | None = None
     seed: int = 0
@@ -54,7 +54,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class PoolSettings:
-    """What may be changed of a comparison while it is judged."""
+    """Settings of a comparison that can be changed while it is judged."""
 
     batch_size: int
     lease_s: int
@@ -76,7 +76,7 @@ def create_comparison(
     by: User | None,
     with_pairs: bool = False,
 ) -> Comparison:
-    """Make a comparison. Without `with_pairs` it waits for `fill_comparison` to make its pairs in the background.
+    """Make a comparison. Without `with_pairs`, `fill_comparison` makes its pairs later in the background.
 
     Raises
     ------
@@ -126,9 +126,9 @@ def create_comparisons(
     by: User | None,
     now: datetime,
 ) -> tuple[list[Comparison], list[Language]]:
-    """Make a comparison in each of `languages`; also returns those in which the very same one is there already.
+    """Make a comparison in each of `languages`; also return those that already exist with the same settings.
 
-    So a form that is sent twice makes its comparisons once. They wait for `fill_comparison` to make their pairs.
+    So submitting a form twice makes its comparisons once. `fill_comparison` makes their pairs.
 
     Raises
     ------
@@ -161,16 +161,16 @@ def create_comparisons(
 
 
 def fill_comparison(*, comparison_id: int) -> int:
-    """Make the pairs that a comparison lacks, then its gold pairs; returns how many pairs.
+    """Make the pairs that a comparison lacks, then its gold pairs; return how many pairs.
 
-    Stopped half-way or run twice at once it does no harm: it begins with what is missing.
+    It is safe to stop it half-way or run it twice at once: it adds only what is missing.
     """
     comparison = Comparison.objects.select_related("pool").get(pk=comparison_id)
     chosen, left_out = _chosen_images(comparison)
     added = 0
     for images in _chunks(chosen, PAIRS_PER_INSERT):
         with transaction.atomic(durable=True):
-            # Whoever else makes pairs of this comparison waits here.
+            # Other calls that make pairs of this comparison wait here.
             comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison_id)
             added += _add_missing_pairs(comparison, images)
     with transaction.atomic():
@@ -183,10 +183,10 @@ def fill_comparison(*, comparison_id: int) -> int:
 
 
 def _chosen_images(comparison: Comparison) -> tuple[list[int], int]:
-    """The images of a comparison, and how many are left out as they lack a caption of one of the models.
+    """Return the images of a comparison, and how many are left out as they lack a caption of one of the models.
 
-    A subset is the first so many, described by both, of an order that hangs on the seed and the keys alone: comparisons
-    of other models or languages with the same seed are over the same images as far as all are described.
+    A subset is the first images described by both, in an order that depends only on the seed and the keys: comparisons
+    of other models or languages with the same seed use the same images if all are described.
     """
     entries = list(
         CollectionImage.objects.filter(collection=comparison.collection_id)
@@ -215,7 +215,7 @@ def _add_missing_pairs(comparison: Comparison, images: Sequence[int]) -> int:
     there = set(Pair.objects.filter(comparison=comparison, image__in=images).values_list("image_id", flat=True))
     missing = [image for image in images if image not in there]
     if comparison.subset is not None:
-        # Images that were described since may come before those drawn; the subset stays as large as it was asked for.
+        # Images that were described since may come before those drawn; the subset keeps its size.
         missing = missing[: max(0, comparison.subset - Pair.objects.filter(comparison=comparison).count())]
     captions = {
         (caption.model_id, caption.image_id): caption
@@ -254,9 +254,9 @@ def _shuffle_key(comparison: Comparison, pair: Pair) -> int:
 
 
 def _draw_gold_pairs(comparison: Comparison) -> None:
-    """(ours) A caption of the image against one of quite another image, from either model: the first is the better.
+    """(ours) Pair a caption of the image with one of quite another image, from either model: the first is better.
 
-    Drawn by the seed; managers look through them and take out those where it is not so.
+    Drawn by the seed; managers look through them and switch off those where that is not true.
     """
     pairs = list(
         Pair.objects.filter(comparison=comparison).order_by("image_id").select_related("base_caption", "test_caption")
@@ -283,7 +283,7 @@ def _draw_gold_pairs(comparison: Comparison) -> None:
 
 
 def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: User, now: datetime) -> Comparison:
-    """Change how a comparison is judged from now on; what is judged or in hand stays as it is."""
+    """Change how a comparison is judged from now on; judgements and open batches stay as they are."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
         Pool.objects.filter(pk=comparison.pool_id).update(
@@ -300,18 +300,18 @@ def change_comparison(*, comparison: Comparison, settings: PoolSettings, by: Use
 
 
 def change_replication(*, comparison: Comparison, replication: int, by: User, now: datetime) -> int:
-    """Ask for more or fewer raters per pair; returns how many pairs have more places than that, as people took them."""
+    """Change the number of raters per pair; return how many pairs already have more places taken."""
     with transaction.atomic():
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
         above = managing.change_replication(pool=comparison.pool, replication=replication)
-        # After the tasks: the log is locked last.
+        # After the tasks: the audit log is locked last.
         if comparison.pool.replication != replication:
             _record("comparison.changed", comparison, by, now, {"replication": replication})
         return above
 
 
 def name_of(comparison: Comparison) -> str:
-    """As the log calls it: without its models, which not everybody may know."""
+    """Return its name in the audit log: without its models, which not everybody may know."""
     return f"comparison {comparison.pk}, {comparison.language_id}"
 
 
@@ -321,12 +321,12 @@ def _record(action: str, comparison: Comparison, by: User | None, now: datetime,
 
 
 def ask_for_missing_pairs(*, comparison_ids: Iterable[int]) -> None:
-    """Mark comparisons to be looked through for images that both models have described since."""
+    """Mark comparisons to be checked for images that both models have described since."""
     Comparison.objects.filter(pk__in=list(comparison_ids)).update(awaits_pairs=True)
 
 
 def publish_instructions(*, project: Project, body: str, by: User, now: datetime) -> Instructions:
-    """The next version of what raters are told; batches in hand keep the version that they were taken with."""
+    """Publish the next version of the instructions for raters; open batches keep theirs."""
     with transaction.atomic():
         audit_log.lock(project, by)
         last = Instructions.objects.filter(project=project).order_by("-version").first()

@@ -22,7 +22,7 @@ LINES_AT_ONCE = 250
 
 @dataclass
 class GoldImport:
-    """What became of a file: gold pairs added, those there already, and what is wrong with the other lines."""
+    """The result of a file: gold pairs added, those that existed, and errors in the other lines."""
 
     added: int = 0
     already: int = 0
@@ -30,7 +30,7 @@ class GoldImport:
 
 
 def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bool) -> GoldImport:
-    """Add the gold pairs of `file`, as far as its lines can be taken. With `only_these` all others are switched off.
+    """Add the gold pairs of `file` from its valid lines. With `only_these`, all others are switched off.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bo
     """
     outcome = GoldImport()
     with transaction.atomic():
-        # Whoever else adds gold pairs to this comparison waits here.
+        # Other calls that add gold pairs to this comparison wait here.
         comparison = Comparison.objects.select_for_update(no_key=True).get(pk=comparison.pk)
         images: list[int] = []
         for chunk in _chunks(json_records(file)):
@@ -52,12 +52,12 @@ def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bo
 
 
 def use_gold_pair(*, comparison: Comparison, gold_id: int, is_used: bool) -> None:
-    """Show a gold pair from now on, or no more; answers to it stay on record."""
+    """Switch a gold pair on or off; answers to it stay on record."""
     GoldPair.objects.filter(comparison=comparison, pk=gold_id).update(is_used=is_used)
 
 
 def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome: GoldImport) -> list[int]:
-    """Take some lines; returns the images whose gold pairs are there now."""
+    """Add the gold pairs of some lines; return the images whose gold pairs exist now."""
     lines: dict[int, GoldLine] = {}
     for record in records:
         line = read_record(record, gold_line)

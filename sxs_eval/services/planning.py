@@ -1,4 +1,4 @@
-"""Making the comparisons that somebody chose from a plan, each once."""
+"""Making the chosen comparisons of a plan, each once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Created:
 def create_planned(
     *, project: Project, chosen: Sequence[Chosen], collection: Collection, setting: Setting, by: User
 ) -> Created:
-    """Make all that are chosen and not there yet, or none; sent twice at once, the second finds them there."""
+    """Make all chosen comparisons that do not exist yet, or none; of two calls at once, the second finds them there."""
     with transaction.atomic():
         audit_log.lock(project, by)
         existing = existing_comparisons(

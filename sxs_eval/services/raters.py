@@ -1,4 +1,4 @@
-"""What a manager decides about a rater: go on, or be left out."""
+"""A manager's decision about a rater: restore or exclude."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sxs_eval.services.comparisons import name_of
 
 
 def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> RaterStatus:
-    """Let a paused rater go on: all their judgements count again, and earlier attention items are forgiven.
+    """Restore a paused rater: all their judgements count again, and earlier attention items are forgiven.
 
-    Who was left out stays so: others have been given their pairs.
+    An excluded rater stays excluded: their pairs were assigned to others.
     """
     with transaction.atomic():
         status = RaterStatus.objects.select_for_update(no_key=True).get(comparison=comparison, person=rater)
@@ -28,9 +28,9 @@ def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
 
 
 def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> int:
-    """Leave a rater out: their judgements are kept but never count, others judge those pairs; returns how many.
+    """Exclude a rater: their judgements are kept but never count, others judge those pairs; return how many.
 
-    Done twice it is done once.
+    Repeating it changes nothing.
     """
     with transaction.atomic():
         freed = reject_work(pool=comparison.pool, person=rater, now=now)

@@ -1,4 +1,4 @@
-"""What becomes of judgements when a rater withdraws consent or deletes their account."""
+"""What happens to judgements when a rater withdraws consent or deletes their account."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, R
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
-    """Give back what `person` has in hand; unless answers are kept, let none of them count; returns how many did.
+    """Return `person`'s batches; unless answers are kept, exclude them all; return how many did count.
 
-    Others judge those pairs then, and the person comes back to none of these comparisons.
+    Others then judge those pairs, and the person gets no more work in these comparisons.
     """
     pools = Pool.objects.filter(comparison__project=project)
     if keeps_answers:
@@ -31,5 +31,5 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
 
 
 def forget(*, person: User, now: datetime) -> None:
-    """Give back what `person` has in hand anywhere."""
+    """Return all open batches of `person`."""
     return_all_work(pools=Pool.objects.filter(comparison__isnull=False), person=person, now=now)

@@ -1,1 +1,1 @@
-"""Pages: judging.py is the raters', the others are for managers and researchers."""
+"""Pages of side-by-side evaluation: judging.py is for raters, the others for managers and researchers."""

@@ -1,4 +1,4 @@
-"""Pages of managers and researchers: setting comparisons up, seeing how far they are, changing them."""
+"""Pages of managers and researchers to set up, follow and change comparisons."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def comparison_list(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def comparisons_progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the page that keeps itself up to date."""
+    """Render the part of the page that refreshes itself."""
     return render(request, "sxs_eval/_comparisons_progress.html", _progress(request, slug))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def comparison_create(request: HttpRequest, slug: str) -> HttpResponse:
-    """Three steps in one address, as each depends on the one before: collection, models, all the rest."""
+    """Set up comparisons in three steps at one address: collection, models, the rest."""
     project = project_for(request.user, slug, *READERS)
     chosen = CollectionForm(request.GET if "collection" in request.GET else None, project=project)
     if not chosen.is_valid():

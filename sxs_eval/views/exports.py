@@ -59,7 +59,7 @@ def _layout(layouts: type[L], layout: str) -> L:
 
 
 def _chosen(project: Project, comparison: str) -> list[Comparison]:
-    """All comparisons of the project where none is asked for."""
+    """Return the comparison asked for, or all comparisons of the project."""
     found = Comparison.objects.filter(project=project).select_related("project", "language", "base", "test")
     if not comparison:
         return list(found.order_by("pk"))

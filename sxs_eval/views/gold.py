@@ -1,4 +1,4 @@
-"""The page of gold pairs: looking through them, switching bad ones off, bringing one's own."""
+"""The page of gold pairs: looking through them, switching bad ones off, adding one's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far automatic metrics stand in for the people who judged."""
+"""How well automatic metrics predict human judgements."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SEED_BITS = 32
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
-    """Scores in, proposal out, comparisons made: each step sends all of the one before along."""
+    """Take scores, propose a plan, make comparisons: each step sends the data of the one before."""
     project = project_for(request.user, slug, *READERS)
     measured = measured_pace(project)
     if request.method != "POST":

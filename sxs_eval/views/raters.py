@@ -1,4 +1,4 @@
-"""Managers' page about the raters of a comparison, and what they decide there."""
+"""Managers' page about the raters of a comparison, and decisions about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What managers and researchers read: the report on a comparison, its pairs, and all comparisons together."""
+"""Results for managers and researchers: a comparison's report, its pairs, and all comparisons together."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
 @require_safe
 @login_required
 def comparison_progress(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
-    """The part of the page that keeps itself up to date."""
+    """Render the part of the page that refreshes itself."""
     comparison = comparison_for(request.user, slug, comparison_id)
     return render(request, "sxs_eval/_report_progress.html", _head(request, comparison))
 

@@ -24,7 +24,7 @@ from sxs_eval.selectors.planning import FEWEST_TIMED, measured_pace
 
 
 def number(least: str, most: str) -> Callable[[str], Fraction]:
-    """The bounds as they are written, since 0.1 as a float is more than a tenth."""
+    """Keep the bounds as they are written, since 0.1 as a float is more than a tenth."""
 
     def parse(text: str) -> Fraction:
         if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not Fraction(least) <= Fraction(text) <= Fraction(
@@ -150,5 +150,5 @@ def _pace(given: Fraction | None) -> PaceUsed:
 
 
 def _is_database_missing() -> bool:
-    """Asking SQLite would make an empty file where there is none."""
+    """Check for the file: SQLite would create an empty one."""
     return connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists()
