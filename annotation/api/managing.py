@@ -14,13 +14,10 @@ from django.http import Http404, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from allocation.models import AssignmentState
 from annotation.api import shapes
@@ -30,13 +27,14 @@ from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
 from images.models import CollectionImage
 from languages.models import Language
-from people.api.pagination import PARAMETERS, Part, page, paged
+from people.api.operations import Operations
+from people.api.pagination import Part, many, page
 from people.api.views import asker
 from people.models import Project, Role
 from people.permissions import project_for
 from people.services import audit_log
 
-TAGS = ["projects"]
+api = Operations("projects")
 OF_ROUNDS = [
     OpenApiParameter("language", str, description="Only this language, by its tag."),
     OpenApiParameter(
@@ -47,174 +45,133 @@ OF_ROUNDS = [
 ]
 
 
-class LanguageList(APIView):
-    @extend_schema(
-        operation_id="languages",
-        summary="The languages of a project",
-        tags=TAGS,
-        responses=shapes.LanguagesSerializer,
+@api.get("languages", "The languages of a project", shapes.LanguagesSerializer)
+def language_list(request: Request, slug: str) -> Response:
+    project = managed(request, slug)
+    tags = Round.objects.filter(project=project).values("language")
+    found = Language.objects.filter(pk__in=tags).order_by("pk")
+    return Response(shapes.LanguagesSerializer({"results": found}).data)
+
+
+@api.list(
+    "rounds", "The rounds of a project and their states", "RoundPage", shapes.RoundSerializer, parameters=[OF_ROUNDS[0]]
+)
+def round_list(request: Request, slug: str) -> Response:
+    rounds = rounds_of(request, managed(request, slug)).select_related("pool", "verifies", "guidelines")
+    return page(request, [Part(0, rounds)], order=["pk"], show=many(shapes.RoundSerializer))
+
+
+@api.get("round", "A round", shapes.RoundSerializer)
+def round_show(request: Request, slug: str, round_id: int) -> Response:
+    rounds = Round.objects.filter(project=managed(request, slug)).select_related("pool", "verifies", "guidelines")
+    round = rounds.filter(pk=round_id).first()
+    if round is None:
+        raise Http404(_("There is no such round in this project."))
+    return Response(shapes.RoundSerializer(round).data)
+
+
+@api.get("progress", "The progress of each round", shapes.ProgressSerializer)
+def progress_show(request: Request, slug: str) -> Response:
+    progress = overview.project_progress(managed(request, slug), now=timezone.now())
+    return Response(shapes.ProgressSerializer(progress).data)
+
+
+@api.list(
+    "images",
+    "The images of a project",
+    "ImagePage",
+    shapes.ImageSerializer,
+    description="The images of all collections that its rounds use. Researchers of the project see them, too.",
+)
+def image_list(request: Request, slug: str) -> Response:
+    user = asker(request)
+    project = project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
+    collections = Round.objects.filter(project=project).order_by("collection").values_list("collection", flat=True)
+    entries = CollectionImage.objects.select_related("image", "collection")
+    parts = (Part(pk, entries.filter(collection=pk)) for pk in collections.distinct())
+    return page(
+        request,
+        parts,
+        order=["position", "pk"],
+        show=lambda rows: [shapes.image_shown(entry, user) for entry in rows],
     )
-    def get(self, request: Request, slug: str) -> Response:
-        project = managed(request, slug)
-        tags = Round.objects.filter(project=project).values("language")
-        found = Language.objects.filter(pk__in=tags).order_by("pk")
-        return Response(shapes.LanguagesSerializer({"results": found}).data)
 
 
-class RoundList(APIView):
-    @extend_schema(
-        operation_id="rounds",
-        summary="The rounds of a project and their states",
-        tags=TAGS,
-        parameters=[*PARAMETERS, OF_ROUNDS[0]],
-        responses=paged("RoundPage", shapes.RoundSerializer),
+@api.list(
+    "captions",
+    "The captions that people wrote",
+    "CaptionPage",
+    shapes.CaptionSerializer,
+    description="All captions, including those that do not count: see state.",
+    parameters=OF_ROUNDS,
+)
+def caption_list(request: Request, slug: str) -> Response:
+    project = with_words(request, slug)
+    captions = Caption.objects.select_related("round", "guidelines")
+    parts = parts_of(captions, written(rounds_of(request, project)))
+    return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.CaptionSerializer))
+
+
+@api.list(
+    "ratings",
+    "Annotators' ratings of the English captions",
+    "RatingPage",
+    shapes.RatingSerializer,
+    parameters=OF_ROUNDS,
+)
+def rating_list(request: Request, slug: str) -> Response:
+    project = with_words(request, slug)
+    rated = Caption.objects.filter(item__isnull=False).select_related("round", "item__english__model")
+    parts = parts_of(rated, written(rounds_of(request, project)))
+    return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.RatingSerializer))
+
+
+@api.list(
+    "verdicts",
+    "Ratings of the captions that people wrote",
+    "VerdictPage",
+    shapes.VerdictSerializer,
+    description="Only submitted ratings that count.",
+    parameters=OF_ROUNDS,
+)
+def verdict_list(request: Request, slug: str) -> Response:
+    project = with_words(request, slug)
+    rounds = rounds_of(request, project).filter(kind=RoundKind.VERIFICATION)
+    counted = Verdict.objects.filter(assignment__state=AssignmentState.DONE)
+    counted = counted.select_related("caption__round", "batch__round")
+    parts = (
+        Part(pk, counted.filter(batch__round=pk, caption__verification_tasks__round=pk))
+        for pk in rounds.order_by("pk").values_list("pk", flat=True)
     )
-    def get(self, request: Request, slug: str) -> Response:
-        rounds = rounds_of(request, managed(request, slug)).select_related("pool", "verifies", "guidelines")
-        show = shapes.RoundSerializer
-        return page(request, [Part(0, rounds)], order=["pk"], show=lambda rows: show(rows, many=True).data)
+    return page(request, parts, order=["caption_id", "pk"], show=shown_by(project, shapes.VerdictSerializer))
 
 
-class RoundDetail(APIView):
-    @extend_schema(operation_id="round", summary="A round", tags=TAGS, responses=shapes.RoundSerializer)
-    def get(self, request: Request, slug: str, round_id: int) -> Response:
-        rounds = Round.objects.filter(project=managed(request, slug)).select_related("pool", "verifies", "guidelines")
-        round = rounds.filter(pk=round_id).first()
-        if round is None:
-            raise Http404(_("There is no such round in this project."))
-        return Response(shapes.RoundSerializer(round).data)
+@api.list("feedback", "Feedback from managers to annotators", "FeedbackPage", shapes.FeedbackSerializer)
+def feedback_list(request: Request, slug: str) -> Response:
+    project = with_words(request, slug)
+    said = Feedback.objects.filter(project=project).select_related("by")
+    return page(request, [Part(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
 
 
-class ProgressView(APIView):
-    @extend_schema(
-        operation_id="progress", summary="The progress of each round", tags=TAGS, responses=shapes.ProgressSerializer
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        progress = overview.project_progress(managed(request, slug), now=timezone.now())
-        return Response(shapes.ProgressSerializer(progress).data)
-
-
-class ImageList(APIView):
-    @extend_schema(
-        operation_id="images",
-        summary="The images of a project",
-        description="The images of all collections that its rounds use. Researchers of the project see them, too.",
-        tags=TAGS,
-        parameters=PARAMETERS,
-        responses=paged("ImagePage", shapes.ImageSerializer),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        user = asker(request)
-        project = project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
-        collections = Round.objects.filter(project=project).order_by("collection").values_list("collection", flat=True)
-        entries = CollectionImage.objects.select_related("image", "collection")
-        parts = (Part(pk, entries.filter(collection=pk)) for pk in collections.distinct())
-        return page(
-            request,
-            parts,
-            order=["position", "pk"],
-            show=lambda rows: [shapes.image_shown(entry, user) for entry in rows],
-        )
-
-
-class CaptionList(APIView):
-    @extend_schema(
-        operation_id="captions",
-        summary="The captions that people wrote",
-        description="All captions, including those that do not count: see state.",
-        tags=TAGS,
-        parameters=[*PARAMETERS, *OF_ROUNDS],
-        responses=paged("CaptionPage", shapes.CaptionSerializer),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        project = with_words(request, slug)
-        captions = Caption.objects.select_related("round", "guidelines")
-        parts = parts_of(captions, written(rounds_of(request, project)))
-        return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.CaptionSerializer))
-
-
-class RatingList(APIView):
-    @extend_schema(
-        operation_id="ratings",
-        summary="Annotators' ratings of the English captions",
-        tags=TAGS,
-        parameters=[*PARAMETERS, *OF_ROUNDS],
-        responses=paged("RatingPage", shapes.RatingSerializer),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        project = with_words(request, slug)
-        rated = Caption.objects.filter(item__isnull=False).select_related("round", "item__english__model")
-        parts = parts_of(rated, written(rounds_of(request, project)))
-        return page(request, parts, order=["image_id", "pk"], show=shown_by(project, shapes.RatingSerializer))
-
-
-class VerdictList(APIView):
-    @extend_schema(
-        operation_id="verdicts",
-        summary="Ratings of the captions that people wrote",
-        description="Only submitted ratings that count.",
-        tags=TAGS,
-        parameters=[*PARAMETERS, *OF_ROUNDS],
-        responses=paged("VerdictPage", shapes.VerdictSerializer),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        project = with_words(request, slug)
-        rounds = rounds_of(request, project).filter(kind=RoundKind.VERIFICATION)
-        counted = Verdict.objects.filter(assignment__state=AssignmentState.DONE)
-        counted = counted.select_related("caption__round", "batch__round")
-        parts = (
-            Part(pk, counted.filter(batch__round=pk, caption__verification_tasks__round=pk))
-            for pk in rounds.order_by("pk").values_list("pk", flat=True)
-        )
-        return page(request, parts, order=["caption_id", "pk"], show=shown_by(project, shapes.VerdictSerializer))
-
-
-class FeedbackList(APIView):
-    @extend_schema(
-        operation_id="feedback",
-        summary="Feedback from managers to annotators",
-        tags=TAGS,
-        parameters=PARAMETERS,
-        responses=paged("FeedbackPage", shapes.FeedbackSerializer),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        project = with_words(request, slug)
-        said = Feedback.objects.filter(project=project).select_related("by")
-        return page(request, [Part(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
-
-
-class AnyForm(BaseContentNegotiation):
-    """For files, which have one form whatever Accept says; refusals are JSON."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return parsers[0]
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        return JSONRenderer(), JSONRenderer.media_type
-
-
-class CaptionExport(APIView):
-    content_negotiation_class = AnyForm
-
-    @extend_schema(
-        operation_id="captions_export",
-        summary="A file of all captions that count",
-        description="The same file as on the pages. See docs/managers.md for its columns.",
-        tags=TAGS,
-        parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=Layout.values)],
-        responses={(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in Layout},
-    )
-    def get(self, request: Request, slug: str, layout: str) -> StreamingHttpResponse:
-        project = with_words(request, slug)
-        if layout not in Layout.values:
-            known = {"known": ", ".join(Layout.values)}
-            raise Http404(_("There is no such format. Available formats: %(known)s.") % known)
-        wanted, until = Layout(layout), timezone.now()
-        if request.method == "GET":
-            audit_log.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)
-        answer = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
-        answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
-        return answer
+@api.get(
+    "captions_export",
+    "A file of all captions that count",
+    {(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in Layout},
+    description="The same file as on the pages. See docs/managers.md for its columns.",
+    is_file=True,
+    parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=Layout.values)],
+)
+def captions_export(request: Request, slug: str, layout: str) -> StreamingHttpResponse:
+    project = with_words(request, slug)
+    if layout not in Layout.values:
+        known = {"known": ", ".join(Layout.values)}
+        raise Http404(_("There is no such format. Available formats: %(known)s.") % known)
+    wanted, until = Layout(layout), timezone.now()
+    if request.method == "GET":
+        audit_log.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)
+    answer = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
+    answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
+    return answer
 
 
 def managed(request: Request, slug: str) -> Project:

@@ -5,30 +5,30 @@ Once a batch is handed in no caption of it is shown: its images may come to be w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import SystemRandom
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from allocation.models import BatchState
 from annotation import tasks
 from annotation.api.refusals import nothing_left, refusals
-from annotation.api.working import MissingRequirementSerializer, RatedSerializer, RateSerializer, given
+from annotation.api.working import MissingRequirementSerializer, RatedSerializer, RateSerializer, rated
 from annotation.models import Rating
 from annotation.permissions import ratings_for, round_to_rate
 from annotation.selectors import verification
 from annotation.services import verification as services
 from images.api import ServedImageSerializer, served_fields
+from people.api.operations import Operations, View
 from people.api.views import asker
 
-TAGS = ["work: rating captions"]
+api = Operations("work: rating captions")
 
 
 class RatingHeadSerializer(serializers.Serializer[Any]):
@@ -70,122 +70,81 @@ class RatingWorkSerializer(serializers.Serializer[Any]):
     rounds = RatingRoundSerializer(many=True)
 
 
-class RatingWorkView(APIView):
-    @extend_schema(
-        operation_id="rating_work",
-        summary="Your rounds with captions to rate",
-        tags=TAGS,
-        responses=RatingWorkSerializer,
-    )
-    def get(self, request: Request) -> Response:
-        rounds = verification.rating_work_of(asker(request), timezone.now())
-        return Response(RatingWorkSerializer({"rounds": rounds}).data)
+@api.get("rating_work", "Your rounds with captions to rate", RatingWorkSerializer)
+def rating_work_show(request: Request) -> Response:
+    rounds = verification.rating_work_of(asker(request), timezone.now())
+    return Response(RatingWorkSerializer({"rounds": rounds}).data)
 
 
-class RatingBatchTake(APIView):
-    @extend_schema(
-        operation_id="rating_batch_take",
-        summary="Take captions to rate",
-        description="Returns your open batch if you have one.",
-        tags=TAGS,
-        request=None,
-        responses=RatingBatchSerializer,
-    )
-    def post(self, request: Request, round_id: int) -> Response:
-        round = round_to_rate(asker(request), round_id)
-        with refusals():
-            batch = services.take_batch(round=round, rater=asker(request), now=timezone.now(), rng=SystemRandom())
-        if batch is None:
-            raise nothing_left(_("There is nothing left for you in this round: all other captions have enough raters."))
-        return answer(request, batch.pk)
+@api.post(
+    "rating_batch_take",
+    "Take captions to rate",
+    RatingBatchSerializer,
+    description="Returns your open batch if you have one.",
+)
+def rating_batch_take(request: Request, round_id: int) -> Response:
+    round = round_to_rate(asker(request), round_id)
+    with refusals():
+        batch = services.take_batch(round=round, rater=asker(request), now=timezone.now(), rng=SystemRandom())
+    if batch is None:
+        raise nothing_left(_("There is nothing left for you in this round: all other captions have enough raters."))
+    return answer(request, batch.pk)
 
 
-class RatingBatchDetail(APIView):
-    @extend_schema(
-        operation_id="rating_batch",
-        summary="A batch of captions to rate",
-        tags=TAGS,
-        responses=RatingBatchSerializer,
-    )
-    def get(self, request: Request, batch_id: UUID) -> Response:
-        return answer(request, batch_id)
+@api.get("rating_batch", "A batch of captions to rate", RatingBatchSerializer)
+def rating_batch_show(request: Request, batch_id: UUID) -> Response:
+    return answer(request, batch_id)
 
 
-class VerdictSave(APIView):
-    @extend_schema(
-        operation_id="verdict_save",
-        summary="Rate a caption",
-        description="You can change the rating until you submit the batch.",
-        tags=TAGS,
-        request=RateSerializer,
-        responses=RatedSerializer,
-    )
-    def put(self, request: Request, batch_id: UUID, position: int) -> Response:
-        ratings_for(asker(request), batch_id)
-        sent = given(RateSerializer, request)
-        with refusals():
-            services.save_verdict(
-                batch_id=batch_id,
-                rater=asker(request),
-                position=position,
-                rating=Rating(sent["rating"]),
-                active_ms=sent["active_ms"],
-                now=timezone.now(),
-            )
-        return Response({"position": position, "rating": sent["rating"]})
+@api.put(
+    "verdict_save",
+    "Rate a caption",
+    RatedSerializer,
+    description="You can change the rating until you submit the batch.",
+    request=RateSerializer,
+)
+def verdict_save(request: Request, batch_id: UUID, position: int) -> Response:
+    ratings_for(asker(request), batch_id)
+    return rated(request, services.save_verdict, batch_id=batch_id, rater=asker(request), position=position)
 
 
-class RatingBatchSubmit(APIView):
-    @extend_schema(
-        operation_id="rating_batch_submit",
-        summary="Submit a batch of ratings",
-        description="Repeating the request has no further effect and gets the same answer.",
-        tags=TAGS,
-        request=None,
-        responses=RatingBatchSerializer,
-    )
-    def post(self, request: Request, batch_id: UUID) -> Response:
+def _submit_batch(**about: Any) -> None:
+    batch = services.submit_batch(**about)
+    tasks.nudge_figures(batch.round_id)
+
+
+def _step(id: str, summary: str, description: str, service: Callable[..., object]) -> View:
+    """Make the view of a step that a batch takes as a whole."""
+
+    @api.post(id, summary, RatingBatchSerializer, description=description)
+    def view(request: Request, batch_id: UUID) -> Response:
         ratings_for(asker(request), batch_id)
         with refusals():
-            batch = services.submit_batch(batch_id=batch_id, rater=asker(request), now=timezone.now())
-        tasks.nudge_figures(batch.round_id)
+            service(batch_id=batch_id, rater=asker(request), now=timezone.now())
         return answer(request, batch_id)
 
-
-class RatingBatchReturn(APIView):
-    @extend_schema(
-        operation_id="rating_batch_return",
-        summary="Return a batch of captions to rate",
-        description="Your ratings are kept.",
-        tags=TAGS,
-        request=None,
-        responses=RatingBatchSerializer,
-    )
-    def post(self, request: Request, batch_id: UUID) -> Response:
-        ratings_for(asker(request), batch_id)
-        with refusals():
-            services.return_batch(batch_id=batch_id, rater=asker(request), now=timezone.now())
-        return answer(request, batch_id)
+    return view
 
 
-class RatingBatchResume(APIView):
-    @extend_schema(
-        operation_id="rating_batch_resume",
-        summary="Resume a batch of captions to rate",
-        description="You get the captions that are still free.",
-        tags=TAGS,
-        request=None,
-        responses=RatingBatchSerializer,
-    )
-    def post(self, request: Request, batch_id: UUID) -> Response:
-        ratings_for(asker(request), batch_id)
-        with refusals():
-            services.resume_batch(batch_id=batch_id, rater=asker(request), now=timezone.now())
-        return answer(request, batch_id)
+rating_batch_submit = _step(
+    "rating_batch_submit",
+    "Submit a batch of ratings",
+    "Repeating the request has no further effect and gets the same answer.",
+    _submit_batch,
+)
+rating_batch_return = _step(
+    "rating_batch_return", "Return a batch of captions to rate", "Your ratings are kept.", services.return_batch
+)
+rating_batch_resume = _step(
+    "rating_batch_resume",
+    "Resume a batch of captions to rate",
+    "You get the captions that are still free.",
+    services.resume_batch,
+)
 
 
 def answer(request: Request, batch_id: UUID) -> Response:
-    """A batch as it stands."""
+    """Answer with a batch as it is now."""
     user, now = asker(request), timezone.now()
     batch = ratings_for(user, batch_id)
     head = verification.ratings_head(batch, size=0, now=now)

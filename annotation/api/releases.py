@@ -11,14 +11,12 @@ from django.http import FileResponse, Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from annotation import tasks
-from annotation.api.managing import AnyForm, with_words
+from annotation.api.managing import with_words
 from annotation.api.refusals import refusals
 from annotation.api.working import given
 from annotation.formats.archives import MANIFEST
@@ -26,10 +24,11 @@ from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
 from images.models import JobState
-from people.api.pagination import PARAMETERS, Part, page, paged
+from people.api.operations import Operations
+from people.api.pagination import Part, many, page
 from people.api.views import asker
 
-TAGS = ["releases"]
+api = Operations("releases")
 
 
 class ReleaseSerializer(serializers.ModelSerializer[Release]):
@@ -76,79 +75,57 @@ class FilesSerializer(serializers.Serializer[Any]):
     results = FileSerializer(many=True)
 
 
-class ReleaseList(APIView):
-    @extend_schema(
-        operation_id="releases",
-        summary="The releases of a project",
-        tags=TAGS,
-        parameters=PARAMETERS,
-        responses=paged("ReleasePage", ReleaseSerializer),
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        found = Release.objects.filter(project=with_words(request, slug))
-        show = ReleaseSerializer
-        return page(request, [Part(0, found)], order=["number"], show=lambda rows: show(rows, many=True).data)
-
-    @extend_schema(
-        operation_id="release_start",
-        summary="Make a release",
-        description="The release is made in the background. Poll it until its state is done, or use a webhook.",
-        tags=TAGS,
-        request=NewReleaseSerializer,
-        responses={202: ReleaseSerializer},
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        project = with_words(request, slug)
-        sent = given(NewReleaseSerializer, request)
-        with refusals():
-            made = releases.start_release(project=project, by=asker(request), now=timezone.now(), **sent)
-        tasks.ask_for_release(made.pk)
-        return Response(ReleaseSerializer(made).data, status=202)
+@api.list("releases", "The releases of a project", "ReleasePage", ReleaseSerializer)
+def release_list(request: Request, slug: str) -> Response:
+    rows = Release.objects.filter(project=with_words(request, slug))
+    return page(request, [Part(0, rows)], order=["number"], show=many(ReleaseSerializer))
 
 
-class ReleaseDetail(APIView):
-    @extend_schema(operation_id="release", summary="A release", tags=TAGS, responses=ReleaseSerializer)
-    def get(self, request: Request, slug: str, number: int) -> Response:
-        return Response(ReleaseSerializer(release_of(request, slug, number)).data)
+@api.post(
+    "release_start",
+    "Make a release",
+    {202: ReleaseSerializer},
+    description="The release is made in the background. Poll it until its state is done, or use a webhook.",
+    request=NewReleaseSerializer,
+)
+def release_start(request: Request, slug: str) -> Response:
+    project = with_words(request, slug)
+    sent = given(NewReleaseSerializer, request)
+    with refusals():
+        made = releases.start_release(project=project, by=asker(request), now=timezone.now(), **sent)
+    tasks.ask_for_release(made.pk)
+    return Response(ReleaseSerializer(made).data, status=202)
 
 
-class ReleaseFiles(APIView):
-    @extend_schema(operation_id="release_files", summary="The files of a release", tags=TAGS, responses=FilesSerializer)
-    def get(self, request: Request, slug: str, number: int) -> Response:
-        release = release_of(request, slug, number, is_done=True)
-        found = [file | {"address": f"{request.path}{file['name']}/"} for file in files_of(release)]
-        return Response(FilesSerializer({"results": found}).data)
+@api.get("release", "A release", ReleaseSerializer)
+def release_show(request: Request, slug: str, number: int) -> Response:
+    return Response(ReleaseSerializer(release_of(request, slug, number)).data)
 
 
-class ReleaseFile(APIView):
-    content_negotiation_class = AnyForm
-
-    @extend_schema(
-        operation_id="release_file",
-        summary="One file of a release",
-        tags=TAGS,
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
-    )
-    def get(self, request: Request, slug: str, number: int, name: str) -> FileResponse:
-        release = release_of(request, slug, number, is_done=True)
-        # Of those it has alone, whatever a name might lead to elsewhere.
-        if name != MANIFEST and name not in {file["name"] for file in files_of(release)}:
-            raise Http404(_("There is no such file in this release."))
-        return sent(f"{release.folder}/{name}", name.rpartition("/")[2])
+@api.get("release_files", "The files of a release", FilesSerializer)
+def release_files(request: Request, slug: str, number: int) -> Response:
+    release = release_of(request, slug, number, is_done=True)
+    found = [file | {"address": f"{request.path}{file['name']}/"} for file in files_of(release)]
+    return Response(FilesSerializer({"results": found}).data)
 
 
-class ReleaseArchive(APIView):
-    content_negotiation_class = AnyForm
+@api.get(
+    "release_file", "One file of a release", {(200, "application/octet-stream"): OpenApiTypes.BINARY}, is_file=True
+)
+def release_file(request: Request, slug: str, number: int, name: str) -> FileResponse:
+    release = release_of(request, slug, number, is_done=True)
+    # Of those it has alone, whatever a name might lead to elsewhere.
+    if name != MANIFEST and name not in {file["name"] for file in files_of(release)}:
+        raise Http404(_("There is no such file in this release."))
+    return sent(f"{release.folder}/{name}", name.rpartition("/")[2])
 
-    @extend_schema(
-        operation_id="release_archive",
-        summary="A whole release as one archive",
-        tags=TAGS,
-        responses={(200, "application/gzip"): OpenApiTypes.BINARY},
-    )
-    def get(self, request: Request, slug: str, number: int) -> FileResponse:
-        release = release_of(request, slug, number, is_done=True)
-        return sent(release.archive, f"{releases.name_of(release)}.tar.gz", content_type="application/gzip")
+
+@api.get(
+    "release_archive", "A whole release as one archive", {(200, "application/gzip"): OpenApiTypes.BINARY}, is_file=True
+)
+def release_archive(request: Request, slug: str, number: int) -> FileResponse:
+    release = release_of(request, slug, number, is_done=True)
+    return sent(release.archive, f"{releases.name_of(release)}.tar.gz", content_type="application/gzip")
 
 
 def release_of(request: Request, slug: str, number: int, *, is_done: bool = False) -> Release:

@@ -5,7 +5,7 @@ On screen 1 a batch has its English captions, afterwards never again: what is sh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import SystemRandom
 from typing import Any
 from uuid import UUID
@@ -13,11 +13,9 @@ from uuid import UUID
 from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from allocation.models import BatchState
 from annotation.api.refusals import nothing_left, refusals
@@ -27,12 +25,14 @@ from annotation.rules.text_checks import LONGEST_DRAFT
 from annotation.selectors import work
 from annotation.services import batches, feedback
 from images.api import ServedImageSerializer, served_fields
-from people.api.pagination import PARAMETERS, Part, page, paged
+from people.api.operations import Operations, View
+from people.api.pagination import Part, many, page
 from people.api.views import asker
 from people.models import User
 
 MS_PER_DAY = 24 * 3600 * 1000
-TAGS = ["work"]
+api = Operations("work")
+Shape = type[serializers.Serializer[Any]]
 
 
 class MissingRequirementSerializer(serializers.Serializer[Any]):
@@ -125,154 +125,104 @@ class DraftedSerializer(serializers.Serializer[Any]):
     warnings = WarningSerializer(many=True)
 
 
-class WorkView(APIView):
-    @extend_schema(
-        operation_id="work", summary="Your rounds with captions to write", tags=TAGS, responses=WorkSerializer
-    )
-    def get(self, request: Request) -> Response:
-        rounds = [row for row in work.work_of(asker(request), timezone.now()) if is_written_in(row.round)]
-        return Response(WorkSerializer({"rounds": rounds}).data)
+@api.get("work", "Your rounds with captions to write", WorkSerializer)
+def work_show(request: Request) -> Response:
+    rounds = [row for row in work.work_of(asker(request), timezone.now()) if is_written_in(row.round)]
+    return Response(WorkSerializer({"rounds": rounds}).data)
 
 
-class BatchTake(APIView):
-    @extend_schema(
-        operation_id="batch_take",
-        summary="Take a batch",
-        description="Returns your open batch if you have one.",
-        tags=TAGS,
-        request=None,
-        responses=BatchSerializer,
-    )
-    def post(self, request: Request, round_id: int) -> Response:
-        round = round_for(asker(request), round_id)
-        if not is_written_in(round):
-            raise Http404(_("You have no such round."))
-        with refusals():
-            batch = batches.take_batch(round=round, annotator=asker(request), now=timezone.now(), rng=SystemRandom())
-        if batch is None:
-            raise nothing_left(_("There is nothing left for you in this round: other people have taken every image."))
-        return answer(request, batch.pk)
+@api.post("batch_take", "Take a batch", BatchSerializer, description="Returns your open batch if you have one.")
+def batch_take(request: Request, round_id: int) -> Response:
+    round = round_for(asker(request), round_id)
+    if not is_written_in(round):
+        raise Http404(_("You have no such round."))
+    with refusals():
+        batch = batches.take_batch(round=round, annotator=asker(request), now=timezone.now(), rng=SystemRandom())
+    if batch is None:
+        raise nothing_left(_("There is nothing left for you in this round: other people have taken every image."))
+    return answer(request, batch.pk)
 
 
-class BatchDetail(APIView):
-    @extend_schema(operation_id="batch", summary="One of your batches", tags=TAGS, responses=BatchSerializer)
-    def get(self, request: Request, batch_id: UUID) -> Response:
-        return answer(request, batch_id)
+@api.get("batch", "One of your batches", BatchSerializer)
+def batch_show(request: Request, batch_id: UUID) -> Response:
+    return answer(request, batch_id)
 
 
-class RatingSave(APIView):
-    @extend_schema(
-        operation_id="rating_save",
-        summary="Rate an English caption",
-        description="You can change the rating until you open writing.",
-        tags=TAGS,
-        request=RateSerializer,
-        responses=RatedSerializer,
-    )
-    def put(self, request: Request, batch_id: UUID, position: int) -> Response:
+@api.put(
+    "rating_save",
+    "Rate an English caption",
+    RatedSerializer,
+    description="You can change the rating until you open writing.",
+    request=RateSerializer,
+)
+def rating_save(request: Request, batch_id: UUID, position: int) -> Response:
+    batch_for(asker(request), batch_id)
+    return rated(request, batches.save_rating, batch_id=batch_id, annotator=asker(request), position=position)
+
+
+@api.put(
+    "draft_save",
+    "Save the text for an image",
+    DraftedSerializer,
+    description="Saving the same text again changes nothing.",
+    request=DraftSerializer,
+)
+def draft_save(request: Request, batch_id: UUID, position: int) -> Response:
+    batch_for(asker(request), batch_id)
+    sent = given(DraftSerializer, request)
+    with refusals():
+        item = batches.save_draft(
+            batch_id=batch_id, annotator=asker(request), position=position, now=timezone.now(), **sent
+        )
+    warnings = work.warnings_of(item, work.language_of(item.batch.round_id))
+    kept = {"position": position, "revision": item.revision, "written": work.written_so_far(item.batch)}
+    return Response(DraftedSerializer({**kept, "warnings": warnings}).data)
+
+
+def _step(
+    id: str,
+    summary: str,
+    description: str,
+    service: Callable[..., object],
+    *,
+    shape: Shape | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> View:
+    """Make the view of a step that a batch takes as a whole; `shape` is of what is sent with it."""
+
+    @api.post(id, summary, BatchSerializer, description=description, request=shape)
+    def view(request: Request, batch_id: UUID) -> Response:
         batch_for(asker(request), batch_id)
-        sent = given(RateSerializer, request)
+        sent = given(shape, request) if shape else {}
         with refusals():
-            batches.save_rating(
-                batch_id=batch_id,
-                annotator=asker(request),
-                position=position,
-                rating=Rating(sent["rating"]),
-                active_ms=sent["active_ms"],
-                now=timezone.now(),
-            )
-        return Response({"position": position, "rating": sent["rating"]})
-
-
-class WritingOpen(APIView):
-    @extend_schema(
-        operation_id="writing_open",
-        summary="Open writing",
-        description="You cannot go back: from then on, no English caption of the batch is sent. Repeating the request "
-        "has no further effect.",
-        tags=TAGS,
-        request=None,
-        responses=BatchSerializer,
-    )
-    def post(self, request: Request, batch_id: UUID) -> Response:
-        batch_for(asker(request), batch_id)
-        with refusals():
-            batches.open_writing(batch_id=batch_id, annotator=asker(request), now=timezone.now())
+            service(batch_id=batch_id, annotator=asker(request), now=timezone.now(), **sent)
         response = answer(request, batch_id)
-        # As on the page: screen 1 must be gone from a browser's cache, too.
-        response["Clear-Site-Data"] = '"cache"'
+        for name, value in (headers or {}).items():
+            response[name] = value
         return response
 
-
-class DraftSave(APIView):
-    @extend_schema(
-        operation_id="draft_save",
-        summary="Save the text for an image",
-        description="Saving the same text again changes nothing.",
-        tags=TAGS,
-        request=DraftSerializer,
-        responses=DraftedSerializer,
-    )
-    def put(self, request: Request, batch_id: UUID, position: int) -> Response:
-        batch_for(asker(request), batch_id)
-        sent = given(DraftSerializer, request)
-        with refusals():
-            item = batches.save_draft(
-                batch_id=batch_id, annotator=asker(request), position=position, now=timezone.now(), **sent
-            )
-        warnings = work.warnings_of(item, work.language_of(item.batch.round_id))
-        kept = {"position": position, "revision": item.revision, "written": work.written_so_far(item.batch)}
-        return Response(DraftedSerializer({**kept, "warnings": warnings}).data)
+    return view
 
 
-class BatchSubmit(APIView):
-    @extend_schema(
-        operation_id="batch_submit",
-        summary="Submit a batch",
-        description="Repeating the request has no further effect and gets the same answer. Captions that are almost "
-        "the same as the English ones are refused the first time, and accepted with `copies_seen`.",
-        tags=TAGS,
-        request=SubmitSerializer,
-        responses=BatchSerializer,
-    )
-    def post(self, request: Request, batch_id: UUID) -> Response:
-        batch_for(asker(request), batch_id)
-        sent = given(SubmitSerializer, request)
-        with refusals():
-            batches.submit_batch(batch_id=batch_id, annotator=asker(request), now=timezone.now(), **sent)
-        return answer(request, batch_id)
-
-
-class BatchReturn(APIView):
-    @extend_schema(
-        operation_id="batch_return",
-        summary="Return a batch",
-        description="Your ratings and drafts are kept.",
-        tags=TAGS,
-        request=None,
-        responses=BatchSerializer,
-    )
-    def post(self, request: Request, batch_id: UUID) -> Response:
-        batch_for(asker(request), batch_id)
-        with refusals():
-            batches.return_batch(batch_id=batch_id, annotator=asker(request), now=timezone.now())
-        return answer(request, batch_id)
-
-
-class BatchResume(APIView):
-    @extend_schema(
-        operation_id="batch_resume",
-        summary="Resume a batch",
-        description="You get the images that are still free.",
-        tags=TAGS,
-        request=None,
-        responses=BatchSerializer,
-    )
-    def post(self, request: Request, batch_id: UUID) -> Response:
-        batch_for(asker(request), batch_id)
-        with refusals():
-            batches.resume_batch(batch_id=batch_id, annotator=asker(request), now=timezone.now())
-        return answer(request, batch_id)
+writing_open = _step(
+    "writing_open",
+    "Open writing",
+    "You cannot go back: from then on, no English caption of the batch is sent. Repeating the request has no further "
+    "effect.",
+    batches.open_writing,
+    # As on the page: screen 1 must be gone from a browser's cache, too.
+    headers={"Clear-Site-Data": '"cache"'},
+)
+batch_submit = _step(
+    "batch_submit",
+    "Submit a batch",
+    "Repeating the request has no further effect and gets the same answer. Captions that are almost the same as the "
+    "English ones are refused the first time, and accepted with `copies_seen`.",
+    batches.submit_batch,
+    shape=SubmitSerializer,
+)
+batch_return = _step("batch_return", "Return a batch", "Your ratings and drafts are kept.", batches.return_batch)
+batch_resume = _step("batch_resume", "Resume a batch", "You get the images that are still free.", batches.resume_batch)
 
 
 class OwnCaptionSerializer(serializers.ModelSerializer[Caption]):
@@ -287,19 +237,12 @@ class OwnCaptionSerializer(serializers.ModelSerializer[Caption]):
         fields = ("id", "project", "language", "round", "batch", "position", "text", "state", "submitted_at")
 
 
-class OwnCaptionList(APIView):
-    @extend_schema(
-        operation_id="own_captions",
-        summary="Your submissions",
-        tags=TAGS,
-        parameters=PARAMETERS,
-        responses=paged("OwnCaptionPage", OwnCaptionSerializer),
-    )
-    def get(self, request: Request) -> Response:
-        mine = Caption.objects.filter(author=asker(request), item__isnull=False)
-        rounds = Round.objects.filter(pk__in=mine.values("round")).order_by("pk")
-        parts = (Part(round.pk, mine.filter(round=round).select_related("round__project", "item")) for round in rounds)
-        return page(request, parts, order=["pk"], show=lambda rows: OwnCaptionSerializer(rows, many=True).data)
+@api.list("own_captions", "Your submissions", "OwnCaptionPage", OwnCaptionSerializer)
+def own_caption_list(request: Request) -> Response:
+    mine = Caption.objects.filter(author=asker(request), item__isnull=False)
+    rounds = Round.objects.filter(pk__in=mine.values("round")).order_by("pk")
+    parts = (Part(round.pk, mine.filter(round=round).select_related("round__project", "item")) for round in rounds)
+    return page(request, parts, order=["pk"], show=many(OwnCaptionSerializer))
 
 
 class OwnFeedbackSerializer(serializers.ModelSerializer[Feedback]):
@@ -310,41 +253,39 @@ class OwnFeedbackSerializer(serializers.ModelSerializer[Feedback]):
         fields = ("id", "project", "round", "caption", "text", "at", "acknowledged_at")
 
 
-class OwnFeedbackList(APIView):
-    @extend_schema(
-        operation_id="own_feedback",
-        summary="Your feedback",
-        tags=TAGS,
-        parameters=PARAMETERS,
-        responses=paged("OwnFeedbackPage", OwnFeedbackSerializer),
-    )
-    def get(self, request: Request) -> Response:
-        mine = readable_feedback(asker(request)).select_related("project")
-        show = OwnFeedbackSerializer
-        return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: show(rows, many=True).data)
+@api.list("own_feedback", "Your feedback", "OwnFeedbackPage", OwnFeedbackSerializer)
+def own_feedback_list(request: Request) -> Response:
+    mine = readable_feedback(asker(request)).select_related("project")
+    return page(request, [Part(0, mine)], order=["pk"], show=many(OwnFeedbackSerializer))
 
 
-class FeedbackAcknowledge(APIView):
-    @extend_schema(
-        operation_id="feedback_acknowledge",
-        summary="Confirm that you have read feedback",
-        description="Required before you take another batch of the project. If you repeat it, the first time is kept.",
-        tags=TAGS,
-        request=None,
-        responses=OwnFeedbackSerializer,
-    )
-    def post(self, request: Request, feedback_id: int) -> Response:
-        with refusals():
-            found = feedback.acknowledge(feedback_id=feedback_id, person=asker(request), now=timezone.now())
-        return Response(OwnFeedbackSerializer(found).data)
+@api.post(
+    "feedback_acknowledge",
+    "Confirm that you have read feedback",
+    OwnFeedbackSerializer,
+    description="Required before you take another batch of the project. If you repeat it, the first time is kept.",
+)
+def feedback_acknowledge(request: Request, feedback_id: int) -> Response:
+    with refusals():
+        acknowledged = feedback.acknowledge(feedback_id=feedback_id, person=asker(request), now=timezone.now())
+    return Response(OwnFeedbackSerializer(acknowledged).data)
 
 
 def is_written_in(round: Round) -> bool:
     return round.kind != RoundKind.VERIFICATION
 
 
-def given(shape: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
-    """What was sent, in `shape`.
+def rated(request: Request, save: Callable[..., object], *, position: int, **whose: Any) -> Response:
+    """Store the rating that was sent by `save`, a service."""
+    sent = given(RateSerializer, request)
+    rating, active_ms = Rating(sent["rating"]), sent["active_ms"]
+    with refusals():
+        save(position=position, rating=rating, active_ms=active_ms, now=timezone.now(), **whose)
+    return Response({"position": position, "rating": sent["rating"]})
+
+
+def given(shape: Shape, request: Request) -> dict[str, Any]:
+    """Read what was sent, in `shape`.
 
     Raises
     ------
@@ -352,12 +293,11 @@ def given(shape: type[serializers.Serializer[Any]], request: Request) -> dict[st
     """
     sent = shape(data=request.data)
     sent.is_valid(raise_exception=True)
-    found: dict[str, Any] = sent.validated_data
-    return found
+    return dict(sent.validated_data)
 
 
 def answer(request: Request, batch_id: UUID) -> Response:
-    """A batch as it stands."""
+    """Answer with a batch as it is now."""
     user, now = asker(request), timezone.now()
     batch = batch_for(user, batch_id)
     head = work.batch_head(batch, size=0, now=now)

@@ -90,6 +90,11 @@ def page(
     return Response({"next": following, "results": show([row for _key, row in keyed_rows])})
 
 
+def many(shape: type[serializers.BaseSerializer[Any]]) -> Callable[[Sequence[Model]], Any]:
+    """Show rows in `shape`."""
+    return lambda rows: shape(rows, many=True).data
+
+
 def beyond(order: Sequence[str], after: Sequence[int]) -> Q:
     """Rows behind `after`. The first column is bounded by itself too, which an index can use."""
     name, value = order[0], after[0]

@@ -5,7 +5,7 @@ from django.urls import path
 from people.api import views
 
 urlpatterns = [
-    path("me/", views.MeView.as_view(), name="me"),
-    path("projects/", views.ProjectList.as_view(), name="project-list"),
-    path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="project-show"),
+    path("me/", views.me, name="me"),
+    path("projects/", views.project_list, name="project-list"),
+    path("projects/<slug:slug>/", views.project_show, name="project-show"),
 ]

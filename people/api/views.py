@@ -6,18 +6,20 @@ from typing import Any
 
 from django.http import Http404
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from people.api.pagination import PARAMETERS, Part, page, paged
+from people.api.operations import Operations
+from people.api.pagination import Part, page
 from people.models import Membership, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
 from people.selectors.projects import roles_by_project
+
+api = Operations("people")
 
 
 def asker(request: Request) -> User:
@@ -53,32 +55,23 @@ class MeSerializer(serializers.Serializer[Any]):
     languages = SkillSerializer(many=True)
 
 
-class MeView(APIView):
-    @extend_schema(operation_id="me", summary="Your account", tags=["people"], responses=MeSerializer)
-    def get(self, request: Request) -> Response:
-        user = asker(request)
-        skills = user.language_skills.order_by("language").values("language", "level")
-        account = {"username": user.username, "reads_english": user.reads_english, "languages": list(skills)}
-        return Response(MeSerializer(account).data)
+@api.get("me", "Your account", MeSerializer)
+def me(request: Request) -> Response:
+    user = asker(request)
+    skills = user.language_skills.order_by("language").values("language", "level")
+    account = {"username": user.username, "reads_english": user.reads_english, "languages": list(skills)}
+    return Response(MeSerializer(account).data)
 
 
-class ProjectList(APIView):
-    @extend_schema(
-        operation_id="projects",
-        summary="Your projects",
-        tags=["people"],
-        parameters=PARAMETERS,
-        responses=paged("ProjectPage", ProjectSerializer),
-    )
-    def get(self, request: Request) -> Response:
-        mine = Project.objects.filter(pk__in=Membership.objects.filter(user=asker(request)).values("project"))
-        return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: _shown(asker(request), rows))
+@api.list("projects", "Your projects", "ProjectPage", ProjectSerializer)
+def project_list(request: Request) -> Response:
+    mine = Project.objects.filter(pk__in=Membership.objects.filter(user=asker(request)).values("project"))
+    return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: _shown(asker(request), rows))
 
 
-class ProjectDetail(APIView):
-    @extend_schema(operation_id="project", summary="A project", tags=["people"], responses=ProjectSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        return Response(_shown(asker(request), [project_for(asker(request), slug)])[0])
+@api.get("project", "A project", ProjectSerializer)
+def project_show(request: Request, slug: str) -> Response:
+    return Response(_shown(asker(request), [project_for(asker(request), slug)])[0])
 
 
 def _shown(user: User, projects: Any) -> list[dict[str, Any]]:

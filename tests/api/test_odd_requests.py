@@ -147,7 +147,7 @@ def test_no_query_breaks_a_list(seeded):
 
 @pytest.mark.django_db
 def test_a_fault_of_the_program_is_told_in_the_same_shape(seeded, monkeypatch):
-    monkeypatch.setattr("people.api.views.MeView.get", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("people.api.views.MeSerializer", lambda *arguments: 1 / 0)
     answer = ask(Program(seeded.ann), "GET", reverse("api:me"))
     assert (answer.status_code, answer["Content-Type"]) == (500, "application/problem+json")
     assert answer.json()["code"] == "fault"
