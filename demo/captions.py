@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from demo.files import write_lines
 from images.models import Collection, ImportJob, JobState, Outcome
 from inference.models import CaptioningModel
 from inference.services.imports import import_path
@@ -30,8 +30,7 @@ def import_captions(
     by, _is_new = CaptioningModel.objects.get_or_create(name=model, project=None, defaults=about)
     if by.captions.filter(language=language).count() < len(captions):
         file = folder / "captions.jsonl"
-        lines = ({"image": key, "caption": text} for key, text in captions.items())
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_lines(file, ({"image": key, "caption": text} for key, text in captions.items()))
         tag = Language.objects.get(pk=language)
         check(import_path(path=file, model=model, language=tag, collection=collection, clock=clock))
     return by

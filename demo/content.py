@@ -21,6 +21,7 @@ from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
 from demo import evaluations, game_pictures, games, photographs, references, runs
 from demo.captions import Clock, check, import_captions
+from demo.files import read
 from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
 from images.models import Collection
 from images.services.collections import collection_named
@@ -54,6 +55,10 @@ class Person(NamedTuple):
     interface_language: str = ""
 
 
+def _described(username: str, *, role: str, level: str = "NATIVE", **others: str) -> Person:
+    return Person(username, role=Role[role], level=Level[level], **others)
+
+
 class SignIn(NamedTuple):
     username: str
     password: str
@@ -61,45 +66,7 @@ class SignIn(NamedTuple):
 
 
 MANAGER, RESEARCHER = "mara", "rami"
-PEOPLE = (
-    Person(MANAGER, "Mara", Role.MANAGER, "manages the project"),
-    Person(RESEARCHER, "Rami", Role.RESEARCHER, "researcher of the project"),
-    Person("anna-de", "Anna", Role.ANNOTATOR, "writes German: has submitted all 15", "de"),
-    Person("bernd-de", "Bernd", Role.ANNOTATOR, "writes German: in the middle of writing", "de", Level.FLUENT),
-    Person("lucia-es", "Lucía", Role.ANNOTATOR, "writes Spanish: in the middle of rating", "es"),
-    Person("mateo-es", "Mateo", Role.ANNOTATOR, "writes Spanish", "es"),
-    Person("yusuf-ar", "Yusuf", Role.ANNOTATOR, "writes Arabic", "ar"),
-    Person(
-        "layla-ar", "Layla", Role.ANNOTATOR, "writes Arabic, with the pages in Arabic too", "ar", Level.NATIVE, "ar"
-    ),
-    Person("priya-hi", "Priya", Role.ANNOTATOR, "writes Hindi", "hi"),
-    Person("arjun-hi", "Arjun", Role.ANNOTATOR, "writes Hindi", "hi", Level.FLUENT),
-    Person("haruka-ja", "Haruka", Role.ANNOTATOR, "writes Japanese", "ja"),
-    Person("kenji-ja", "Kenji", Role.ANNOTATOR, "writes Japanese", "ja"),
-    Person("neema-sw", "Neema", Role.ANNOTATOR, "writes Swahili: her batch has expired", "sw"),
-    Person("baraka-sw", "Baraka", Role.ANNOTATOR, "writes Swahili", "sw", Level.FLUENT),
-    Person(evaluations.IN_THE_MIDDLE, "Emil", Role.RATER, "compares German captions: in the middle of a batch", "de"),
-    Person(
-        evaluations.GAVE_BACK, "Greta", Role.RATER, "compares German captions: returned a half-finished batch", "de"
-    ),
-    Person(evaluations.STARTED, "Jonas", Role.RATER, "compares German captions", "de", Level.FLUENT),
-    Person(
-        "salma-ar",
-        "Salma",
-        Role.RATER,
-        "compares Arabic captions, with the pages in Arabic too",
-        "ar",
-        Level.NATIVE,
-        "ar",
-    ),
-    Person("meera-hi", "Meera", Role.RATER, "compares Hindi captions", "hi"),
-    Person("yuki-ja", "Yuki", Role.RATER, "compares Japanese captions", "ja"),
-    Person(games.IN_THE_MIDDLE, "Pia", Role.PLAYER, "plays in English: in the middle of a sentence", "en"),
-    Person("pablo-es", "Pablo", Role.PLAYER, "plays in Spanish", "es"),
-    Person("olga-en", "Olga", Role.PLAYER, "plays in English", "en"),
-    Person("tomas-es", "Tomás", Role.PLAYER, "plays in Spanish", "es"),
-    Person("shy-en", "Sheila", Role.PLAYER, "plays in English and is not on the leaderboard", "en"),
-)
+PEOPLE = tuple(_described(username, **fields) for username, fields in read("people.yaml").items())
 NEEDING_CONSENT = (Role.ANNOTATOR, Role.RATER, Role.PLAYER)
 LANGUAGES = tuple(dict.fromkeys(person.language for person in PEOPLE if person.role == Role.ANNOTATOR))
 

@@ -14,7 +14,7 @@ from random import Random
 from typing import NamedTuple
 
 from demo.captions import Clock, import_captions
-from demo.comparison_texts import BRIEF, CAPTIONS, DESCRIPTIONS, DISCLAIMER, MODELS, QUALITY, RICH, WOBBLY
+from demo.texts import BRIEF, CAPTIONS, DESCRIPTIONS, DISCLAIMER, MODELS, RICH, TEXTS, WOBBLY
 from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
@@ -106,7 +106,7 @@ def _look_through_gold_pairs(comparison: Comparison) -> None:
     wrong = {
         text
         for key, texts in captions.items()
-        for text, quality in zip(texts, QUALITY[key], strict=False)
+        for text, quality in zip(texts, TEXTS[key].quality, strict=False)
         if quality == PLAINLY_WRONG
     }
     for gold in comparison.gold_pairs.filter(better__in=wrong):
@@ -186,7 +186,7 @@ def _score(
         return rng.choice((2, 3, 3))
     if trial.kind == Kind.REPEAT:
         return _on_scale(scores[trial.pair_id] + rng.gauss(0, 0.6))
-    quality = QUALITY[keys[trial.pair.image_id]]
+    quality = TEXTS[keys[trial.pair.image_id]].quality
     difference = quality[MODELS.index(versus.test)] - quality[MODELS.index(versus.base)]
     return _on_scale(0.7 * difference + rng.gauss(0, 1))
 

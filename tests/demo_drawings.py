@@ -41,7 +41,7 @@ def _shorten_the_game(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """A few sentences whose pictures are drawings, drawn here, and vectors that take no time to import."""
     drawings = {drawing.key: drawing for drawing in game_pictures.DRAWINGS}
     sentences = {
-        language: [row for row in rows if drawings.keys() >= set(game_items.SUBJECTS[row[0]].pictures)][:SENTENCES]
+        language: [row for row in rows if drawings.keys() >= set(game_items.SUBJECTS[row[0]].images)][:SENTENCES]
         for language, rows in game_items.SENTENCES.items()
     }
     patch.setattr(game_items, "SENTENCES", sentences)

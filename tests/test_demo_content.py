@@ -13,8 +13,8 @@ from annotation.permissions import missing_requirements
 from annotation.rules import text_checks
 from annotation.services import batches
 from crosslens_metrics.reports.comparison_figures import Undefined
-from demo import comparison_texts, content, evaluations, games, references
-from demo.texts import MODEL_NAME, TEXTS
+from demo import content, evaluations, games
+from demo.texts import CAPTIONS, MODEL_NAME, MODELS, RICH, TEXTS
 from gapgame.models import Access, GapItem, Outcome, Season, Turn
 from images.models import Collection, Image, ImportJob, JobState
 from inference.models import ModelCaption
@@ -87,19 +87,19 @@ class TestTexts:
             assert text_checks.likeness(*texts.german) < 0.6
 
     def test_every_photograph_has_a_caption_of_each_model_in_each_of_its_languages(self):
-        assert {language: len(texts["cat"]) for language, texts in comparison_texts.CAPTIONS.items()} == {
+        assert {language: len(texts["cat"]) for language, texts in CAPTIONS.items()} == {
             "de": 3,
             "ar": 2,
             "hi": 2,
             "ja": 2,
         }
-        for captions in comparison_texts.CAPTIONS.values():
+        for captions in CAPTIONS.values():
             assert list(captions) == KEYS
             assert {len(texts) for texts in captions.values()} == {len(captions["cat"])}
-        assert list(comparison_texts.QUALITY) == KEYS
+        assert {len(texts.quality) for texts in TEXTS.values()} == {len(MODELS)}
 
     def test_captions_to_compare_are_in_the_script_of_their_language(self):
-        for tag, captions in comparison_texts.CAPTIONS.items():
+        for tag, captions in CAPTIONS.items():
             language = next(entry for entry in LANGUAGES if entry.tag == tag)
             for text in (text for texts in captions.values() for text in texts):
                 assert text_checks.hard_error(text) is None
@@ -107,10 +107,10 @@ class TestTexts:
                 assert "script" not in {warning.code for warning in warned}, text
 
     def test_models_that_do_not_exist_say_so_in_their_names(self):
-        assert all("written by hand" in model for model in comparison_texts.MODELS)
+        assert all("written by hand" in model for model in MODELS)
 
     def test_models_differ_but_for_a_few_equal_captions(self):
-        for captions in comparison_texts.CAPTIONS.values():
+        for captions in CAPTIONS.values():
             equal = [key for key, (brief, rich, *_others) in captions.items() if are_equal(brief, rich)]
             assert equal == ["gravel"]
 
@@ -238,15 +238,15 @@ def judge_next(rater: User) -> Judgement:
 
 class TestScores:
     def test_what_is_to_be_scored_waits_for_the_worker_and_can_be_scored(self, loaded):
-        assert all(set(captions) == set(KEYS) for captions in (references.ENGLISH, references.BRIEF_ENGLISH))
+        assert all(texts.brief and len(texts.references) == 2 for texts in TEXTS.values())
         waiting = Pass.objects.filter(state=JobState.QUEUED)
         languages = waiting.values_list("scoring__references__language", flat=True)
         assert sorted(languages) == ["de", "de", "de", "en", "en"]
-        for found in waiting.order_by("pk"):
-            run_pass(pass_id=found.pk, clock=timezone.now)
-            found.refresh_from_db()
-            assert (found.state, found.images, found.left_out) == (JobState.DONE, len(KEYS), 0)
-            assert all(score.value is not None for score in found.scores.all())
+        for scoring_pass in waiting.order_by("pk"):
+            run_pass(pass_id=scoring_pass.pk, clock=timezone.now)
+            scoring_pass.refresh_from_db()
+            assert (scoring_pass.state, scoring_pass.images, scoring_pass.left_out) == (JobState.DONE, len(KEYS), 0)
+            assert all(score.value is not None for score in scoring_pass.scores.all())
 
 
 class TestComparisons:
@@ -256,19 +256,19 @@ class TestComparisons:
         for comparison in map(compared, versus):
             assert comparison.pairs.count() == len(KEYS)
             used = set(comparison.gold_pairs.filter(is_used=True).values_list("better", flat=True))
-            clock = comparison_texts.CAPTIONS[comparison.language_id]["clock"]
+            clock = CAPTIONS[comparison.language_id]["clock"]
             assert len(used) >= 5
-            assert clock[comparison_texts.MODELS.index(comparison_texts.RICH)] not in used
+            assert clock[MODELS.index(RICH)] not in used
             assert not comparison.awaits_pairs
             assert not comparison.left_out
 
     def test_their_captions_came_by_import_and_are_of_their_picture(self, loaded):
-        compared = ModelCaption.objects.filter(language__in=comparison_texts.CAPTIONS)
-        captions = compared.filter(model__name__in=comparison_texts.MODELS).select_related("model")
+        compared = ModelCaption.objects.filter(language__in=CAPTIONS)
+        captions = compared.filter(model__name__in=MODELS).select_related("model")
         assert captions.count() == len(KEYS) * (3 + 2 + 2 + 2)
         for caption in captions:
-            texts = comparison_texts.CAPTIONS[caption.language_id][caption.image.entries.get().key]
-            assert caption.text == texts[comparison_texts.MODELS.index(caption.model.name)]
+            texts = CAPTIONS[caption.language_id][caption.image.entries.get().key]
+            assert caption.text == texts[MODELS.index(caption.model.name)]
         assert all("written by hand" in caption.model.description.lower() for caption in captions)
 
     def test_one_is_half_judged(self, loaded):

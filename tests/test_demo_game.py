@@ -19,7 +19,7 @@ from demo.game_pictures import PARTS, pictures
 
 LANGUAGES = ("en", "es")
 SPLITS = {f"intersect_{shared}" for shared in range(5)}
-WHOLE = {photograph.key for photograph in (*photographs.PHOTOGRAPHS, game_pictures.HORSE)}
+WHOLE = {photograph.key for photograph in (*photographs.PHOTOGRAPHS, photographs.HORSE)}
 
 
 def plain(text: str) -> str:
