@@ -76,7 +76,6 @@ class Collection(Owned):
     description = models.TextField(blank=True)
     images = models.ManyToManyField(Image, through="CollectionImage", related_name="collections")
     created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["name", "pk"]

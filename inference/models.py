@@ -20,44 +20,52 @@ TRANSLATED = "translated"
 """The backend of models that are another model's English captions, translated by a machine (TGT)."""
 
 
-class Translator(Owned):
-    """A machine translation model, which translates English captions into other languages."""
+def named_once(kind: str) -> list[models.BaseConstraint]:
+    """Build the constraints on names: once per project, among what is shared, and among what is its maker's alone."""
+    return [
+        models.UniqueConstraint(fields=["project", "name"], name=f"{kind}_named_once_per_project"),
+        models.UniqueConstraint(fields=["name"], condition=Q(is_shared=True), name=f"{kind}_named_once_among_shared"),
+        models.UniqueConstraint(
+            fields=["created_by", "name"],
+            condition=Q(project=None, is_shared=False),
+            name=f"{kind}_named_once_per_maker",
+        ),
+    ]
+
+
+class Registered(Owned):
+    """What backends make usable: a model, a translator or an encoder."""
 
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True)
-    backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.translators().")
-    source = models.CharField(max_length=500, help_text="Folder, model of the hub with its commit, or endpoint.")
     options = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
+        abstract = True
         ordering: ClassVar[list[str]] = ["name"]
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["project", "name"], name="translator_named_once_per_project"),
-            models.UniqueConstraint(
-                fields=["name"], condition=Q(is_shared=True), name="translator_named_once_among_shared"
-            ),
-            models.UniqueConstraint(
-                fields=["created_by", "name"],
-                condition=Q(project=None, is_shared=False),
-                name="translator_named_once_per_maker",
-            ),
-        ]
 
     def __str__(self) -> str:
         return self.name
 
 
-class CaptioningModel(Owned):
+class Translator(Registered):
+    """A machine translation model, which translates English captions into other languages."""
+
+    backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.translators().")
+    source = models.CharField(max_length=500, help_text="Folder, model of the hub with its commit, or endpoint.")
+
+    class Meta(Registered.Meta):
+        constraints: ClassVar[list[models.BaseConstraint]] = named_once("translator")
+
+
+class CaptioningModel(Registered):
     """The author of captions: a registered model with the decoding that all its runs use.
 
     What is decoded otherwise is another model, `variant_of` the first. `decoding` is empty until the first run; see
     `inference.backends.captioners.Decoding` for what it holds then.
     """
 
-    name = models.CharField(max_length=120)
-    description = models.TextField(blank=True)
     backend = models.CharField(
         max_length=40, default=IMPORTED, help_text="A name of inference.backends.registry.backends()."
     )
@@ -74,21 +82,10 @@ class CaptioningModel(Owned):
     translator = models.ForeignKey(Translator, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     variant_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="variants")
     decoding = models.JSONField(default=dict, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
-    class Meta:
-        ordering: ClassVar[list[str]] = ["name"]
+    class Meta(Registered.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["project", "name"], name="captioning_model_named_once_per_project"),
-            models.UniqueConstraint(
-                fields=["name"], condition=Q(is_shared=True), name="captioning_model_named_once_among_shared"
-            ),
-            models.UniqueConstraint(
-                fields=["created_by", "name"],
-                condition=Q(project=None, is_shared=False),
-                name="captioning_model_named_once_per_maker",
-            ),
+            *named_once("captioning_model"),
             models.CheckConstraint(
                 condition=Q(backend=TRANSLATED, english_model__isnull=False, translator__isnull=False)
                 | (~Q(backend=TRANSLATED) & Q(english_model__isnull=True, translator__isnull=True)),
@@ -101,48 +98,26 @@ class CaptioningModel(Owned):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
     def family(self) -> list[CaptioningModel]:
         """The model that this one is a variant of, or itself, with all variants: they have one owner."""
         base = self.variant_of or self
         return [base, *base.variants.all()]
 
 
-class Encoder(Owned):
+class Encoder(Registered):
     """Makes vectors of images or captions. `signature` and what follows from it are known after the first load.
 
     Vectors are compared only where `space` is the same.
     """
 
-    name = models.CharField(max_length=120)
-    description = models.TextField(blank=True)
     backend = models.CharField(max_length=40, help_text="A name of inference.backends.registry.encoders().")
     source = models.CharField(max_length=500, blank=True)
-    options = models.JSONField(default=dict, blank=True)
     signature = models.CharField(max_length=120, blank=True)
     space = models.CharField(max_length=120, blank=True)
     dimensions = models.PositiveIntegerField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
-    class Meta:
-        ordering: ClassVar[list[str]] = ["name"]
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["project", "name"], name="encoder_named_once_per_project"),
-            models.UniqueConstraint(
-                fields=["name"], condition=Q(is_shared=True), name="encoder_named_once_among_shared"
-            ),
-            models.UniqueConstraint(
-                fields=["created_by", "name"],
-                condition=Q(project=None, is_shared=False),
-                name="encoder_named_once_per_maker",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
+    class Meta(Registered.Meta):
+        constraints: ClassVar[list[models.BaseConstraint]] = named_once("encoder")
 
 
 class RunState(models.TextChoices):
@@ -181,7 +156,6 @@ class Run(Owned):
     finished_at = models.DateTimeField(null=True, blank=True)
     nudged_at = models.DateTimeField(null=True, blank=True, help_text="When workers were last told of it.")
     created_at = models.DateTimeField()
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-pk"]

@@ -69,13 +69,14 @@ class Project(models.Model):
 class Owned(models.Model):
     """What belongs to a project, and is for its people alone unless it is shared with all.
 
-    Without a project it is its maker's, until a new project is started with it. Subclasses have `created_by`.
+    Without a project it is its maker's, until a new project is started with it.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     is_shared = models.BooleanField(
         _("shared with all"), default=False, help_text=_("Managers and researchers of every project can use it.")
     )
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
 
     class Meta:
         abstract = True

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol, Unpack
 
-from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from inference.backends.captioners import BackendSettingsError, Spec
@@ -13,23 +11,13 @@ from inference.backends.encoders import EncoderSettingsError, Loaded, Subject
 from inference.backends.registry import encoder_named, encoders
 from inference.models import Encoder
 from inference.services import model_cache
+from inference.services.registration import Registration, save_new, spec_in
 from inference.services.worker_status import DEFAULT
 from people.models import Project, User
 from people.permissions import usable_in
-from people.services.ownership import is_name_taken
 
 
-def register(
-    *,
-    name: str,
-    backend: str,
-    source: str = "",
-    options: Mapping[str, Any] | None = None,
-    description: str = "",
-    project: Project | None = None,
-    is_shared: bool = False,
-    by: User | None,
-) -> Encoder:
+def register(*, by: User | None, **about: Unpack[Registration]) -> Encoder:
     """Register an encoder for runs and scores. Nothing is loaded.
 
     Raises
@@ -37,34 +25,16 @@ def register(
     EncoderSettingsError
         Where the name is taken, there is no such backend, or it does not take the source or an option.
     """
-    name, source = name.strip(), source.strip()
+    name, source = about["name"].strip(), about.get("source", "").strip()
     if not name:
         raise EncoderSettingsError(_("Give the encoder a name."))
+    about |= {"name": name, "source": source}
     try:
-        encoder_named(backend).check(Spec(name, source, dict(options or {})))
+        encoder_named(about["backend"]).check(spec_in(about))
     except BackendSettingsError as refused:
         raise EncoderSettingsError(str(refused)) from refused
-    made = Encoder(
-        name=name,
-        backend=backend,
-        source=source,
-        options=dict(options or {}),
-        description=description,
-        project=project,
-        is_shared=is_shared,
-        created_by=by,
-    )
-    taken = EncoderSettingsError(
-        _("There is already an encoder named “%(name)s”. Choose another name.") % {"name": name}
-    )
-    if is_name_taken(made):
-        raise taken
-    try:
-        with transaction.atomic():
-            made.save(force_insert=True)
-    except IntegrityError as error:
-        raise taken from error
-    return made
+    taken = _("There is already an encoder named “%(name)s”. Choose another name.") % {"name": name}
+    return save_new(Encoder(**about, created_by=by), name_taken=EncoderSettingsError(taken))
 
 
 def spec_of(encoder: Encoder) -> Spec:

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Unpack
 
-from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.captioners import BackendSettingsError
 from inference.models import TRANSLATED, CaptioningModel, Translator
+from inference.services.registration import Registration, Row, TranslatedRegistration, save_new, spec_in
 from people.models import Project, User
-from people.services.ownership import change_owner, check_parts, is_name_taken
-
-Row = TypeVar("Row", CaptioningModel, Translator)
+from people.services.ownership import change_owner, check_parts
 
 
-def register_model(
-    *,
-    name: str,
-    backend: str,
-    source: str = "",
-    options: Mapping[str, Any] | None = None,
-    is_pivot: bool = False,
-    description: str = "",
-    project: Project | None = None,
-    is_shared: bool = False,
-    by: User | None,
-) -> CaptioningModel:
+def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[Registration]) -> CaptioningModel:
     """Register a model for runs.
 
     Raises
@@ -37,95 +23,42 @@ def register_model(
     BackendSettingsError
         Where the name is taken, there is no such backend, or it does not take the source or an option.
     """
-    spec = Spec(name, source, dict(options or {}), is_pivot)
-    kind = registry.backend_named(backend)
+    spec = spec_in(about, is_pivot=is_pivot)
+    kind = registry.backend_named(about["backend"])
     kind.check(spec)
     if not kind.languages(spec):
         raise BackendSettingsError(_("It cannot write any language as set up here. Say which languages it writes."))
-    return _saved(
-        CaptioningModel(
-            name=name,
-            backend=backend,
-            source=source,
-            options=dict(spec.options),
-            is_pivot=is_pivot,
-            description=description,
-            project=project,
-            is_shared=is_shared,
-            created_by=by,
-        )
-    )
+    return _saved(CaptioningModel(**about, is_pivot=is_pivot, created_by=by))
 
 
-def register_translated_model(
-    *,
-    name: str,
-    english_model: CaptioningModel,
-    translator: Translator,
-    description: str = "",
-    project: Project | None = None,
-    is_shared: bool = False,
-    by: User | None,
-) -> CaptioningModel:
+def register_translated_model(*, by: User | None, **about: Unpack[TranslatedRegistration]) -> CaptioningModel:
     """Register a model whose captions are machine translations of another's English ones.
 
     Raises
     ------
     BackendSettingsError
     """
-    if english_model.english_model_id is not None:
+    if about["english_model"].english_model_id is not None:
         raise BackendSettingsError(
-            _("“%(name)s” is itself a translation. Choose another model.") % {"name": english_model.name}
+            _("“%(name)s” is itself a translation. Choose another model.") % {"name": about["english_model"].name}
         )
-    return _saved(
-        CaptioningModel(
-            name=name,
-            backend=TRANSLATED,
-            english_model=english_model,
-            translator=translator,
-            description=description,
-            project=project,
-            is_shared=is_shared,
-            created_by=by,
-        )
-    )
+    return _saved(CaptioningModel(**about, backend=TRANSLATED, created_by=by))
 
 
-def register_translator(
-    *,
-    name: str,
-    backend: str,
-    source: str = "",
-    options: Mapping[str, Any] | None = None,
-    description: str = "",
-    project: Project | None = None,
-    is_shared: bool = False,
-    by: User | None,
-) -> Translator:
+def register_translator(*, by: User | None, **about: Unpack[Registration]) -> Translator:
     """
     Raises
     ------
     BackendSettingsError
     """
-    spec = Spec(name, source, dict(options or {}))
-    kind = registry.translator_named(backend)
+    spec = spec_in(about)
+    kind = registry.translator_named(about["backend"])
     kind.check(spec)
     if not kind.languages(spec):
         raise BackendSettingsError(
             _("It cannot translate into any language as set up here. Say which languages it knows.")
         )
-    return _saved(
-        Translator(
-            name=name,
-            backend=backend,
-            source=source,
-            options=dict(spec.options),
-            description=description,
-            project=project,
-            is_shared=is_shared,
-            created_by=by,
-        )
-    )
+    return _saved(Translator(**about, created_by=by))
 
 
 def give_model(
@@ -143,13 +76,5 @@ def give_model(
 
 
 def _saved(row: Row) -> Row:
-    taken = BackendSettingsError(_("The name “%(name)s” is already taken. Choose another.") % {"name": row.name})
-    # What is shared with all may be used beside what is one's own, and goes by its name, too.
-    if is_name_taken(row):
-        raise taken
-    try:
-        with transaction.atomic():
-            row.save(force_insert=True)
-    except IntegrityError as error:
-        raise taken from error
-    return row
+    taken = _("The name “%(name)s” is already taken. Choose another.") % {"name": row.name}
+    return save_new(row, name_taken=BackendSettingsError(taken))
