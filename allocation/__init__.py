@@ -1,1 +1,1 @@
-"""Exact replication: things with places, who holds one, leases. The one door to work."""
+"""Exact replication: tasks with places, assignments, leases. All work is assigned through it."""

@@ -1,4 +1,4 @@
-"""What forms about handing out work have in common, whatever the work is."""
+"""Parts of forms about assigning work, whatever the work is."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def is_open_field() -> forms.BooleanField:
 
 
 class BatchesForm(forms.Form):
-    """Has a `hold_field` of the name `hold_h`."""
+    """A form with a `hold_field` of the name `hold_h`."""
 
     def lease_s(self, *, before: int | None = None) -> int:
-        """In seconds. Left alone it stays as `before`, whatever rounding to hours on the page made of it."""
+        """Return the lease in seconds. If unchanged it stays `before`, however the page rounded it to hours."""
         if before is not None and "hold_h" not in self.changed_data:
             return before
         return int(self.cleaned_data["hold_h"] * 3600)

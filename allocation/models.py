@@ -1,8 +1,8 @@
 """Exact replication.
 
-A `Task` is one thing to be worked on (an image in a language, a caption to verify, a pair to compare); the app that
-knows what it is adds a row of its own with a one-to-one link. `places` is how many different people are to answer,
-`places_taken` how many answered or are at it; a check constraint keeps the second from passing the first.
+A `Task` is one thing to work on (an image in a language, a caption to verify, a pair to compare); the app that knows
+what it is adds a row of its own with a one-to-one link. `places` is how many different people have to answer,
+`places_taken` how many answered or are working on it; a check constraint keeps the second from passing the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from people.models import User
 
 
 class Pool(models.Model):
-    """Tasks that are handed out together, and how."""
+    """Tasks that are assigned together, and how."""
 
     replication = models.PositiveSmallIntegerField(default=2, help_text="How many different people do each task.")
     batch_size = models.PositiveSmallIntegerField(default=15)
@@ -39,13 +39,13 @@ class Pool(models.Model):
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def open_for(self, person: User, pool: Pool | models.OuterRef) -> TaskQuerySet:
-        """Tasks with a free place that `person` was never assigned."""
+        """Select tasks with a free place that `person` was never assigned."""
         had = Assignment.objects.filter(task=models.OuterRef("pk"), person=person)
         return self.filter(~models.Exists(had), pool=pool, places_taken__lt=F("places"))
 
 
 class Task(models.Model):
-    """`places` is the pool's replication, or more where that was lowered while more people had places."""
+    """`places` is the pool's replication, or more if that was lowered while more people had places."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tasks")
     shuffle_key = models.PositiveIntegerField(help_text="Random order in which tasks are handed out.")
@@ -115,7 +115,7 @@ class AssignmentState(models.TextChoices):
 
 
 class Assignment(models.Model):
-    """One task in one person's hands, once and for all: a task never comes to the same person a second time.
+    """One task of one person, once and for all: a task is never assigned to the same person again.
 
     ASSIGNED and DONE each take one of the task's places; the other states take none.
     """
@@ -139,7 +139,7 @@ class Assignment(models.Model):
 
 
 class Sweep(models.Model):
-    """When leases were last looked through. One row."""
+    """When leases were last checked. One row."""
 
     at = models.DateTimeField()
 

@@ -1,4 +1,4 @@
-"""How far the work of pools is."""
+"""Progress of pools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from allocation.models import Assignment, AssignmentState, Task
 
 @dataclass(frozen=True, kw_only=True)
 class PoolProgress:
-    """How far one pool is. All but `tasks` and `at_work`, who are people, count answers to tasks."""
+    """The progress of one pool. All except `tasks` and `at_work`, which counts people, count answers to tasks."""
 
     tasks: int
     wanted: int
@@ -34,7 +34,7 @@ class PoolProgress:
 
 
 def progress_of_pools(pools: Collection[int], *, now: datetime) -> dict[int, PoolProgress]:
-    """Counted by the database from the places and from what is not done; nothing that is done is read for it."""
+    """Compute progress in the database from places and unfinished work; finished work is not read."""
     places = {row["pool"]: row for row in _places(pools)}
     unfinished = {row["batch__pool"]: row for row in _unfinished(pools, now)}
     return {pool: _progress(places.get(pool, {}), unfinished.get(pool, {})) for pool in pools}
@@ -45,7 +45,8 @@ def _progress(places: Mapping[str, Any], unfinished: Mapping[str, Any]) -> PoolP
     return PoolProgress(
         tasks=places.get("tasks", 0),
         wanted=places.get("wanted", 0),
-        # A place is taken by an answer that counts or by somebody who is at it; the latter are the few to count.
+        # A place is taken by an answer that counts or by an open assignment; only the latter, which are few, are
+        # counted.
         done=places.get("taken", 0) - assigned - overdue,
         assigned=assigned,
         expired=unfinished.get("expired", 0) + overdue,
@@ -65,7 +66,7 @@ def _places(pools: Iterable[int]) -> Iterable[Mapping[str, Any]]:
 
 def _unfinished(pools: Iterable[int], now: datetime) -> Iterable[Mapping[str, Any]]:
     assigned = Q(state=AssignmentState.ASSIGNED)
-    # What is done is the bulk; leaving it out leaves little to count.
+    # Most are done; leaving them out leaves little to count.
     unfinished = [AssignmentState.ASSIGNED, AssignmentState.EXPIRED, AssignmentState.LATE]
     return (
         Assignment.objects.filter(state__in=unfinished, batch__pool__in=pools)

@@ -1,4 +1,4 @@
-"""Background work of the allocation."""
+"""Background tasks of the allocation."""
 
 from celery import shared_task
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""How work is taken, saved and resumed in a browser: one answer for each way in which a step can end."""
+"""Taking, saving and resuming work in a browser: one answer for each way in which a step can end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Addresses:
     batch: str
 
     def of(self, batch_id: UUID | None, refusal: Refusal) -> str:
-        """Where a person goes on after `refusal`."""
+        """Return where a person continues after `refusal`."""
         if refusal.open_batch:
             return reverse(self.batch, args=[refusal.open_batch])
         is_elsewhere = refusal.status in (403, 404) or refusal.code == "no-tasks-available" or batch_id is None
@@ -37,7 +37,7 @@ class Addresses:
 
 
 def explains_refusals(addresses: Addresses) -> Callable[[View], View]:
-    """Lead a person whose step was refused to the page where they go on, with the reason."""
+    """Lead a person whose step was refused to the page where they can continue, with the reason."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -91,7 +91,7 @@ def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Calla
 def says_where(view: View) -> View:
     """Answer a page's script, which asks for JSON, with 200 and the address where a form is redirected.
 
-    WebKit never tells a script of a redirect that clears site data. Who is signed out stays on the page: 401.
+    WebKit hides redirects that clear site data from scripts. People who are signed out stay on the page: 401.
     """
 
     @wraps(view)
@@ -114,7 +114,7 @@ def is_script(request: HttpRequest) -> bool:
 
 
 def active_ms_of(request: HttpRequest) -> int:
-    """The time on task that a page's script measured, in milliseconds; 0 where it says nothing usable."""
+    """Return the active time that a page's script measured, in milliseconds; 0 if it sends nothing usable."""
     value = request.POST.get("active_ms", "")
     return min(int(value), MS_PER_DAY) if value.isdecimal() and len(value) < 12 else 0
 

@@ -1,4 +1,4 @@
-"""The installer's view: seasons and who is in them. Neither words nor scores are looked up here, whoever looks."""
+"""Admin pages of seasons and their people. They show neither words nor scores to anybody."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SuperuserOnly(LookUpAdmin):
         return self.has_view_permission(request)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Only by the page's filters: with ?total__gte=… in the address a table of scores could be asked for."""
+        """Only the page's filters: with ?total__gte=… in the address, somebody could rebuild the scores."""
         return lookup.partition("__")[0] in self.list_filter and super().lookup_allowed(lookup, value, request)
 
 
@@ -38,7 +38,7 @@ class ItemSetAdmin(SuperuserOnly):
 
 @admin.register(GapItem)
 class ItemAdmin(SuperuserOnly):
-    """Keys may be made of words, so that they are not shown either."""
+    """Hide keys too: they may be made of words."""
 
     list_display = ("pk", "item_set", "language", "split", "is_used")
     fields = ("item_set", "language", "split", "representative_source", "is_used")
@@ -48,7 +48,7 @@ class ItemAdmin(SuperuserOnly):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> GapItem | None:
         found: GapItem | None = super().get_object(request, object_id, from_field)
         if found is not None:
-            # The heading of the page is what the row calls itself.
+            # The heading of the page is the row's own name.
             found.key = str(found.pk)
         return found
 
@@ -86,7 +86,7 @@ class TurnAdmin(SuperuserOnly):
 
 @admin.register(Mark)
 class MarkAdmin(SuperuserOnly):
-    """What was found may say what was guessed, or how often it was right."""
+    """Hide the evidence: it may say what was guessed, or how often it was right."""
 
     list_display = ("player", "rule", "turn", "made_at")
     fields = ("player", "rule", "turn", "made_at")

@@ -7,8 +7,8 @@ class GapgameConfig(AppConfig):
 
     def ready(self) -> None:
         from gapgame.models import ItemSet
+        from gapgame.selectors.assigned_images import assigned_images
         from gapgame.selectors.data_export import data_export
-        from gapgame.selectors.hand import assigned_images
         from gapgame.services import withdrawal
         from images.models import Collection
         from inference.selectors import assigned_work

@@ -1,4 +1,4 @@
-"""Sentences with a gap, the seasons they are played in, who plays, and every turn and guess."""
+"""Sentences with a gap, the seasons they are played in, the players, and every turn and guess."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from people.models import Invitation, Project
 
 
 class Split(models.IntegerChoices):
-    """intersect_N: at least one sense is shared by the word and its translations in N languages."""
+    """intersect_N: the word and its translations in N languages share at least one sense."""
 
     INTERSECT_0 = 0, "intersect_0"
     INTERSECT_1 = 1, "intersect_1"
@@ -30,7 +30,7 @@ class Split(models.IntegerChoices):
 
 
 class ItemSet(models.Model):
-    """Items that are imported and played together; `collection` holds their images under keys that tell nothing."""
+    """Items that are imported and played together; `collection` holds their images under random keys."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="item_sets")
     name = models.CharField(max_length=120)
@@ -57,7 +57,7 @@ class RepresentativeSource(models.TextChoices):
 
 
 class GapItem(models.Model):
-    """A sentence with one word blanked: `before` + the gap + `after`. Never edited; who is unhappy switches it off."""
+    """A sentence with one word blanked: `before` + the gap + `after`. Never edited, only switched off."""
 
     item_set = models.ForeignKey(ItemSet, on_delete=models.CASCADE, related_name="items")
     key = models.CharField(max_length=200)
@@ -112,7 +112,7 @@ class Access(models.TextChoices):
 
 
 class Season(models.Model):
-    """Play from one instant to another, for one table of scores. What it is played with never changes once it began.
+    """Play from one instant to another, with one table of scores. Its terms never change once it has begun.
 
     `invitation` is the link to an open one. `closed_at`: turns are scored, ranks are given, the leaderboard is public.
     """
@@ -172,7 +172,7 @@ class SeasonLanguage(models.Model):
 
 
 class PlayerStatus(models.TextChoices):
-    """Whether a player can win. The rules only mark; managers decide, save of who withdrew with their answers."""
+    """Whether a player can win. Rules only mark players; managers decide, except about withdrawals."""
 
     PLAYING = "playing", _("Takes part")
     CLEARED = "cleared", _("Marked, then cleared")
@@ -183,9 +183,9 @@ class PlayerStatus(models.TextChoices):
 class Player(models.Model):
     """Somebody in a season. `total` is in millionths of a point: exact, and the same on every database.
 
-    `reached_at`: when the guess was made that brought the total to where it is; of equal totals the earlier one wins.
-    `rank` is given when the season closes, to all who are neither set aside nor marked without being cleared, and did
-    not withdraw consent with their answers.
+    `reached_at` is the time of the guess that brought the total to its value; among equal totals the earlier one wins.
+    `rank` is given when the season closes, to all except those who are set aside, marked without being cleared, or
+    withdrew their answers.
     """
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="players")
@@ -224,10 +224,10 @@ class Player(models.Model):
 
 
 class ScoreCount(models.Model):
-    """How many players of a season have a total in one stretch of points: what a percentage is summed up from.
+    """The number of a season's players with a total in one range of points; percentages are sums of these.
 
-    A stretch of level L is 2**L millionths of a point wide and has the number `total >> L`. No constraint says that
-    there are never less than none: both databases would hold it against the -1 that is added to a row that is there.
+    A range of level L is 2**L millionths of a point wide and has the number `total >> L`. No constraint keeps the
+    number from going below zero: both databases would apply it to the -1 that an upsert adds to an existing row.
     """
 
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="+")
@@ -245,7 +245,7 @@ class ScoreCount(models.Model):
 
 
 class GameBatch(models.Model):
-    """The sentences that a player asked for at once; `signature` is of the vectors that they are scored by."""
+    """The sentences that a player asked for at once; `signature` is of the vectors that score them."""
 
     player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="batches")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
@@ -285,9 +285,9 @@ class SkipReason(models.TextChoices):
 
 
 class Turn(models.Model):
-    """One player on one item. `seed` orders the images, so that their order is the same whenever they are shown.
+    """One player on one item. `seed` orders the images, so that their order is always the same.
 
-    `shown_at`: when that was sent which the next guess answers, the sentence or a hint.
+    `shown_at` is when the sentence or hint that the next guess answers was sent.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -332,7 +332,7 @@ class Turn(models.Model):
 
     @cached_property
     def made(self) -> list[Attempt]:
-        """Its attempts, the first one first."""
+        """Return its attempts, the first one first."""
         return list(self.attempts.all()) if self.attempts_made else []
 
 
@@ -361,7 +361,7 @@ class Attempt(models.Model):
 
 
 class Mark(models.Model):
-    """That a rule of `rules/scripted.py` took a player's play, or one turn of it, for scripted."""
+    """A player's play, or one turn of it, that a rule of `rules/scripted.py` found to look scripted."""
 
     player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="marks")
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, null=True, blank=True, related_name="marks")

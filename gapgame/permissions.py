@@ -1,4 +1,4 @@
-"""Who may play, and who may set up and look at seasons: from (user, slug) to the row, or 404."""
+"""Who may play, and who may set up and read seasons: from (user, slug) to the row, or 404."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def season_for(user: User | AnonymousUser, slug: str, season_slug: str, *roles: Role) -> Season:
-    """A season of the project `slug`, for who manages it or does research in it (or has one of `roles`)."""
+    """Return a season of the project `slug`, for its managers and researchers (or those with one of `roles`)."""
     project = project_for(user, slug, *(roles or READERS))
     return get_object_or_404(Season.objects.select_related("project", "item_set"), slug=season_slug, project=project)
 
 
 def item_set_for(user: User | AnonymousUser, slug: str, item_set_id: int, *roles: Role) -> ItemSet:
-    """Items with their words: for who manages the project or does research in it."""
+    """Return items with their words, for managers and researchers of the project."""
     project = project_for(user, slug, *(roles or READERS))
     return get_object_or_404(ItemSet.objects.select_related("project", "collection"), pk=item_set_id, project=project)
 
 
 def seasons_open_to(user: User | AnonymousUser) -> QuerySet[Season]:
-    """Seasons that `user` may see as a player: open ones, and those of projects that have them as a player."""
+    """Return seasons that `user` may see as a player: open ones, and those of projects in which they are a player."""
     mine = Membership.objects.filter(user=user.pk, role=Role.PLAYER).values("project")
     return Season.objects.filter(Q(access=Access.OPEN) | Q(project__in=mine))
 
 
 def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
-    """A season as players see it."""
+    """Return a season as players see it."""
     found = seasons_open_to(user).select_related("project", "invitation").filter(slug=season_slug).first()
     if found is None:
         raise Http404(_("You have no such season."))
@@ -47,12 +47,12 @@ def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
 
 
 def player_for(user: User | AnonymousUser, season_slug: str) -> Player:
-    """Oneself in a season."""
+    """Return the user's own player row in a season."""
     return get_object_or_404(Player.objects.select_related("season__project"), season__slug=season_slug, user=user.pk)
 
 
 def player_id_for(user: User | AnonymousUser, season_slug: str) -> int:
-    """As `player_for`, with no more than the next sentence needs."""
+    """Return the same as `player_for`, with only what the next sentence needs."""
     of_season = f"season_id = (SELECT id FROM {Season._meta.db_table} WHERE slug = %s)"  # noqa: S608
     found = rows(Player, f"{of_season} AND user_id = %s", season_slug, user.pk)
     if not found:
@@ -61,17 +61,17 @@ def player_id_for(user: User | AnonymousUser, season_slug: str) -> int:
 
 
 def turn_for(user: User | AnonymousUser, turn_id: UUID) -> Turn:
-    """One's own turn, once it was opened; the word is not for who looks at an unfinished one."""
+    """Return the user's own turn, once it was opened; do not show them the word while it is unfinished."""
     found = Turn.objects.select_related("player__season", "batch", "item__language")
     return get_object_or_404(found.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
 
 
 def turn_shown_to(user: User | AnonymousUser, turn_id: UUID) -> Turn:
-    """As `turn_for`, with no more than its images need."""
+    """Return the same as `turn_for`, with only what its images need."""
     return get_object_or_404(Turn.objects.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
 
 
 def may_play(user: User, season: Season, now: datetime) -> bool:
-    """Whether `user` is a player of the project and has agreed to its newest consent text, and the season is on."""
+    """Return whether `user` is a player, agreed to the newest consent text, and the season is open."""
     is_on = season.closed_at is None and season.starts_at <= now < season.ends_at
     return is_on and still_takes_part(user, season.project_id, Role.PLAYER)

@@ -1,4 +1,4 @@
-"""Rows for the busiest pages, in plain SQL: a database has answered long before Django has written the question."""
+"""Rows for the busiest pages, in plain SQL: building the query in Django takes longer than running it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ M = TypeVar("M", bound=Model)
 
 
 def rows(model: type[M], where: str, *values: Any, order: str = "", is_locked: bool = False) -> list[M]:
-    """The rows of which `where` is true, "%s" in it standing for `values`.
+    """Return the rows for which `where` is true, with `values` for its "%s".
 
-    `is_locked`: nobody else changes them before the transaction ends; on SQLite the transaction itself is the lock.
+    `is_locked` locks them until the transaction ends; on SQLite the transaction itself is the lock.
     """
     query = f"SELECT * FROM {connection.ops.quote_name(model._meta.db_table)} WHERE {where}"  # noqa: S608
     if order:
@@ -25,7 +25,7 @@ def rows(model: type[M], where: str, *values: Any, order: str = "", is_locked: b
 
 
 def row(model: type[M], key: Any) -> M:
-    """The row with this primary key, as it is now.
+    """Return the row with this primary key, as it is now.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def row(model: type[M], key: Any) -> M:
 
 
 def count_of(model: type[Model], where: str, *values: Any, limit: int | None = None) -> int:
-    """How many rows `where` is true of; counting ends at `limit`."""
+    """Count the rows for which `where` is true, up to `limit`."""
     table = connection.ops.quote_name(model._meta.db_table)
     query = f"SELECT COUNT(*) FROM {table} WHERE {where}"  # noqa: S608
     if limit is not None:
@@ -49,5 +49,5 @@ def count_of(model: type[Model], where: str, *values: Any, limit: int | None = N
 
 
 def as_stored(value: Any) -> Any:
-    """SQLite has no type for UUIDs; Django stores them there as 32 hexadecimal digits."""
+    """Convert a UUID for SQLite, which stores it as 32 hexadecimal digits."""
     return value.hex if isinstance(value, UUID) and not connection.features.has_native_uuid_field else value

@@ -1,4 +1,4 @@
-"""Background work of the game: the rows tell what is due."""
+"""Background tasks of the game: the rows say what is due."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK_AGAIN_S = 30
 
 @shared_task
 def sweep_seasons() -> None:
-    """Close what has reached its cut-off, and look through new play for scripts."""
+    """Close seasons that have reached their cut-off, and check new play for scripts."""
     now = timezone.now()
     closing.close_overdue(now=now)
     marking.check_players(now=now)
@@ -36,7 +36,7 @@ def close_season(season_id: int) -> None:
 
 
 def ask_for_closing(season: Season) -> None:
-    """Have a season closed whose cut-off has passed, should no sweep come; asked by many at once, it is asked once."""
+    """Close a season whose cut-off has passed, in case no sweep comes; many requests queue it once."""
     if not closing.is_overdue(season, now=timezone.now()):
         return
     try:
@@ -60,13 +60,13 @@ def sweep_item_imports() -> None:
 
 
 def ask_for_item_import(job_id: int) -> None:
-    """Have it run once the transaction is through. With the queue out of reach, the sweep does it later."""
+    """Run it once the transaction is committed. If the queue cannot be reached, the sweep does it later."""
     transaction.on_commit(lambda: run_item_import.delay(job_id), robust=True)
 
 
 @shared_task
 def import_packaged_vectors(name: str) -> None:
-    """Seconds of work and some hundred MB of memory, too much for a page. Asked for once more it does no harm."""
+    """Do seconds of work with some hundred MB of memory, too much for a page. Repeating it does no harm."""
     try:
         import_packaged(name=name, now=timezone.now())
     except WordVectorFileError as refused:

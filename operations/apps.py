@@ -5,7 +5,7 @@ class OperationsConfig(AppConfig):
     name = "operations"
 
     def ready(self) -> None:
-        # What they connect to Celery and to the database is theirs from here on.
+        # Importing connects them to Celery and to the database.
         from operations.signals import database_errors, tasks
 
         database_errors.connect()

@@ -1,4 +1,4 @@
-"""Around everything: each request has an id, a line in the log, and is counted; what browsers do with the answer."""
+"""Around every request: an id, a line in the log, counters, and security headers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PROBES = frozenset({"health-show", "readiness-show", "metrics-show"})
 
 
 class BrowserHeaders:
-    """Has browsers refuse pages, and all within them, what none of ours asks for.
+    """Has browsers refuse features that no page of ours uses.
 
-    Browsers and proxies keep no answer that does not say itself how long it may be kept.
+    Browsers and proxies store no response that does not say how long it may be stored.
     """
 
     POLICY = ", ".join(
@@ -45,7 +45,7 @@ class BrowserHeaders:
 
 
 class RequestsTold:
-    """The first of all, so that what the others answer by themselves is told of, too."""
+    """The outermost, so that requests answered by other middleware are logged too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -53,7 +53,7 @@ class RequestsTold:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
         now = Doing(request_id=request_id_of(request), request=request)
-        # Left in place: what is streamed is made after this. The thread's next request puts its own there.
+        # Not reset: a streamed response is produced after this. The thread's next request sets its own.
         doing.set(now)
         response = self.get_response(request)
         response["X-Request-ID"] = now.request_id
@@ -67,7 +67,7 @@ class RequestsTold:
 
 
 class _Sent:
-    """Content that is told of when it has been sent, or given up; a server closes it in both cases."""
+    """Content that is logged when it has been sent, or given up; a server closes it in both cases."""
 
     def __init__(self, content: Any, then: Callable[[], None]) -> None:
         self._content, self._then = content, then
@@ -100,7 +100,7 @@ def tell(request: HttpRequest, response: HttpResponseBase, duration_s: float) ->
 
 
 def view_of(request: HttpRequest) -> str:
-    """The name of the address: there are few, whatever is asked for."""
+    """Return the name of the URL pattern: there are few, whatever is asked for."""
     if request.resolver_match is not None:
         return request.resolver_match.view_name or UNRESOLVED
     return STATIC if request.path.startswith(f"/{settings.STATIC_URL.strip('/')}/") else UNRESOLVED

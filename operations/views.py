@@ -1,4 +1,4 @@
-"""What machines ask of an installation: load balancers, container engines, Prometheus. What it says when it fails."""
+"""Endpoints for machines (load balancers, container engines, Prometheus), and pages for errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FULL = 507
 
 @require_safe
 def health_show(request: HttpRequest) -> HttpResponse:
-    """Whether this process answers; nothing else is asked, so that no database that is away has it restarted."""
+    """Answer that this process is alive; nothing else is checked, so that an absent database does not restart it."""
     return HttpResponse("ok\n", content_type=PLAIN)
 
 
@@ -51,7 +51,7 @@ def _may_see_metrics(request: HttpRequest) -> bool:
         scheme, _blank, token = request.headers.get("Authorization", "").partition(" ")
         return scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN)
     if "X-Forwarded-For" in request.headers:
-        # Containers see some people outside under an address of their own network.
+        # Containers see some outside clients under an address of their own network.
         return False
     try:
         return ip_address(request.META.get("REMOTE_ADDR", "")).is_private
@@ -61,7 +61,7 @@ def _may_see_metrics(request: HttpRequest) -> bool:
 
 @requires_csrf_token
 def failure_show(request: HttpRequest) -> HttpResponse:
-    """For `handler500`: a full disk is nobody's mistake and passes, so scripts are told to send it again."""
+    """Handle 500: a full disk is nobody's mistake and passes, so scripts are asked to retry."""
     if is_full(sys.exc_info()[1]):
         return _full(request)
     if is_api(request.path):
@@ -71,7 +71,7 @@ def failure_show(request: HttpRequest) -> HttpResponse:
 
 @requires_csrf_token
 def bad_request_show(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """For `handler400`: Django takes a session that could not be stored for one that was deleted meanwhile."""
+    """Handle 400: Django takes a session that could not be stored for one that was deleted meanwhile."""
     if is_full(exception):
         return _full(request)
     if is_api(request.path):
@@ -81,14 +81,14 @@ def bad_request_show(request: HttpRequest, exception: Exception) -> HttpResponse
 
 @requires_csrf_token
 def nothing_show(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """For `handler404`."""
+    """Handle 404."""
     if is_api(request.path):
         return problem_outside(404, _("There is nothing at this address."))
     return defaults.page_not_found(request, exception)
 
 
 def _full(request: HttpRequest) -> HttpResponse:
-    # Nothing of it may ask the database: so, no context.
+    # It must not query the database, so it has no context.
     said = _(
         "The server has no space left, so this was not saved. Leave this page open: it is sent again automatically."
     )

@@ -1,1 +1,1 @@
-"""Accounts, projects and the roles people have in them, language skills, invitations, consent."""
+"""Accounts, projects and people's roles in them, language skills, invitations, consent."""

@@ -1,4 +1,4 @@
-"""Addresses of allauth, under the names that it uses itself, and of Django's choice of a language."""
+"""Addresses of allauth, under its own names, and of Django's choice of a language."""
 
 from django.urls import include, path, re_path
 

@@ -1,4 +1,4 @@
-"""The installer's view. Roles, invitations and consent are looked up here; they change by the pages of a project."""
+"""Admin pages of people. Roles, invitations and consent are read-only here; a project's pages change them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class InvitationUseInline(LookUpOnly, admin.TabularInline):  # type: ignore[type
 
 class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
     def save(self, commit: bool = True) -> User:
-        """Set a password or take it away; what the old one let in ends."""
+        """Set or remove a password; sessions from the old one end."""
         user: User = super().save(commit=False)
         save_password(user=user, now=timezone.now())
         get_adapter().send_notification_mail("account/email/password_changed", user)
@@ -166,7 +166,7 @@ admin.site.unregister([Authenticator, EmailAddress])
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Changed by whose it is: the log of the administration would go on naming an address that was removed."""
+    """Only its owner changes an address: the admin's own log would keep one that was removed."""
 
     list_display = ("email", "user", "primary", "verified")
     search_fields = ("email", "user__username")
@@ -175,7 +175,7 @@ class EmailAddressAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Authenticator)
 class AuthenticatorAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Deleted for somebody who lost theirs; the secret in it would let whoever sees it in."""
+    """Only deletable, for somebody who lost theirs; anybody who saw its secret could sign in."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_filter = ("type",)

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never: accounts are made on the page of an invitation, `people:invitation-accept`."""
+        """Return False: accounts are made on the page of an invitation, `people:invitation-accept`."""
         return False
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
@@ -40,20 +40,20 @@ class AccountAdapter(DefaultAccountAdapter):
         return cleaned
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Where a request comes from; an address of version 4 that was put in one of version 6 as itself.
+        """Return the address of a request; an IPv4 address mapped into IPv6 is returned as IPv4.
 
-        Locks and limits count the first half of version 6, in which all of version 4 would be one.
+        Locks and limits count the first half of an IPv6 address, in which all of IPv4 would be one.
         """
         address = ip_address(super().get_client_ip(request))
         return str((address.version == 6 and address.ipv4_mapped) or address)
 
     def can_delete_email(self, email_address: EmailAddress) -> bool:
-        """Not the address in force beside one that waits: allauth would put that in its place, unconfirmed."""
+        """Keep the address in force while a new one waits: allauth would replace it with the unconfirmed one."""
         of_account = EmailAddress.objects.filter(user=email_address.user)
         return email_address.email != email_address.user.email or of_account.count() == 1
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """Make an address the one of its account, unless it is another's by now."""
+        """Make an address its account's own, unless another account has it by now."""
         owner = owner_of(email_address.email)
         if owner is not None and owner.pk != email_address.user_id:
             details = {"email": email_address.email}
@@ -63,19 +63,19 @@ class AccountAdapter(DefaultAccountAdapter):
         return confirmed
 
     def set_password(self, user: User, password: str) -> None:
-        """Keep a new password, whether it is changed, set or reset; what the old one let in ends."""
-        user.set_password(password)  # slow on purpose, hence before the transaction, which on SQLite stops all writers
+        """Store a new password, whether it is changed, set or reset, and end sessions from the old one."""
+        user.set_password(password)  # slow on purpose, so before the transaction, which on SQLite blocks all writers
         save_password(user=user, this=self.request.session.session_key, now=timezone.now())
 
     def send_notification_mail(
         self, template_prefix: str, user: User, context: dict[str, Any] | None = None, email: str | None = None
     ) -> None:
-        """Tell `user` by mail, in their language, that the way they sign in has changed.
+        """Mail `user`, in their language, that the way they sign in has changed.
 
-        The change stands where no mail can be sent.
+        The change is kept if no mail can be sent.
         """
         details = context or {}
-        # Whose only address was removed is told there.
+        # Somebody whose only address was removed gets the mail there.
         to = email or EmailAddress.objects.get_primary_email(user) or details.get("deleted_email")
         by_another = self.request.user.is_authenticated and self.request.user.pk != user.pk
         details |= {
@@ -99,10 +99,10 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 class AccountBackend(AuthenticationBackend):
-    """Looks at one password, once.
+    """Checks a password once.
 
-    allauth would look twice at that of an address's owner, and let in whoever gave an address only where it has no
-    owner: the time of one answer and the other answer itself would tell a stranger whether there is an account.
+    allauth would check twice for an address's owner, and sign in somebody who only gave an address if it has no owner:
+    both the response time and the response would reveal to a stranger whether there is an account.
     """
 
     def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:

@@ -5,7 +5,7 @@ class PeopleConfig(AppConfig):
     name = "people"
 
     def ready(self) -> None:
-        # What they connect to the signals of others is theirs from here on.
+        # Importing connects them to the signals of others.
         from people import security_log
         from people.services import session_store
 

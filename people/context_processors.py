@@ -1,4 +1,4 @@
-"""What every page may ask about the person looking at it."""
+"""Context of every page about the person looking at it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from people.services.ownership import projects_to_own
 
 
 class Ways:
-    """Where somebody's roles, over all projects, lead; one query, and only where a template asks."""
+    """The pages that somebody's roles, over all projects, lead to; one query, and only if a template asks."""
 
     def __init__(self, user: User | AnonymousUser) -> None:
         self.user = user
@@ -34,7 +34,7 @@ class Ways:
 
     @cached_property
     def projects(self) -> set[int]:
-        """Those whose collections and models they see."""
+        """Roles with access to collections and models."""
         return set(projects_to_own(self.user).values_list("pk", flat=True))
 
     @property
@@ -47,11 +47,11 @@ class Ways:
 
     @property
     def annotates(self) -> bool:
-        """Also of whom nothing else is known, so that nobody is without a way."""
+        """Shown also to people without any role, so that nobody is without a way."""
         return Role.ANNOTATOR in self._roles or not (self.manages or self.evaluates or self.rates or self.plays)
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """`ways`: asked only where a template uses it, so that the annotators' busy pages spend no query on it."""
-    # A request that is refused at the door has no user yet.
+    """Add `ways`, evaluated only if a template uses it, so that the annotators' busy pages spend no query on it."""
+    # A request that middleware refuses has no user yet.
     return {"ways": Ways(getattr(request, "user", None) or AnonymousUser())}

@@ -1,4 +1,4 @@
-"""What a page says after something was done, kept in a cookie of this host alone like all others."""
+"""Messages of pages, in a cookie of this host alone like all other cookies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Around every request: when its session was last used, and whether it may go on without a second factor."""
+"""For every request: note its session's last use, and require a second factor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_USER_AGENT = Session._meta.get_field("user_agent").max_length
 
 
 class SessionUse:
-    """Notes when, from where and by which browser a session was last used."""
+    """Records when, from where and by which browser a session was last used."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -42,7 +42,7 @@ class SessionUse:
 
 
 class SecondFactor:
-    """Leads staff and managers without a second factor to set one up, where the settings require it."""
+    """Redirects staff and managers without a second factor to set one up, if the settings require it."""
 
     NEEDED_FOR_THAT = frozenset({"mfa_activate_totp", "account_reauthenticate", "account_logout", "set_language"})
 
@@ -53,7 +53,7 @@ class SecondFactor:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
-        # The API refuses by itself, by session and by token: people/api/authentication.py.
+        # The API refuses on its own, by session and by token: people/api/authentication.py.
         if not settings.SECOND_FACTOR_REQUIRED or hasattr(view, "cls") or not lacks_second_factor(request.user):
             return None
         request.lacks_second_factor = True  # type: ignore[attr-defined]

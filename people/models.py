@@ -17,16 +17,16 @@ from languages.models import Language
 class Accounts(UserManager["User"]):
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """In lower case whole: sign-in and password reset look for it so."""
+        """Lower case as a whole: sign-in and password reset look it up that way."""
         return super().normalize_email(email).lower()
 
 
 class User(AbstractUser):
-    """An account. What a person may do is in their memberships, project by project; `is_superuser` installs."""
+    """An account. Memberships, project by project, say what a person may do; `is_superuser` is for installers."""
 
     reads_english = models.BooleanField(_("reads English well"), default=False)
     interface_language = models.CharField(_("interface language"), max_length=35, blank=True)
-    deleted_at = models.DateTimeField(null=True, blank=True, help_text="When the account's owner deleted it.")
+    deleted_at = models.DateTimeField(null=True, blank=True, help_text="When its owner deleted the account.")
 
     objects: ClassVar[Accounts] = Accounts()
 
@@ -38,9 +38,9 @@ class User(AbstractUser):
 
 
 class Session(AbstractBaseSession):
-    """What a browser is signed in by; `person` is found without decoding what is in it.
+    """A session of a browser; `person` is found without decoding its data.
 
-    No foreign key: a request that keeps a session need not wait for who changes the account.
+    No foreign key: saving a session need not wait for changes to the account.
     """
 
     person = models.BigIntegerField(null=True, db_index=True)
@@ -51,7 +51,7 @@ class Session(AbstractBaseSession):
 
 
 class Project(models.Model):
-    """The room people work together in; everything a manager sets up belongs to one."""
+    """A team's work; everything that a manager sets up belongs to one."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=120)
@@ -67,9 +67,9 @@ class Project(models.Model):
 
 
 class Owned(models.Model):
-    """What belongs to a project, and is for its people alone unless it is shared with all.
+    """What belongs to a project, for its people alone unless it is shared with all.
 
-    Without a project it is its maker's, until a new project is started with it.
+    Without a project it belongs to its maker, until a new project is started with it.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
@@ -115,7 +115,7 @@ class Level(models.TextChoices):
 
 
 class LanguageSkill(models.Model):
-    """How well somebody says that they know a language."""
+    """How well a person knows a language, by their own account."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="language_skills")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
@@ -133,7 +133,7 @@ class LanguageSkill(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that lets up to `places` people in, in one role, for some languages."""
+    """A link that admits up to `places` people, in one role, for some languages."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
     token = models.CharField(max_length=43, unique=True)
@@ -160,7 +160,7 @@ class Invitation(models.Model):
 
 
 class InvitationUse(models.Model):
-    """One place of an invitation, and who took it."""
+    """One place of an invitation, and who used it."""
 
     invitation = models.ForeignKey(Invitation, on_delete=models.CASCADE, related_name="uses")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
@@ -182,7 +182,7 @@ class OnWithdrawal(models.TextChoices):
 
 
 class ConsentText(models.Model):
-    """A version of what people agree to before they work in a project; never edited, only followed by the next."""
+    """A version of what people agree to before they work in a project; never edited, only replaced by the next."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.PositiveIntegerField()
@@ -191,7 +191,7 @@ class ConsentText(models.Model):
         max_length=6,
         choices=OnWithdrawal.choices,
         default=OnWithdrawal.CHOOSE,
-        help_text="What becomes of answers when somebody withdraws; stated beside the text.",
+        help_text="What happens to answers when somebody withdraws; shown beside the text.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -207,14 +207,14 @@ class ConsentText(models.Model):
 
 
 class Consent(models.Model):
-    """That somebody agreed to a version. One that is withdrawn stays on record; agreeing again is a new row."""
+    """A person's agreement to a version. A withdrawn one stays on record; agreeing again is a new row."""
 
     text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="consents")
     given_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     answers_kept = models.BooleanField(
-        null=True, blank=True, help_text="Of one withdrawn: whether answers given before stay, under a pseudonym."
+        null=True, blank=True, help_text="If withdrawn: whether earlier answers stay, under a pseudonym."
     )
 
     class Meta:
@@ -240,10 +240,10 @@ class AuditEntry(models.Model):
     at = models.DateTimeField()
     by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     person = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", help_text="Whom it concerns, besides who did it."
+        User, on_delete=models.PROTECT, null=True, related_name="+", help_text="The person concerned, other than the one who did it."
     )
     action = models.CharField(max_length=40, help_text="Noun and verb, such as round.opened.")
-    about = models.CharField(max_length=200, help_text="What it was done to, in words.")
+    about = models.CharField(max_length=200, help_text="The object of the change, in words.")
     details = models.JSONField(default=dict)
     digest = models.CharField(max_length=64)
 
@@ -258,11 +258,11 @@ class AuditEntry(models.Model):
 
 
 class ApiToken(models.Model):
-    """By which a program acts for a person; only a digest is kept, so it is shown once. Ends, or is revoked before."""
+    """A token of a program that acts for a person; only a digest is stored. It expires, or is revoked before."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
-    prefix = models.CharField(max_length=8, help_text="Its first letters, to know it again by.")
+    prefix = models.CharField(max_length=8, help_text="Its first letters, to recognise it.")
     digest = models.CharField(max_length=64, unique=True)
     may_write = models.BooleanField(default=False)
     created_at = models.DateTimeField()
@@ -285,7 +285,7 @@ class WebhookEvent(models.TextChoices):
 
 
 class Webhook(models.Model):
-    """An address of a project's manager that is told of events, signed by `secret`."""
+    """An address that a manager of a project registered for events, signed with `secret`."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhooks")
     url = models.URLField(max_length=500)
@@ -309,7 +309,7 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """One event on its way to one webhook: the row is the truth; it is tried again, later and later."""
+    """One event for one webhook: this row decides; it is retried at growing intervals."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=40)

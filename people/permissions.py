@@ -1,4 +1,4 @@
-"""Who may: from a user and a slug to the object, or 404. Pages, API and commands all come through here."""
+"""Who may do what: from a user and a slug to the object, or 404. Pages, API and commands all use it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from django.utils.translation import gettext as _
 from people.models import Consent, Membership, Project, Role, User
 
 RESEARCHERS = (Role.MANAGER, Role.RESEARCHER)
-"""Who may see and use what belongs to their project: collections, models, runs."""
+"""Roles that may see and use what belongs to their project: collections, models, runs."""
 
 EVERYTHING = Q(pk__isnull=False)
-"""Unlike an empty Q, it stays true where it is joined to others by “or”."""
+"""Unlike an empty Q, it stays true when joined to others by “or”."""
 
 
 def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
-    """The project `slug`, if `user` has one of `roles` in it (any role where none is named).
+    """Return the project `slug`, if `user` has one of `roles` in it (any role if none is named).
 
     Raises
     ------
     Http404
-        Also where the project exists: an outsider is not told so.
+        Also if the project exists: outsiders must not find out.
     """
     members = Membership.objects.filter(user=user.pk, project__slug=slug)
     if roles:
@@ -37,7 +37,7 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
 
 
 def project_consented_to(user: User | AnonymousUser, slug: str) -> Project:
-    """A project that `user` is in or has an agreement with: who has left can still take it back.
+    """Return a project that `user` is in or has agreed to: former members can still withdraw their consent.
 
     Raises
     ------
@@ -53,16 +53,16 @@ def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool
 
 
 def in_reach(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = RESEARCHERS) -> Q:
-    """That what is owned (people.models.Owned) at `path` may be seen and used by `user`.
+    """Return the condition that an object (people.models.Owned) at `path` may be seen and used by `user`.
 
-    It is shared, of a project in which `user` has one of `roles`, or made by `user` and of no project yet. Who may
-    start projects reaches everything. Ask first whether `user` has one of `roles` in any project.
+    It is shared, belongs to a project in which `user` has one of `roles`, or was made by `user` and has no project yet.
+    People who may start projects can use everything. First check that `user` has one of `roles` in any project.
     """
     return Q(**{f"{path}is_shared": True}) | in_charge(user, path, roles=roles)
 
 
 def in_charge(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = RESEARCHERS) -> Q:
-    """As `in_reach`, that `user` may change it: being shared is not enough, and what nobody owns is for staff."""
+    """Return the condition that `user` may change it: sharing is not enough; staff change what has no owner."""
     if may_start_projects(user):
         return EVERYTHING
     mine = Membership.objects.filter(user=user.pk, role__in=roles).values("project")
@@ -72,9 +72,9 @@ def in_charge(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, 
 
 
 def usable_in(project: Project | int | None, path: str = "", *, by: User | None = None) -> Q:
-    """That `project` may use what is owned at `path`: it is its own, or shared with all.
+    """Return the condition that `project` may use what is at `path`: it is its own, or shared with all.
 
-    Without a project, what `by` made and no project has yet; everything where nobody asks, as in commands.
+    Without a project: what `by` made and has no project yet; without either, as in commands, everything.
     """
     if project is None and by is None:
         return EVERYTHING
@@ -85,7 +85,7 @@ def usable_in(project: Project | int | None, path: str = "", *, by: User | None 
 
 
 def manages_anything(user: User | AnonymousUser) -> bool:
-    """Whether `user` may make collections and projects: manages one project or may start one."""
+    """Return whether `user` may make collections and projects: manages one project or may start one."""
     if not user.is_authenticated:
         return False
     if may_start_projects(user):
@@ -94,7 +94,7 @@ def manages_anything(user: User | AnonymousUser) -> bool:
 
 
 def lacks_second_factor(user: User | AnonymousUser) -> bool:
-    """Whether `user` has to set up a second factor before anything else: staff and managers, where that is required."""
+    """Return whether `user` must set up a second factor first: staff and managers, if the settings require it."""
     if not settings.SECOND_FACTOR_REQUIRED or not user.is_authenticated:
         return False
     may_manage = user.is_staff or user.is_superuser
@@ -103,5 +103,5 @@ def lacks_second_factor(user: User | AnonymousUser) -> bool:
 
 
 def may_start_projects(user: User | AnonymousUser) -> bool:
-    # Only staff can have been given the permission, so that everybody else costs no query.
+    # Only staff can have the permission, so everybody else costs no query.
     return user.is_staff and user.has_perm("people.add_project")

@@ -1,6 +1,6 @@
-"""What apps hold about a person, and what they do when the person withdraws consent or deletes the account.
+"""What apps store about a person, and what they do when the person withdraws consent or deletes the account.
 
-The kinds of work do not know each other, and people stands below them all; so each says here what it holds.
+The kinds of work do not know each other, and people is below them all, so each registers its part here.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from people.models import Project, User
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a person's own data: `name`.json, what is in it in a sentence, and its rows.
+    """One file of a data export: `name`.json, a sentence about its contents, and its rows.
 
-    Rows hold what JSON can hold, and moments and dates. They have nothing of other people, and nothing that the
-    person must not see at present.
+    Rows have JSON values, dates and times. They contain nothing about other people, and nothing that the person must
+    not see now.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Export(Protocol):
 
 class OnWithdrawal(Protocol):
     def __call__(self, *, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
-        """Give back what `person` has in hand in `project`; without `keeps_answers` let what they answered count no
-        longer. Returns how many answers that are. Called within the transaction that withdraws the consent.
+        """Return `person`'s batches in `project`; without `keeps_answers`, exclude their answers. Returns how many
+        answers were excluded. Called within the transaction that withdraws the consent.
         """
 
 
 class OnDeletion(Protocol):
     def __call__(self, *, person: User, now: datetime) -> None:
-        """Give back what `person` has in hand anywhere, and forget what names them. Answers stay.
+        """Return all batches of `person`, and erase what names them. Answers stay.
 
         Called within the transaction that empties the account.
         """
@@ -62,12 +62,12 @@ def register(
     on_withdrawal: OnWithdrawal | None = None,
     on_deletion: OnDeletion | None = None,
 ) -> None:
-    """Call this when the app `kind` is ready."""
+    """Register an app `kind`; call it when the app is ready."""
     _kinds[kind] = _Holder(export, on_withdrawal, on_deletion)
 
 
 def parts_of(person: User) -> Iterator[tuple[str, Part]]:
-    """What every app holds of `person`, with the kind's name."""
+    """Return what every app stores about `person`, with the kind's name."""
     for kind, holder in _kinds.items():
         if holder.export is not None:
             for part in holder.export(person):
@@ -75,7 +75,7 @@ def parts_of(person: User) -> Iterator[tuple[str, Part]]:
 
 
 def withdraw(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> dict[str, int]:
-    """Let every app do what a withdrawal asks; how many answers ceased to count, by kind, where any did."""
+    """Apply a withdrawal in every app; return by kind how many answers no longer count, if any."""
     counts = {
         kind: holder.on_withdrawal(project=project, person=person, keeps_answers=keeps_answers, now=now)
         for kind, holder in _kinds.items()
@@ -85,7 +85,7 @@ def withdraw(*, project: Project, person: User, keeps_answers: bool, now: dateti
 
 
 def forget(*, person: User, now: datetime) -> None:
-    """Let every app do what the deletion of an account asks."""
+    """Apply the deletion of an account in every app."""
     for holder in _kinds.values():
         if holder.on_deletion is not None:
             holder.on_deletion(person=person, now=now)

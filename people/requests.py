@@ -1,4 +1,4 @@
-"""What views ask of a request, and let a browser remember."""
+"""What views read from a request, or set in a browser."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from people.models import User
 
 
 def user_of(request: HttpRequest) -> User:
-    """The person who is signed in; for views that only they reach."""
+    """Return the signed-in person; for views that require one."""
     return cast("User", request.user)
 
 
 def is_htmx(request: HttpRequest) -> bool:
-    """Whether the page's script asks for a part of a page rather than a whole one."""
+    """Return whether the page's script asks for part of a page rather than a whole one."""
     return request.headers.get("HX-Request") == "true"
 
 
 def keep_language(response: HttpResponse, language: str) -> None:
-    """Let the browser ask for `language` from now on ("": for what it is set to itself).
+    """Make the browser ask for `language` from now on ("" restores its own setting).
 
-    Costs no query per request, unlike asking the account.
+    Reading it from the account would cost a query per request.
     """
     if not language:
         response.delete_cookie(settings.LANGUAGE_COOKIE_NAME)

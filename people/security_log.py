@@ -1,7 +1,7 @@
-"""A line of the log for whatever decides who somebody is: signing in and out, failures, locks, passwords, factors.
+"""Log lines for whatever decides who somebody is: signing in and out, failures, locks, passwords, factors.
 
-By the signals of those who do it, because allauth has many ways to each of them, and the administration others.
-Accounts are told by their number; a name that was tried may be a password in the wrong field.
+Written from signals, because allauth has many ways to each of them, and the admin others. Accounts are given by number;
+a name that was tried may be a password in the wrong field.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _listener(event: str) -> Any:
 
 
 def _account(request: HttpRequest | None, about: dict[str, Any]) -> int | None:
-    """The number of the account that it is about; None where no account has the name that was tried."""
+    """Return the number of the account; None if no account has the name that was tried."""
     email = about.get("email_address")
     user = about.get("user") or getattr(email, "user", None)
     if isinstance(user, User):

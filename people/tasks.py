@@ -1,4 +1,4 @@
-"""Background work about people: mails, old sessions, telling other programs, where rows are the truth."""
+"""Background tasks about people: mails, old sessions, webhooks. The rows decide."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def deliver(delivery_id: int) -> None:
 
 @shared_task
 def sweep_deliveries() -> None:
-    """Send what is due. It is sent by this alone, as an event may come from a service, which knows no tasks."""
+    """Send deliveries that are due. Only this task sends, as events come from services, which know no tasks."""
     for delivery_id in webhooks.due(now=timezone.now()):
         deliver.delay(delivery_id)
 
 
 @shared_task(**IF_MAIL_FAILS)
 def send_reset(email: str, site: str, language: str) -> None:
-    """Asked for whatever the address; should it be lost, whoever waits asks again."""
+    """Mail a link, whatever the address; if the message is lost, the person asks again."""
     mails.send_reset(email=email, site=site, language=language)
 
 
 @shared_task(**IF_MAIL_FAILS)
 def send_confirmation(user_id: int, site: str, language: str) -> None:
-    """Should it be lost, the link can be sent again from the page of the address."""
+    """Mail a link; if the message is lost, the page of the address can send it again."""
     mails.send_confirmation(user_id=user_id, site=site, language=language)
 
 
@@ -46,5 +46,5 @@ def sweep_sessions() -> None:
 
 
 def nudge_delivery(delivery_id: int) -> None:
-    """Have it sent at once; with the queue out of reach, the sweep does it a little later."""
+    """Send it at once; if the queue cannot be reached, the sweep does it a little later."""
     transaction.on_commit(lambda: deliver.delay(delivery_id), robust=True)

@@ -1,4 +1,4 @@
-"""Addresses of people: the start page, one's profile and consent, invitations, and the manager's pages about people."""
+"""Addresses of people: the start page, profile and consent, invitations, and the manager's pages about people."""
 
 from django.urls import path
 

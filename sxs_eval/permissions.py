@@ -50,7 +50,7 @@ def check_reader(user: User | AnonymousUser) -> None:
     Raises
     ------
     PermissionDenied
-        For whoever neither manages a project nor does research in one.
+        If `user` neither manages a project nor does research in one.
     """
     if not Membership.objects.filter(user=user.pk, role__in=READERS).exists():
         raise PermissionDenied(

@@ -1,1 +1,1 @@
-"""Work handed out, finished, returned and taken back, one transaction each."""
+"""Assigning, finishing, returning and excluding work, one transaction each."""

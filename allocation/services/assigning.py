@@ -39,7 +39,7 @@ def take_batch(
     Raises
     ------
     PoolClosedError
-        The pool hands out nothing at present.
+        The pool is closed.
     PoolBusyError
         Tasks are open, but rivals are taking all of them right now.
     """

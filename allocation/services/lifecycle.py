@@ -58,19 +58,19 @@ def reopen_assignment(*, assignment: Assignment) -> None:
 
 
 def return_batch(*, batch: Batch, now: datetime) -> None:
-    """Give the places of a locked open batch back."""
+    """Free the places of a locked open batch."""
     if batch.state == BatchState.OPEN:
         end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
 
 
 def expire_batch(*, batch: Batch, now: datetime) -> None:
-    """Give back the places of a locked batch whose lease has run out."""
+    """Expire a locked batch whose lease has run out."""
     if batch.state == BatchState.OPEN and batch.deadline <= now:
         end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
 
 
 def expire_overdue(*, now: datetime, pool: Pool | None = None) -> int:
-    """Give back the places of every batch whose lease has run out; returns how many batches that were."""
+    """Expire every batch whose lease has run out; return how many."""
     overdue = Batch.objects.filter(state=BatchState.OPEN, deadline__lte=now)
     if pool:
         overdue = overdue.filter(pool=pool)
@@ -85,12 +85,12 @@ def expire_overdue(*, now: datetime, pool: Pool | None = None) -> int:
 
 
 def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
-    """Return those of `batches` that are open, within the current transaction; returns them."""
+    """Return those of `batches` that are open to their pools, in the current transaction, and list them."""
     return _let_all_go(batches.filter(state=BatchState.OPEN), now)
 
 
 def expire_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
-    """As `return_batches`, of those whose lease has run out."""
+    """Do the same as `return_batches`, for batches whose lease has run out."""
     return _let_all_go(batches.filter(state=BatchState.OPEN, deadline__lte=now), now)
 
 
@@ -106,22 +106,22 @@ def _let_all_go(batches: QuerySet[Batch], now: datetime) -> list[Batch]:
 
 
 def end_lease(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:
-    """Give back the places of a locked batch, and close it."""
+    """Free the places of a locked batch, and close it."""
     assigned = batch.assignments.filter(state=AssignmentState.ASSIGNED)
     tasks = list(assigned.values_list("task_id", flat=True))
     free_places(batch.pool_id, tasks)
     assigned.update(state=assignment_state)
-    # Where each task is done by itself, nothing of a batch may be left to let go.
+    # Where each task is done by itself, a batch may have nothing left to free.
     _close(batch, state if tasks else BatchState.DONE, now)
 
 
 def free_places(pool_id: int, task_ids: Iterable[int]) -> None:
-    """Give back one place of each task."""
-    # Locked by primary key first: two batches let go at once update the same tasks in the same order.
+    """Free one place of each task."""
+    # Locked by primary key first: two batches closed at once update the same tasks in the same order.
     locked = Task.objects.filter(pk__in=list(task_ids)).order_by("pk").select_for_update(no_key=True)
     freed = Task.objects.filter(pk__in=[task.pk for task in locked])
     freed.update(places_taken=F("places_taken") - 1)
-    # A place above a replication that was lowered meanwhile goes with who had it.
+    # A place above a replication that was lowered meanwhile goes with its holder.
     replication = Pool.objects.values_list("replication", flat=True).get(pk=pool_id)
     freed.filter(places__gt=replication).update(places=Greatest(F("places_taken"), replication))
 

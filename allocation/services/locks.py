@@ -1,7 +1,7 @@
 """Lock people, pools, batches and tasks, always in this order; tasks by primary key.
 
-What apps lock besides stands in docs/decisions/0039-one-order-of-locks.md. Only `assigning._take_free` takes tasks out
-of order, and it never waits for one (`SKIP LOCKED`), so nobody can wait for each other in a circle.
+docs/decisions/0039-one-order-of-locks.md lists what apps lock besides. Only `assigning._take_free` takes tasks out of
+order, and it never waits for one (`SKIP LOCKED`), so there is no deadlock.
 """
 
 from __future__ import annotations
@@ -42,6 +42,6 @@ def lock_unfinished_batches(pools: QuerySet[Pool], person: User) -> list[Batch]:
 
 
 def lock_tasks(assignments: QuerySet[Assignment]) -> None:
-    """Lock at once all tasks that a step frees or takes: in two rounds, each in order, two could wait in a circle."""
+    """Lock at once all tasks that a step frees or takes: in two rounds, each in order, two steps could deadlock."""
     tasks = Task.objects.filter(pk__in=assignments.values("task")).order_by("pk").select_for_update(no_key=True)
     list(tasks.values_list("pk", flat=True))

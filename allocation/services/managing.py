@@ -1,4 +1,4 @@
-"""Close pools, change their replication, and set work aside or restore it."""
+"""Close pools, change their replication, and exclude work or restore it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def stop_handing_out(*, pool: Pool) -> None:
 
 
 def reject_work(*, pool: Pool, person: User, now: datetime) -> int:
-    """Exclude the work of `person` in `pool`, finished and assigned, so that others do it; returns how many tasks.
+    """Exclude the work of `person` in `pool`, finished and assigned, so that others do it; return how many tasks.
 
-    Call within a transaction. The assignments stay, so no task comes to the person again.
+    Call within a transaction. The assignments stay, so the tasks are never assigned to the person again.
     """
     return reject_all_work(pools=Pool.objects.filter(pk=pool.pk), person=person, now=now)
 
 
 def reject_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
-    """As `reject_work`, in several pools at once."""
+    """Do the same as `reject_work`, in several pools at once."""
     lock_person(person)
     theirs = Assignment.objects.filter(batch__pool__in=pools, person=person)
     assigned = lock_unfinished_batches(pools, person)
@@ -44,7 +44,7 @@ def reject_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> in
 
 
 def set_aside(*, assignments: QuerySet[Assignment]) -> int:
-    """Have those of `assignments` that are done count no longer, so that others do them; returns how many.
+    """Exclude those of `assignments` that are done, so that others do them; return how many.
 
     Call within a transaction that has locked the person; all `assignments` are theirs.
     """
@@ -59,14 +59,14 @@ def set_aside(*, assignments: QuerySet[Assignment]) -> int:
 
 
 def return_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> int:
-    """Return all open batches of `person` in `pools`; returns how many. Call within a transaction."""
+    """Return all open batches of `person` in `pools`; say how many. Call within a transaction."""
     lock_person(person)
     assigned = lock_unfinished_batches(pools, person)
     return len(return_batches(batches=Batch.objects.filter(pk__in=[batch.pk for batch in assigned]), now=now))
 
 
 def restore_work(*, assignments: QuerySet[Assignment]) -> list[int]:
-    """Have work that was set aside count again where its place is still free; returns the assignments that do.
+    """Include excluded work again if its place is still free; return the assignments that count again.
 
     Call within a transaction that has locked the person; all `assignments` are theirs.
     """
@@ -80,14 +80,14 @@ def restore_work(*, assignments: QuerySet[Assignment]) -> list[int]:
 
 
 def change_replication(*, pool: Pool, replication: int) -> int:
-    """Ask for more or fewer people per task; returns how many tasks keep more places than that, as people took them.
+    """Change the number of people per task; return how many tasks keep more places than that, as people took them.
 
     Call within a transaction that keeps others from adding tasks.
     """
     Pool.objects.filter(pk=pool.pk).update(replication=replication)
     tasks = Task.objects.filter(pool=pool.pk)
-    # Locked by primary key first, as those do who let a batch go, so that nobody waits in a circle; all of them, as
-    # what is let go right now is still trimmed to the replication before.
+    # Locked by primary key first, as when a batch is closed, so that there is no deadlock; all of them, as those being
+    # freed right now are still cut to the replication before.
     list(tasks.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
     tasks.exclude(places=replication).update(places=Greatest(F("places_taken"), replication))
     return tasks.filter(places__gt=replication).count()

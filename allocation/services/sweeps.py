@@ -1,4 +1,4 @@
-"""When background work that nobody asks for was last at it: what waits for it can say so where it stands still."""
+"""When background sweeps last ran, so that pages that wait for them can say if they stand still."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from allocation.models import Sweep
 
 SILENT = timedelta(minutes=5)
-"""(ours) Sweeps come every half minute; a worker that is busy may let some of them wait."""
+"""(ours) Sweeps come every half minute; a busy worker may delay some of them."""
 
 
 def note(*, now: datetime) -> None:
@@ -15,6 +15,6 @@ def note(*, now: datetime) -> None:
 
 
 def silent_since(*, now: datetime) -> datetime | None:
-    """When the last sweep was, where that is too long ago; None where all is well, or there never was one."""
+    """Return when the last sweep was, if that is too long ago; None if all is well, or there never was one."""
     last = Sweep.objects.values_list("at", flat=True).first()
     return last if last is not None and now - last > SILENT else None

@@ -1,4 +1,4 @@
-"""Whether what a page promises to happen by itself happens."""
+"""Whether the background work that a page relies on is running."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | Non
     ------
     StepNotAllowedError
     UnfinishedBatchesError
-        Batches are in hand, and `assigned` was not given.
+        There are unfinished batches, and `assigned` was not given.
     """
     with transaction.atomic():
         round, _rounds = _locked(round, Action.CLOSE)
@@ -261,7 +261,7 @@ def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
     ------
     StepNotAllowedError
     UnfinishedBatchesError
-        Batches are still in hand.
+        There are unfinished batches.
     """
     with transaction.atomic():
         round, rounds = _locked(round, Action.ACCEPT)
@@ -277,7 +277,7 @@ def reject_round(*, round: Round, reason: str, by: User, now: datetime) -> Round
     ------
     StepNotAllowedError
     UnfinishedBatchesError
-        Batches are still in hand.
+        There are unfinished batches.
     """
     with transaction.atomic():
         round, rounds = _locked(round, Action.REJECT)

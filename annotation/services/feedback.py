@@ -53,7 +53,7 @@ def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
     Raises
     ------
     Feedback.DoesNotExist
-        Also while it is about an image that they have in hand, and therefore not shown.
+        Also while it is hidden as its image is assigned to them.
     """
     with transaction.atomic():
         found = readable_feedback(person).select_for_update(no_key=True, of=("self",)).get(pk=feedback_id)

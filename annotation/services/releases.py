@@ -83,7 +83,7 @@ def start_release(
     salt : str
         Secret for the pseudonyms; random by default.
     until : datetime, optional
-        Only captions handed in up to this time are included; `now` by default. With the same `salt` and `until`, copies
+        Only captions submitted up to this time are included; `now` by default. With the same `salt` and `until`, copies
         of one database give the same bytes.
 
     Raises

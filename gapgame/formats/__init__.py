@@ -1,1 +1,1 @@
-"""Files of turns, items, tasks and predictions, in and out."""
+"""Files of turns, items, tasks and predictions: imports and downloads."""

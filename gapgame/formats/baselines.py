@@ -16,7 +16,7 @@ from tabular.downloads import json_line
 
 
 def predict(folder: Path, part: str, *, method: Method, longest: int, seed: int) -> Iterator[str]:
-    """One line for each question of `part`; `longest` is the n of n-grams."""
+    """Yield one line for each question of `part`; `longest` is the n of n-grams."""
     questions = list(objects_of(folder / f"{part}.jsonl"))
     contexts = [_before(question["sentence"], longest) for question in questions]
     model = BackOff(contexts)

@@ -1,4 +1,4 @@
-"""Vectors of images from a file, for choosing the image of the first hint."""
+"""Vectors of images from a file, to choose the image of the first hint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ZIP_START = b"PK\x03\x04"
 
 
 def read_embeddings(file: IO[bytes]) -> Vectors:
-    """Image to vector, of a NumPy archive (.npz) or of JSON lines with “image” and “vector”.
+    """Map image to vector, from a NumPy archive (.npz) or JSON lines with “image” and “vector”.
 
     The archive holds one array named after each image, or two: “images”, the names, and “vectors”, a row for each.
 
@@ -47,7 +47,7 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
 
 
 def central_of(vectors: Vectors, images: Iterable[Iterable[str]]) -> tuple[int | None, int]:
-    """The place of the most central image, each given by the names it may have, or None; and how many lack a vector."""
+    """Return the index of the most central image, each given by its possible names, or None; count those missing."""
     found = [next((vectors[name] for name in names if name in vectors), None) for names in images]
     known = [vector for vector in found if vector is not None]
     missing = len(found) - len(known)
@@ -55,7 +55,7 @@ def central_of(vectors: Vectors, images: Iterable[Iterable[str]]) -> tuple[int |
 
 
 def names_of(reference: str, *more: str) -> list[str]:
-    """The names under which a file of embeddings may know an image, the likeliest first."""
+    """Return the names under which a file of embeddings may list an image, the likeliest first."""
     path = PurePosixPath(reference.replace("\\", "/"))
     return list(dict.fromkeys([reference, path.name, path.stem, *more]))
 
@@ -76,7 +76,7 @@ def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
             return {name: np.asarray(archive[name], np.float32).ravel() for name in archive.files}
     except FileRefusedError:
         raise
-    except Exception as error:  # NumPy, zipfile and zlib raise nearly anything on a broken file
+    except Exception as error:  # NumPy, zipfile and zlib raise almost any exception on a broken file
         raise FileRefusedError(_("The embeddings file is not a NumPy archive of numbers, or is incomplete.")) from error
 
 

@@ -1,4 +1,4 @@
-"""A folder in the layout of MultiSubs' monolingual files, as lines of a file of items."""
+"""Read a folder in the layout of MultiSubs' monolingual files as lines of a file of items."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def is_layout(path: Path) -> bool:
 
 
 def records_of(folder: Path) -> Iterator[Record | LineError]:
-    """The rows of `LANGUAGE.items.tsv`, each with its sentence cut where `LANGUAGE.fragments` says the word is.
+    """Yield the rows of `LANGUAGE.items.tsv`, with the word blanked in each sentence as `LANGUAGE.fragments` says.
 
-    Only the sentences that the table names are kept in memory: there may be tens of millions of others.
+    Only the sentences in the table are kept in memory: there may be tens of millions of others.
 
     Raises
     ------

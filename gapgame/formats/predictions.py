@@ -18,9 +18,9 @@ MOST_NAMED = 5
 
 
 def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, part: str = "") -> list[Filled]:
-    """Each instance of the gold file with its prediction, in the order of the gold file.
+    """Pair each instance of the gold file with its prediction, in the order of the gold file.
 
-    `splits` and `part`: of MultiSubs' own sents.json, the instances whose places `splits` lists under `part`.
+    `splits` and `part` are for MultiSubs' own sents.json: the instances that `splits` lists under `part`.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
 
 
 def _answers(file: Path) -> list[tuple[str, str, str]]:
-    """(id, item, word) of each line; the line's number is the id where there is none."""
+    """Yield (id, item, word) of each line; the line's number is the id if there is none."""
     found: list[tuple[str, str, Any]]
     if file.suffix.lower() == PLAIN:
         try:
@@ -76,7 +76,7 @@ def _answers(file: Path) -> list[tuple[str, str, str]]:
 
 
 def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]]:
-    """The answers of sents.json at the places that splits.json lists: ascending and in small letters, as published."""
+    """Return the answers of sents.json that splits.json lists: ascending and in lower case, as published."""
     entries, lists = _json(gold), _json(splits)
     places = lists.get(part) if isinstance(lists, dict) else None
     if not isinstance(places, list) or not all(isinstance(place, int) for place in places):

@@ -1,4 +1,4 @@
-"""The report on turns for a terminal: one figure a line, with what it means."""
+"""The report on turns for a terminal: one figure a line, with its meaning."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _outcome_lines(title: str, figures: Outcomes) -> Iterator[str]:
 
 
 def _missing_everywhere(figures: Outcomes) -> Undefined | None:
-    """Why there is no mean of any attempt, where it is the same for all."""
+    """Return why no attempt has a mean, if the reason is the same for all."""
     means = {mean for similarity in figures.similarity for mean in (similarity.all, similarity.inexact)}
     mean = means.pop()
     return mean if not means and isinstance(mean, Undefined) else None
@@ -86,7 +86,7 @@ def mean_text(mean: Mean | Undefined) -> str:
 
 
 def _both(interval: Interval | Undefined, over_players: Interval | Undefined, form: str) -> str:
-    """Both intervals; the second is left out where nobody is known to have played."""
+    """Return both intervals; the second is left out if no player is known."""
     if over_players == Undefined(Missing.NO_PLAYERS):
         return between(interval, form)
     return f"{between(interval, form)}  {between(over_players, form)}"

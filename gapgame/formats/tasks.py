@@ -50,7 +50,7 @@ class Built:
 
 
 def corpus_lines(path: Path, reader: LineReader) -> Iterator[CorpusLine]:
-    """The illustrated words of a file of items, of MultiSubs' sents.json, or of a folder in its layout."""
+    """Read the illustrated words of a file of items, of MultiSubs' sents.json, or of a folder in its layout."""
     for record in reader.whole(records_of(path)) if is_layout(path) else reader.records():
         with reader.line(record):
             line = _corpus_line(record.value)
@@ -107,7 +107,7 @@ def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[st
 
 
 def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_percent: int, seed: int) -> Built:
-    """Draw the parts and write them, whole or not at all; the same corpus, sizes and seed give the same bytes.
+    """Draw the parts and write them, all or none; the same corpus, sizes and seed give the same bytes.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_
 
 
 def _instances(corpus: Path) -> list[Instance]:
-    """What drawing needs of the corpus: texts that come again and again are kept once."""
+    """The columns of the corpus that drawing needs; recurring texts are kept once."""
     instances: list[Instance] = []
     sentences: dict[bytes, int] = {}
     kept: dict[Any, Any] = {}
@@ -221,7 +221,7 @@ def _json_line(value: Mapping[str, Any]) -> bytes:
 
 
 def _verify(folder: Path, drawn: Drawn) -> dict[str, int]:
-    """Read back what was written: the parts share no instance, sentence or image, and have their sizes."""
+    """Read back what was written and check it: the parts have their sizes and share no instance, sentence or image."""
     counts = dict.fromkeys(PARTS, 0)
 
     def members(part: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
@@ -240,7 +240,7 @@ def _verify(folder: Path, drawn: Drawn) -> dict[str, int]:
 
 
 def objects_of(file: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file that this module wrote.
+    """Yield the objects of a file that this module wrote.
 
     Raises
     ------

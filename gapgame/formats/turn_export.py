@@ -16,11 +16,11 @@ CONTENT_TYPE = JSON_LINES_TYPE
 
 
 class SeasonNotClosedError(Exception):
-    """The season is on, or is being counted: from its turns a table of scores could be made."""
+    """The season is open or being scored: its turns would reveal a table of scores."""
 
 
 def export_turns(season: Season) -> Iterator[bytes]:
-    """The file, piece by piece.
+    """Yield the file, piece by piece.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def export_turns(season: Season) -> Iterator[bytes]:
 
 
 def export_to_file(season: Season, path: Path) -> None:
-    """The whole file or none.
+    """Write the whole file or none.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Turns of a game as JSON Lines, and counts of their outcomes as CSV: docs/game-files.md.
 
-No database is needed. All problems of a file are collected, so that it can be put right in one go; a file with problems
-gives no figures at all, since nobody could tell what they stand for.
+No database is needed. All errors of a file are collected, so that it can be corrected in one go. A file with errors
+gives no figures at all, since they would be meaningless.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ EXAMPLE = '{"item": …, "split": …, "attempts": […]}'
 class TurnFile:
     turns: tuple[Turn, ...]
     repeated_lines: int
-    """Lines that say the same as an earlier one of the same turn, which counts once."""
+    """Lines that repeat an earlier one of the same turn, which counts once."""
 
 
 def read_turns(file: Path) -> TurnFile:
-    """All turns of a file, or as many without any more as its counts say.
+    """Read all turns of a file, or, from a file of counts, as many turns without details.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def _turns_of(reader: LineReader) -> TurnFile:
 
 
 def turn_of(value: Any) -> Turn:
-    """One turn from a JSON object.
+    """Read one turn from a JSON object.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def turn_of(value: Any) -> Turn:
 
 
 def _attempts(value: Any, word: str) -> tuple[tuple[str, ...] | None, tuple[float, ...] | None, str]:
-    """(guesses, similarities, outcome as far as they tell it)."""
+    """Return guesses, similarities, and the outcome as far as they determine it."""
     if value is None:
         return None, None, ""
     if not isinstance(value, list) or not all(isinstance(attempt, dict) for attempt in value):
@@ -149,7 +149,7 @@ def _outcome(outcome: str, similarities: tuple[float, ...] | None, exact: str) -
 
 
 def _with_exact_ones(similarities: tuple[float, ...] | None, outcome: str) -> tuple[float, ...] | None:
-    """The word itself has similarity 1, whatever its vector."""
+    """Return the similarity; the word itself has 1, whatever its vector."""
     return (*similarities[:-1], 1.0) if similarities and outcome in SOLVED else similarities
 
 

@@ -1,4 +1,4 @@
-"""The shape of what managers send: a file of items with its images, and what they look for in a set."""
+"""Forms to upload a file of items with its images, and to search a set."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ class ItemsForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # The collections of item sets go by keys that tell nothing: nobody names images by them.
+        # Collections of item sets have random keys: nobody names images by them.
         others = collections_in(project).exclude(pk__in=ItemSet.objects.values("collection")).order_by("name", "pk")
         self.fields["collections"].queryset = others  # type: ignore[attr-defined]
         if not others.exists():
             del self.fields["collections"]
 
     def uploads(self) -> dict[str, Any]:
-        """What `start_upload` takes."""
+        """Return the arguments of `start_upload`."""
         names = ("items", "images", "embeddings", "collections")
         return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
 
 
 class ItemSetForm(ItemsForm):
-    """A new set, with the first file that goes into it."""
+    """A new set, with its first file."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -99,7 +99,7 @@ class FilterForm(forms.Form):
         self.fields["language"].queryset = Language.objects.filter(pk__in=tags)  # type: ignore[attr-defined]
 
     def chosen(self) -> dict[str, Any]:
-        """What `items_of` takes; nothing where the address asks for what there is not."""
+        """Return the arguments of `items_of`; none if the address has invalid values."""
         if not self.is_valid():
             return {}
         return {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}

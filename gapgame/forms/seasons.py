@@ -1,4 +1,4 @@
-"""What managers and researchers send to set up a season."""
+"""Forms to set up a season."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TEXTS = ("name", "description", "prizes")
 
 
 class ItemSetForm(forms.Form):
-    """The first step: which languages there are depends on the sentences."""
+    """The first step: the languages depend on the sentences."""
 
     items = forms.ModelChoiceField(
         label=_("Sentences"),
@@ -50,7 +50,7 @@ class ItemSetForm(forms.Form):
 
 
 class TextsForm(forms.Form):
-    """What may be changed at any time."""
+    """Settings that may be changed at any time."""
 
     name = forms.CharField(label=_("Name"), max_length=120, help_text=_("Players can see it."))
     description = forms.CharField(
@@ -95,13 +95,13 @@ def _clock_field(label: Any, help_text: Any) -> forms.DateTimeField:
 
 
 def _fold_field() -> forms.ChoiceField:
-    """Shown only where a time comes twice; it then says at which two instants."""
+    """Shown only if a time occurs twice; it then says at which two instants."""
     choices = [(FIRST, _("The first time")), (SECOND, _("The second time"))]
     return forms.ChoiceField(required=False, choices=choices, widget=forms.RadioSelect)
 
 
 class SeasonForm(TextsForm):
-    """All of a season, as long as it has not begun. Times are those of clocks in its zone."""
+    """All settings of a season, until it begins. Times are local times of its time zone."""
 
     time_zone = forms.CharField(
         label=_("Time zone"),
@@ -150,7 +150,7 @@ class SeasonForm(TextsForm):
         chosen = chosen or {}
         for row in self.playable:
             tag = row.language.pk
-            # Of a single set nothing is to be chosen but whether the language is played.
+            # A single set leaves only the choice whether the language is played.
             first = row.offered[0] if season is None and row.offered else None
             self.fields[VECTORS + tag] = forms.ModelChoiceField(
                 label=row.language.name,
@@ -189,7 +189,7 @@ class SeasonForm(TextsForm):
         asked, time_zone = cleaned.get(f"{which}_at"), cleaned.get("time_zone")
         if asked is None or time_zone is None:
             return
-        # The field has taken it for one of the installation's zone; what is meant is what clocks in this one show.
+        # The field has read it in the installation's time zone; it is meant in the season's.
         shown = make_naive(asked)
         answer = cleaned.get(f"{which}_which")
         try:
@@ -204,7 +204,7 @@ class SeasonForm(TextsForm):
             self.add_error(f"{which}_at", str(refused))
 
     def _offer_both(self, which: str, instant: datetime, time_zone: str) -> None:
-        """Where a time that is there comes twice, it can be seen which one it is."""
+        """If a stored time occurs twice, show which one it is."""
         try:
             instant_of(local_time(instant, time_zone), time_zone)
         except AmbiguousTimeError as twice:

@@ -1,4 +1,4 @@
-"""The report as its page shows it: figures with their intervals and what each of them means."""
+"""The report as its page shows it: figures with their intervals and meanings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIMILARITY_DIGITS = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure: `beside` is its interval, and `players` the one over players, where there are any."""
+    """A figure: `beside` is its interval, and `players` the one over players, if there are any."""
 
     value: str
     beside: str = ""
@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class FilterRow:
-    """A rule for invalid turns; `is_applied`: it leaves out what it speaks of."""
+    """A rule for invalid turns; `is_applied` says whether it leaves them out."""
 
     name: str
     says: str
@@ -101,7 +101,7 @@ def _headline(report: GameReport) -> str:
 
 
 def _stated(report: GameReport) -> str:
-    """In one sentence, what is not in the figures; it stands beside them."""
+    """Say in one sentence, beside the figures, what they leave out."""
     left_out = [rule for rule in report.filters if rule.left_out]
     if not left_out:
         return _("No turns are left out.")

@@ -1,4 +1,4 @@
-"""What a machine finds without looking at images: chance, frequency, and n-grams with back-off."""
+"""Baselines that do not look at images: chance, frequency, and n-grams with back-off."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Method(StrEnum):
 
 
 def words_before(text: str, *, number: int) -> Context:
-    """The last `number` words and signs of the text before a gap, folded as words are; fewer where it is short.
+    """Return the last `number` words and signs before a gap, folded as words are; fewer if the text is short.
 
-    Where a sentence begins is no context.
+    The beginning of a sentence is not part of the context.
     """
     return tuple(_TOKEN.findall(normalised(text))[-number:]) if number else ()
 
 
 def random_words(training: Counter[str], number: int, *, by_frequency: bool, rng: np.random.Generator) -> list[str]:
-    """Words of the training part at random, each as likely as any other or as it is frequent."""
+    """Words of the training part at random, uniformly or by frequency."""
     words = sorted(training)
     weights = np.array([training[word] for word in words], dtype=float)
     p = weights / weights.sum() if by_frequency else None
@@ -40,10 +40,11 @@ def random_words(training: Counter[str], number: int, *, by_frequency: bool, rng
 
 
 class BackOff:
-    """The word that most often filled a gap after the same words before it, as many of them as were ever seen.
+    """The word that most often filled a gap after the same words, with the longest context that was seen.
 
-    Only what the gaps to be filled can ask for is counted, so the memory grows with them and not with the training.
-    Of words as frequent the one that is more frequent in all of the training wins, then the first by code points.
+    Only contexts that the questions need are counted, so memory grows with the questions and not with the training
+    part. Among equally frequent words, the one more frequent in all of the training part wins, then the first by code
+    points.
     """
 
     def __init__(self, contexts: Iterable[Context]) -> None:
@@ -59,7 +60,7 @@ class BackOff:
 
     @property
     def training(self) -> Counter[str]:
-        """How often each word filled a gap."""
+        """Count how often each word filled a gap."""
         return self._after[()]
 
     def predict(self, context: Context) -> str:
@@ -76,5 +77,5 @@ class BackOff:
 
 
 def suffixes(context: Sequence[str]) -> list[Context]:
-    """The context and its shorter ends, down to the empty one."""
+    """Yield the context and its shorter ends, down to the empty one."""
     return [tuple(context[start:]) for start in range(len(context) + 1)]

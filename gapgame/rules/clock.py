@@ -1,4 +1,4 @@
-"""From what a clock on the wall shows to the instant that is meant, in any zone of the IANA's list."""
+"""From a local time to its instant, in any time zone of the IANA's list."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from zoneinfo import ZoneInfo, available_timezones
 from django.utils.translation import gettext as _
 
 EARLIEST_YEAR, LATEST_YEAR = 2000, 2200
-"""(ours) A year outside is a slip of the finger."""
+"""(ours) A year outside is a typing error."""
 
 NOT_PLACES = {"Factory", "localtime"}
 SHOWN = "%Y-%m-%d %H:%M"
 
 
 class ClockError(ValueError):
-    """Why no instant is meant, as a sentence."""
+    """A local time has no single instant; the message says why."""
 
 
 class NonexistentTimeError(ClockError):
-    """Clocks are set forward over it."""
+    """The time does not exist: clocks are set forward over it."""
 
 
 class AmbiguousTimeError(ClockError):
-    """Clocks are set back over it; `first` and `second` are the two instants in UTC."""
+    """The time occurs twice, as clocks are set back; `first` and `second` are the two instants in UTC."""
 
     def __init__(self, message: str, first: datetime, second: datetime) -> None:
         super().__init__(message)
@@ -33,12 +33,12 @@ class AmbiguousTimeError(ClockError):
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """Names of all zones, in the order of the alphabet."""
+    """Return the names of all time zones, in alphabetical order."""
     return tuple(sorted(name for name in available_timezones() if name not in NOT_PLACES))
 
 
 def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None) -> datetime:
-    """The instant, in UTC, at which clocks in `time_zone` show `local`; `is_second` says which where there are two.
+    """Return the instant, in UTC, at which clocks in `time_zone` show `local`; `is_second` chooses among two.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def instant_of(local: datetime, time_zone: str, *, is_second: bool | None = None
 
 
 def local_time(instant: datetime, time_zone: str) -> datetime:
-    """What clocks in `time_zone` show at `instant`, without a zone, as a form has it."""
+    """Return the local time in `time_zone` at `instant`, without a zone, as in a form."""
     return instant.astimezone(ZoneInfo(time_zone)).replace(tzinfo=None, fold=0)
 
 
 def is_second_of_two(instant: datetime, time_zone: str) -> bool:
-    """Whether clocks in `time_zone` show the time of `instant` for the second time."""
+    """Return whether clocks in `time_zone` show the time of `instant` for the second time."""
     return bool(instant.astimezone(ZoneInfo(time_zone)).fold)
 
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Missing(StrEnum):
-    """Reasons that only a report knows, besides those of `crosslens_metrics.undefined.Reason`."""
+    """Reasons specific to reports, besides those of `crosslens_metrics.undefined.Reason`."""
 
     NO_TURNS = "no_turns"
     NO_GUESSES = "no_guesses"
@@ -59,8 +59,8 @@ class Undefined(Absent):
 class Share(Figure):
     """A share in percent, with two 95% intervals.
 
-    `interval` is exact (Clopper-Pearson) and takes the trials for independent; `over_players` is a bootstrap over
-    players, with all their turns, and does not.
+    `interval` is exact (Clopper-Pearson) and assumes independent trials; `over_players` is a bootstrap over players,
+    with all their turns, and does not.
     """
 
     count: int
@@ -81,7 +81,7 @@ class Mean(Figure):
 
 
 def defined(figure: Callable[[], T]) -> T | Undefined:
-    """What `figure` gives, or why it gives nothing."""
+    """Return the value of `figure`, or why it has none."""
     try:
         return figure()
     except UndefinedFigureError as undefined:

@@ -1,6 +1,6 @@
-"""What a line of a file of items says: a sentence with a gap, the word, its images. No message repeats the word.
+"""Lines of a file of items: a sentence with a gap, the word, its images. No message repeats the word.
 
-Reports of imports can be read by whoever manages some project of the installation, who may play in another one.
+Managers of any project of the installation can read import reports, and may play in another one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TURNERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 @dataclass(frozen=True)
 class ImageReference:
-    """How a line names an image: key, file name, SHA-256 or path; and what it says of whose it is."""
+    """How a line names an image (key, file name, SHA-256 or path), and its credits."""
 
     name: str
     attribution: Attribution
@@ -48,7 +48,7 @@ class ImageReference:
 
 @dataclass(frozen=True)
 class ItemLine:
-    """`before` + the gap + `after` is the sentence, in NFC. `representative` is a place in `images`, None: not said."""
+    """`before` + the gap + `after` is the sentence, in NFC. `representative` is an index in `images`, or None."""
 
     key: str
     language: str
@@ -67,7 +67,7 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     Raises
     ------
     LineError
-        With why, for who made the file.
+        With the reason, for the author of the file.
     """
     fields = Fields(value, example=EXAMPLE)
     tag = _language(value.get("language"), languages)
@@ -99,7 +99,7 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
 
 
 def key_of(language: str, before: str, after: str, word: str) -> str:
-    """The key of an item that was given none: the same for the same sentence, gap and word."""
+    """Return the key of an item without one: the same for the same sentence, gap and word."""
     content = "\0".join((language, before, after, word))
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
@@ -163,7 +163,7 @@ def _tidy(text: str) -> str:
 
 
 def _gap(sentence: str, word: str, start: Any, *, spaced: bool) -> tuple[int, int]:
-    """From where to where the sentence is blanked, in characters of the sentence as it came."""
+    """Return the start and end of the blank, in characters of the sentence as given."""
     if start is not None and (isinstance(start, bool) or not isinstance(start, int) or start < 0):
         raise LineError(_("“start” is not a whole number from 0."))
     blanks = [match.span() for match in BLANK.finditer(sentence)]
@@ -211,7 +211,7 @@ def _end_of(sentence: str, word: str, start: int) -> int:
 
 
 def split_of(given: Any) -> int:
-    """The number of a split, from its number or name.
+    """Return the number of a split, from its number or name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Objects of MultiSubs' files as lines of a file of items. docs/game-files.md tells which names are published."""
+"""Objects of MultiSubs' files as lines of a file of items. docs/game-files.md lists the published names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "images": ("images", "imageIds", "image_ids"),
     "representative": ("representative",),
 }
-"""Our names, and the names under which each is looked for, the first that is there."""
+"""Our names, and the names that each may have in a file; the first one present is used."""
 
 TOKENS = "tokens"
 POSITIONS = ("index", "position", "pos")
@@ -26,12 +26,12 @@ ONLY_THEIRS = {TOKENS} | {name for ours, names in NAMES.items() for name in name
 
 
 def looks_like_it(value: Any) -> bool:
-    """Whether an object is of MultiSubs' files: it has names of theirs, and not all that each of ours must have."""
+    """Return whether an object is from MultiSubs' files: it has their names, and lacks some required name of ours."""
     return isinstance(value, dict) and not value.keys() >= NEEDED and bool(ONLY_THEIRS & value.keys())
 
 
 def as_item(value: Any) -> Any:
-    """The object with our names; what is no object is left as it is, for the check that tells of it."""
+    """Return the object with our names; anything else is returned unchanged, for validation to report."""
     if not isinstance(value, dict):
         return value
     item = {
@@ -53,7 +53,7 @@ def as_item(value: Any) -> Any:
 
 
 def _joined(value: dict[str, Any]) -> str:
-    """The tokens with spaces between them; where the place of the word is known, the gap in its place."""
+    """Join the tokens with spaces, with a gap for the word if its position is known."""
     tokens = [str(token) for token in value[TOKENS]]
     place = next((value[name] for name in POSITIONS if isinstance(value.get(name), int)), None)
     word = value.get("word")
@@ -63,11 +63,11 @@ def _joined(value: dict[str, Any]) -> str:
 
 
 def cut(sentence: str, start: int, end: int, fragment: str) -> str | None:
-    """`sentence` with a gap where `start` and `end` count characters or tokens, whichever holds `fragment`."""
+    """Blank `sentence`, where `start` and `end` count characters or tokens, whichever gives `fragment`."""
     if 0 <= start < end and sentence[start:end].casefold() == fragment.casefold():
         return sentence[:start] + GAP + sentence[end:]
     tokens = sentence.split(" ")
-    for last in (end, end + 1):  # whether the end is one beyond is not said
+    for last in (end, end + 1):  # the end may be inclusive or exclusive
         if 0 <= start < last and " ".join(tokens[start:last]).casefold() == fragment.casefold():
             return " ".join([*tokens[:start], GAP, *tokens[last:]])
     return None

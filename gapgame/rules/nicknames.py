@@ -1,4 +1,4 @@
-"""What a player may be called on the leaderboard."""
+"""Valid nicknames for the leaderboard."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import unicodedata
 from django.utils.translation import gettext as _
 
 SHORTEST, LONGEST = 2, 24
-# Controls, what nobody sees and what turns the writing of others round, surrogates, private use, unassigned.
+# Controls, invisible characters, those that change others' direction, surrogates, private use, unassigned.
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
 # Some scripts need them inside words.
 JOINERS = {"\u200c", "\u200d"}
 
 
 class NicknameError(ValueError):
-    """Why, as a sentence."""
+    """A nickname is not valid; the message says why."""
 
 
 def clean_nickname(nickname: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 LEVELS = (14, 19, 24)
-"""Widths of the stretches of totals that players are counted in, 2**L millionths: 0.016 to 16.8 points."""
+"""Widths of the ranges of totals in which players are counted, 2**L millionths: 0.016 to 16.8 points."""
 
 
 def percent_below(lower: int, players: int) -> int:
-    """The whole percentage of all `players` whose total is lower, rounded down: 100 is never claimed."""
+    """Return the percentage of all `players` with a lower total, rounded down: it is never 100."""
     return 100 * lower // players if players else 0

@@ -1,6 +1,6 @@
-"""The report on the turns of a game: who found the word when, and how near the guesses were.
+"""The report on the turns of a game: who found the word when, and how close the guesses were.
 
-Every choice that the published protocol leaves open (ours) is made here or in `crosslens_metrics`, and is told in
+Every choice that the published protocol leaves open (ours) is made here or in `crosslens_metrics`, and explained in
 docs/game-files.md.
 """
 
@@ -24,13 +24,13 @@ from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, Filtered, Rule, Turn, fi
 
 METHOD = "gap-game"
 VERSION = 1
-"""Of the method: goes up when the same turns would give another figure."""
+"""Version of the method: raised when the same turns would give another figure."""
 RESAMPLES = 1_000
 BY = ("word", "image", "player", "language")
 
 KINDS = len(OUTCOMES)
 # The columns of the table that all figures are sums of: outcomes, then for each attempt whether there was a guess and
-# its similarity, and the same of inexact guesses.
+# its similarity, and the same for inexact guesses.
 GUESSES = slice(KINDS, KINDS + ATTEMPTS)
 SIMILARITY = slice(GUESSES.stop, GUESSES.stop + ATTEMPTS)
 INEXACT = slice(SIMILARITY.stop, SIMILARITY.stop + ATTEMPTS)
@@ -40,7 +40,7 @@ COLUMNS = INEXACT_SIMILARITY.stop
 
 @dataclass(frozen=True)
 class Signature(Figure):
-    """Two reports may be compared where this is the same, seed aside."""
+    """Identifies how the report was made: reports with equal signatures, except the seed, are comparable."""
 
     method: str
     version: int
@@ -49,7 +49,7 @@ class Signature(Figure):
     seed: int
     resamples: int
     vectors: str
-    """The signature of the word vectors by which the game was played; empty where it was not told."""
+    """The signature of the word vectors of the game; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class AttemptSimilarity(Figure):
 
 @dataclass(frozen=True)
 class Outcomes(Figure):
-    """The figures of some turns. `players` is None where some turns do not say who played them."""
+    """The figures of some turns. `players` is None if some turns do not name their player."""
 
     turns: int
     players: int | None
@@ -79,7 +79,7 @@ class SplitOutcomes(Figure):
 
 @dataclass(frozen=True)
 class Resampled(Figure):
-    """The mean of a figure over many draws, and the middle 95% of them: how much it hangs on which turns are drawn."""
+    """The mean of a figure over many draws, and the middle 95% of them: how much it depends on the draw."""
 
     mean: float
     interval: Interval
@@ -96,7 +96,7 @@ class EqualOutcomes(Figure):
 
 @dataclass(frozen=True)
 class EqualSize(Figure):
-    """`size` turns of each split, drawn without replacement, again and again."""
+    """`size` turns of each split, drawn repeatedly without replacement."""
 
     size: int
     resamples: int
@@ -106,9 +106,9 @@ class EqualSize(Figure):
 
 @dataclass(frozen=True)
 class GroupOutcomes(Figure):
-    """The figures of one word, image, player or language; `name` is empty where it is unknown.
+    """The figures of one word, image, player or language; `name` is empty if unknown.
 
-    Shares have the exact interval only, and means none: there are too many groups, and too few turns in most.
+    Shares have only the exact interval, and means none: there are too many groups with too few turns.
     """
 
     name: str
@@ -141,7 +141,7 @@ def build_report(
     vectors: str = "",
     by: Collection[str] = (),
 ) -> GameReport:
-    """All figures of a game.
+    """Compute all figures of a game.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def build_report(
 
 
 class _Table:
-    """Turns as a table of numbers whose sums, over any of the turns, give all figures."""
+    """Return turns as a table of numbers whose sums, over any of the turns, give all figures."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         number = len(turns)
@@ -212,7 +212,7 @@ class _Table:
 def _outcomes(
     table: _Table, chosen: Sequence[NDArray[np.bool_]], resamples: int, rng: np.random.Generator
 ) -> list[Outcomes]:
-    """The figures of some subsets of the turns, whose intervals come from the same resamples of players."""
+    """Compute the figures of several subsets of the turns, with intervals from the same resamples of players."""
     ratios, players = [], 0
     numerators, denominators = [], []
     if table.player is not None and len(table.values):
@@ -233,7 +233,7 @@ def _outcomes(
 
 @dataclass(frozen=True)
 class _Bounds:
-    """The bootstrap's bounds of the figures of some turns; `players` is 0 where they are unknown."""
+    """Return the bootstrap's bounds for some turns; `players` is 0 if they are unknown."""
 
     players: int
     bounds: Sequence[tuple[float, float]]
@@ -281,7 +281,7 @@ def _figures_of(table: _Table, subset: NDArray[np.bool_], bounds: _Bounds) -> Ou
 
 
 def _on_scale(interval: Interval) -> Interval:
-    """Similarities go from 0 to 1, which Student's interval does not know."""
+    """Cut the interval to [0, 1], the range of similarities, which Student's interval ignores."""
     return Interval(max(0.0, interval.low), min(1.0, interval.high))
 
 
@@ -367,12 +367,12 @@ def _sums_by(values: NDArray[np.float64], group: NDArray[np.int_], groups: int) 
 
 
 def _codes(column: Iterable[str]) -> tuple[NDArray[np.int_], list[Any]]:
-    """Numbers from 0 for the distinct values, and the values. By a dict: sorting many texts takes ten times as long."""
+    """Number the distinct values from 0, and return both. By a dict: sorting many texts takes ten times as long."""
     seen: dict[Hashable, int] = {}
     codes = [seen.setdefault(value, len(seen)) for value in column]
     return np.array(codes, dtype=int), list(seen)
 
 
 def stream(seed: int, figure: str) -> np.random.Generator:
-    """Random numbers of one figure."""
+    """Return the random numbers of one figure."""
     return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])

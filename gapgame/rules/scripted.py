@@ -1,4 +1,4 @@
-"""(ours) When play is taken for that of a script. Such play is marked for managers to look at, never deleted.
+"""(ours) When play looks scripted. Such play is marked for managers to check, never deleted.
 
 The rules are published with the game; changing one changes who is marked from then on, not who was.
 """
@@ -17,10 +17,10 @@ from django.utils.translation import gettext_lazy as _
 from gapgame.rules.play import normalised
 
 SHORTEST_PAUSE = timedelta(seconds=1)
-"""A guess sooner than this after what it answers was shown is refused, and costs no attempt."""
+"""The shortest time for a guess after the sentence or hint; an earlier guess is refused and costs no attempt."""
 
 LOOKED_AT = 50
-"""The player's last turns that the rules look at."""
+"""How many of the player's last turns the rules consider."""
 
 READING_S = 1.5
 FAST_TURNS = 10
@@ -56,14 +56,14 @@ class Played:
 
     @property
     def is_fast(self) -> bool:
-        """Nobody reads a sentence, thinks of a word and types it in this time."""
+        """Nobody reads a sentence, thinks of a word and types it faster than this."""
         return bool(self.seconds) and self.seconds[0] < READING_S
 
 
 def rules_broken(turns: Sequence[Played], *, on_end_since: datetime | None = None) -> dict[Rule, str]:
-    """The rules that a player's last turns (at most LOOKED_AT are given) break, each with what was found.
+    """Return the rules that a player's last turns (at most LOOKED_AT) break, each with its evidence.
 
-    `on_end_since`: since when the player plays without a break.
+    `on_end_since` is when the player last took a break.
     """
     found: dict[Rule, str] = {}
     guessed = [turn for turn in turns if turn.guesses]

@@ -1,4 +1,4 @@
-"""What a file with an image says in words, and the same image without them."""
+"""Texts inside an image file, and the same image without them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from PIL.ExifTags import IFD, Base
 from images.rules.exif import exif_of
 
 JPEG_QUALITY = 95
-"""Where the tables of the original cannot be used again."""
+"""Used if the tables of the original cannot be used again."""
 
 NOT_WORDS = frozenset({"icc_profile", "exif", "transparency", "background", "mp"})
-"""What Pillow keeps beside an image that is colours and numbers, or (EXIF) is read tag by tag."""
+"""Pillow's metadata that is colours and numbers, or (EXIF) is read tag by tag."""
 
 PNG_MODES = frozenset({"1", "L", "LA", "RGB", "RGBA", "I;16"})
 IFDS = (IFD.Exif, IFD.GPSInfo, IFD.Interop, IFD.IFD1)
@@ -27,18 +27,18 @@ LONGEST_TEXT = 1_000_000
 
 
 def words_beside(file: IO[bytes], *, kind: str) -> str:
-    """All that the file says in letters: EXIF, XMP, IPTC, comments, texts of a PNG, a line for each."""
+    """Return all texts of the file: EXIF, XMP, IPTC, comments, PNG texts, one a line."""
     with _quietly():
         file.seek(0)
         with Pillow.open(file, formats=[kind]) as image:
-            with suppress(Exception):  # texts may follow the pixels, which were read before by who took the image
+            with suppress(Exception):  # texts may follow the pixels, which were read before, when the image was stored
                 image.load()
             values = [*_beside(image), *_tags(exif_of(image))]
     return "\n".join(text for value in values for text in _texts(value))[:LONGEST_TEXT]
 
 
 def stripped(file: IO[bytes], *, kind: str) -> tuple[bytes, str]:
-    """The image without any words, and the ending that a name of it takes. The same file gives the same bytes."""
+    """Return the image without any texts, and the ending of its file name. The same file gives the same bytes."""
     with _quietly():
         file.seek(0)
         with Pillow.open(file, formats=[kind]) as image:
@@ -67,9 +67,9 @@ def _png(image: Pillow.Image) -> bytes:
     pixels = image.convert("RGBA") if image.mode == "P" and image.has_transparency_data else image
     ImageOps.exif_transpose(pixels, in_place=True)
     if pixels.mode not in PNG_MODES:
-        profile = profile if image.mode == "P" else None  # it was for the colours before
+        profile = profile if image.mode == "P" else None  # it described the colours before conversion
         pixels = pixels.convert("RGB")
-    # What Pillow would carry along of it. A fresh image would do too, and take as much memory again.
+    # Pillow would copy it. A new image would avoid that too, but take as much memory again.
     pixels.info = {}
     output = io.BytesIO()
     pixels.save(output, "PNG", icc_profile=profile)
@@ -89,7 +89,7 @@ def _beside(image: Pillow.Image) -> Iterator[Any]:
 def _tags(exif: Pillow.Exif) -> Iterator[Any]:
     yield from _readable(exif)
     for ifd in IFDS:
-        with suppress(Exception):  # an image can be sound where what is said about it is not
+        with suppress(Exception):  # the image can be valid although its metadata is not
             yield from _readable(exif.get_ifd(ifd))
 
 
@@ -107,7 +107,7 @@ def _texts(value: Any) -> Iterator[str]:
         with suppress(UnicodeError):  # Pillow reads bytes that may be UTF-8 as Latin-1
             yield value.encode("latin-1").decode()
     elif isinstance(value, bytes):
-        # Nothing says how it is written: each reading is given, and what is wrong in all of them is no word.
+        # The encoding is unknown, so each reading is returned; wrong readings contain no word.
         for code in CODES:
             yield value.decode(code, "ignore")
             if code.startswith("utf-16"):

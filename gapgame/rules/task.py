@@ -15,7 +15,7 @@ TRAIN, VALID, TEST = "train", "valid", "test"
 HELD_OUT = (VALID, TEST)
 PARTS = (TRAIN, VALID, TEST)
 FEWEST_IMAGES = 3
-"""(ours) Of a sense with fewer images none can be reserved for both parts and one be left to train."""
+"""(ours) With fewer images, a sense cannot reserve one for each held-out part and leave one for training."""
 
 
 class Instance(NamedTuple):
@@ -25,13 +25,13 @@ class Instance(NamedTuple):
     """The word as it is matched, with its language."""
     sense: tuple[str, ...]
     sentence: int
-    """A number that two instances share exactly where their whole sentences are the same."""
+    """A number that two instances share exactly if their whole sentences are the same."""
     split: str
     images: tuple[str, ...]
 
 
 class TooFewInstancesError(Exception):
-    """`part` wanted more instances than there are."""
+    """`part` needs more instances than there are."""
 
     def __init__(self, part: str, wanted: int, found: int, eligible: int, of_split: int) -> None:
         self.part, self.wanted, self.found = part, wanted, found
@@ -40,20 +40,20 @@ class TooFewInstancesError(Exception):
 
 
 class GapTaskError(Exception):
-    """The parts are not as they must be; says in what."""
+    """The parts are invalid; the message says how."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Which instances, by their place, each part has, in ascending order; and whose part each reserved image is."""
+    """Which instances each part has, by index in ascending order; and which part each reserved image belongs to."""
 
     places: Mapping[str, tuple[int, ...]]
     reserved: Mapping[str, str]
     eligible: int
     dropped_for_sentence: int
-    """Instances that could train but for their sentence, which is in a part that is held out."""
+    """Instances left out of training as their sentence is in a held-out part."""
     dropped_for_images: int
-    """Instances that could train but for their images, all of which are reserved."""
+    """Instances left out of training as all their images are reserved."""
 
     def images(self, instance: Instance, part: str) -> tuple[str, ...]:
         return tuple(image for image in instance.images if self.reserved.get(image, TRAIN) == part)
@@ -62,8 +62,8 @@ class Drawn:
 def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reserve_percent: int, seed: int) -> Drawn:
     """Divide instances into parts.
 
-    Nouns are drawn uniformly among those that have instances left; each time one is drawn, it gives one instance of
-    each of its senses, until the part has its size.
+    Nouns are drawn uniformly among those with instances left; each draw gives one instance of each of the noun's
+    senses, until the part has its size.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reser
 
 
 def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generator) -> dict[str, str]:
-    """Whose part each reserved image is: of every synset `percent`, one at least, for each part held out.
+    """Reserve images for held-out parts: `percent` of every synset's, at least one, for each part.
 
     An image of several synsets belongs to one part only, so it counts for all of them.
     """
@@ -122,7 +122,7 @@ def _reserve(instances: Iterable[Instance], percent: int, rng: np.random.Generat
 def _draw(
     instances: Sequence[Instance], eligible: Iterable[int], taken: set[int], size: int, rng: np.random.Generator
 ) -> list[int]:
-    """At most `size` places of instances whose sentences are not `taken`."""
+    """Draw at most `size` indexes of instances whose sentences are not `taken`."""
     by_noun: dict[str, dict[tuple[str, ...], list[int]]] = defaultdict(lambda: defaultdict(list))
     for place in eligible:
         instance = instances[place]
@@ -147,7 +147,7 @@ def _draw(
 
 
 def verify_parts(parts: Mapping[str, Iterable[tuple[str, int, tuple[str, ...]]]]) -> dict[str, int]:
-    """What was checked of the parts as they were written, each of (sentence, place in the corpus, images).
+    """Check the parts as written, each of (sentence, index in the corpus, images).
 
     Returns
     -------

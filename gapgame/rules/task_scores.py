@@ -1,4 +1,4 @@
-"""How good predictions are at fill-in-the-blank, by themselves and beside people on the same items."""
+"""Scores of predictions at fill-in-the-blank, alone and beside people on the same items."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Signature(Figure):
     method: str
     version: int
     vectors: str
-    """Empty where none were given."""
+    """Empty if none were given."""
     seed: int
     resamples: int
 
@@ -51,7 +51,7 @@ class Difference(Figure):
 
 @dataclass(frozen=True)
 class BesidePeople(Figure):
-    """Of the items that both met: how many of them the machine fills, and what share of people, item by item.
+    """On the items that both have: how many the machine fills, and what share of people, item by item.
 
     `people_percent` is the mean over items of the share of people who had found the word by attempt 1, 2, 3.
     """
@@ -72,12 +72,12 @@ class TaskScores(Figure):
     similarity: Mean | Undefined
     without_vector: WithoutVector | Undefined
     people: BesidePeople | Undefined | None
-    """None where no turns were given."""
+    """None if no turns were given."""
 
 
 @dataclass(frozen=True)
 class Filled:
-    """One instance with its prediction; `item` is empty where it is unknown."""
+    """One instance with its prediction; `item` is empty if unknown."""
 
     item: str
     word: str
@@ -93,7 +93,7 @@ def score(
     seed: int = 0,
     resamples: int = 1_000,
 ) -> TaskScores:
-    """Accuracy and mean similarity of predictions, and how they compare with people."""
+    """Compute accuracy and mean similarity of predictions, and how they compare with people."""
     correct = np.array([normalised(one.word) == normalised(one.predicted) for one in filled], dtype=float)
     independent = Undefined(Missing.NO_PLAYERS)
     similarity: Mean | Undefined = Undefined(Missing.NO_VECTORS)
@@ -116,9 +116,9 @@ def score(
 
 
 def similarities(filled: Sequence[Filled], vectors: Vectors) -> tuple[NDArray[np.float64], WithoutVector]:
-    """The cosine of each pair of words, from −1 to 1 as published.
+    """Return the cosine of each pair of words, from −1 to 1 as published.
 
-    It is 0 where one of them, spelt as it is, has no vector; even of equal words.
+    It is 0 if one of them, spelt as it is, has no vector; even for equal words.
     """
     unknown_gold = unknown_predicted = unknown = 0
     values = np.zeros(len(filled))
@@ -150,7 +150,7 @@ def _beside_people(
     found: dict[str, list[int]] = {}
     for turn, is_counted in zip(turns, counts.tolist(), strict=True):
         if is_counted and turn.item:
-            # How many attempts it took; one more than there are where the word was not found.
+            # How many attempts it took; one more than there are if the word was not found.
             found.setdefault(turn.item, []).append(SOLVED.index(turn.outcome) if turn.outcome in SOLVED else ATTEMPTS)
     machine_of: dict[str, list[float]] = {}
     for one, is_correct in zip(filled, correct.tolist(), strict=True):
@@ -185,7 +185,7 @@ def _interval(low: float, high: float) -> Interval | Undefined:
 
 
 def names_of(problem: Mapping[str, Sequence[str]], most: int) -> str:
-    """`kind: first, second, …` for each kind of problem that has any."""
+    """Format `kind: first, second, …` for each kind of problem that occurs."""
     return "; ".join(
         f"{kind}: {', '.join(names[:most])}" + (f" … ({len(names)})" if len(names) > most else "")
         for kind, names in problem.items()

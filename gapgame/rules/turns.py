@@ -1,4 +1,4 @@
-"""A turn as reports see it, and by which rules some turns are left out of their figures. Nothing is ever deleted."""
+"""A turn as reports see it, and the rules that leave turns out of their figures. Nothing is ever deleted."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SPLITS = tuple(f"intersect_{number}" for number in range(5))
 SOLVED = tuple(f"attempt_{number}" for number in range(1, ATTEMPTS + 1))
 FAILED = "failed"
 OUTCOMES = (*SOLVED, FAILED)
-"""What is counted. A turn that was skipped or cut off and is kept counts as failed: the word was not found."""
+"""How a turn counts. One that was skipped or cut off and is kept counts as failed: the word was not found."""
 SKIPPED, CUT_OFF = "skipped", "cut_off"
 ALL_OUTCOMES = (*OUTCOMES, SKIPPED, CUT_OFF)
 
 
 class Turn(NamedTuple):
-    """One player on one item. Texts are empty, and the rest None, where it is unknown."""
+    """One player on one item. Unknown texts are empty, and other unknown values None."""
 
     outcome: str
     split: str
@@ -36,7 +36,7 @@ class Turn(NamedTuple):
     image: str = ""
     language: str = ""
     similarities: tuple[float, ...] | None = None
-    """Of the guesses, in order, each from 0 to 1; the guess that is the word itself has 1. None: not known."""
+    """Similarities of the guesses, in order, each from 0 to 1; the word itself has 1. None: unknown."""
     guesses: tuple[str, ...] | None = None
     is_marked: bool = False
     is_set_aside: bool = False
@@ -44,7 +44,7 @@ class Turn(NamedTuple):
 
 
 class Rule(StrEnum):
-    """By which a turn is left out of the figures; the names are those of `--keep`."""
+    """Rules by which a turn is left out of the figures; the names are those of `--keep`."""
 
     SKIPPED = "skipped"
     CUT_OFF = "cut_off"
@@ -66,7 +66,7 @@ RULES: dict[Rule, Promise] = {
 
 @dataclass(frozen=True)
 class Filtered(Figure):
-    """How many turns a rule speaks of, and how many it left out that no rule above it had left out already."""
+    """How many turns a rule applies to, and how many it left out that no earlier rule had left out."""
 
     rule: Rule
     says: str
@@ -76,7 +76,7 @@ class Filtered(Figure):
 
 
 def filtered(turns: Sequence[Turn], *, keep: Collection[str]) -> tuple[NDArray[np.bool_], tuple[Filtered, ...]]:
-    """Which turns count, and what each rule did. A rule named in `keep` leaves nothing out."""
+    """Return which turns count, and what each rule did. A rule named in `keep` leaves nothing out."""
     counts = np.ones(len(turns), dtype=bool)
     applied = []
     for rule, matches in _matches(turns).items():
@@ -88,7 +88,7 @@ def filtered(turns: Sequence[Turn], *, keep: Collection[str]) -> tuple[NDArray[n
 
 
 def turns_of_counts(counts: Mapping[str, Mapping[str, int]]) -> list[Turn]:
-    """Turns of which nothing but split and outcome is known, from how often each outcome came in each split."""
+    """Make turns that have only split and outcome, from counts of outcomes by split."""
     return [
         turn
         for split, of_split in counts.items()
@@ -112,7 +112,7 @@ def _matches(turns: Sequence[Turn]) -> dict[Rule, NDArray[np.bool_]]:
 
 
 def _previously_seen(turns: Sequence[Turn]) -> NDArray[np.bool_]:
-    """Turns on an item that their player had already met, by the time of opening where all tell it, else in order."""
+    """Return turns on an item that their player has had before, by opening time if all have one, else in order."""
     order = range(len(turns))
     opened = [turn.opened_at for turn in turns]
     if all(opened):

@@ -1,4 +1,4 @@
-"""Where a word stands in a text, in any script, and whether something else in the text gives it away."""
+"""Finding a word in a text, in any script, and words in the text that give it away."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import unicodedata
 from collections.abc import Iterator
 
 SHORTEST_STEM = 4
-"""(ours) Characters that two words have to begin with in common to be taken for forms of one word."""
+"""(ours) How many first characters two words share to be taken for forms of one word."""
 
 SHORTEST_PART = 3
-"""(ours) A shorter word is not looked for inside others: too many hold it by chance."""
+"""(ours) A shorter word is not searched inside others: too many contain it by chance."""
 
 JOINERS = "\u200c\u200d"
-"""Zero-width characters that stand inside words, as in Persian."""
+"""Zero-width characters inside words, as in Persian."""
 
-# Vowel points, harakat and the tatweel may be written or not; the word is the same.
+# Vowel points, harakat and the tatweel are optional; the word is the same.
 _POINTS = re.compile(
     "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]"
 )
 
 
 def folded(text: str) -> str:
-    """What two spellings of one word have in common: NFKC, case folded, without vowel points."""
+    """Normalise the spelling of a word: NFKC, case folded, without vowel points."""
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return _POINTS.sub("", text)
 
 
 def occurrences(text: str, word: str, *, spaced: bool) -> list[tuple[int, int]]:
-    """Where `word` stands in `text` by itself, whatever its case, as (start, end).
+    """Find `word` in `text` as a whole word, ignoring case, as (start, end).
 
-    Where spaces separate words, no letter, mark or digit may touch it. Elsewhere (ja, zh, th) any place counts at which
-    no mark follows, since nothing shows where a word ends.
+    In scripts with spaces, no letter, mark or digit may touch it. In others (ja, zh, th) any position counts that is
+    not followed by a mark, since nothing shows where a word ends.
     """
     found = (match.span() for match in re.finditer(re.escape(word), text, re.IGNORECASE))
     return [span for span in found if _is_apart(text, *span, spaced=spaced)]
@@ -45,12 +45,12 @@ def _is_apart(text: str, start: int, end: int, *, spaced: bool) -> bool:
 
 
 def stands_in(text: str, word: str, *, spaced: bool) -> bool:
-    """Whether `word` stands in `text`, also in another spelling."""
+    """Return whether `word` is in `text`, also in another spelling."""
     return bool(occurrences(folded(text), folded(word), spaced=spaced))
 
 
 def stem_in(text: str, word: str, *, spaced: bool) -> bool:
-    """Whether a word of `text` holds `word`, is held by it, or begins like it, so that it may give it away (ours)."""
+    """Return whether a word of `text` contains `word`, is part of it, or begins like it, giving it away (ours)."""
     if not spaced:
         return False  # any part of the text that equals the word is an occurrence there
     wanted = folded(word)
@@ -58,7 +58,7 @@ def stem_in(text: str, word: str, *, spaced: bool) -> bool:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """The runs of letters, marks and digits."""
+    """Return the runs of letters, marks and digits."""
     run = ""
     for character in text:
         if _is_wordy(character):
@@ -71,7 +71,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def is_named_in(text: str, word: str) -> bool:
-    """Whether `text`, such as a file's name or what is said about an image, holds `word`, inside other words too."""
+    """Return whether `text`, such as a file name or a title, contains `word`, inside other words too."""
     wanted = folded(word)
     joined = folded(re.sub(r"[\W_]+", " ", text))
     plain = folded(re.sub(r"[\W_]+", " ", word))

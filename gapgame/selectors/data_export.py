@@ -1,4 +1,4 @@
-"""What the game holds of one person, for themselves: no word of a sentence that they may still guess."""
+"""What the game stores about one person, for their data export: no word of a sentence that they may still guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Item sets and what is in them, as managers and researchers see them."""
+"""Item sets and their items, as managers and researchers see them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IMAGES_SHOWN = 6
 
 @dataclass(frozen=True)
 class ItemRow:
-    """`images` begins with the representative; `more` are not shown. `skips`: how many players left the sentence."""
+    """`images` begins with the representative; `more` are not shown. `skips`: how many players skipped the sentence."""
 
     item: GapItem
     images: list[ServedImage]
@@ -42,7 +42,7 @@ class ItemSetFacts:
 
 
 def item_sets_of(project: Project) -> QuerySet[ItemSet]:
-    """The newest first, with `size` and `used`, the number of items and of those in use, and `seasons_count`."""
+    """List sets, newest first, with `seasons_count`, `size` and `used`: the numbers of items and of those in use."""
     return (
         ItemSet.objects.filter(project=project)
         .annotate(
@@ -83,7 +83,7 @@ def facts_of(item_set: ItemSet) -> ItemSetFacts:
 def items_of(
     item_set: ItemSet, *, language: Language | None = None, split: int | None = None, use: str = "", search: str = ""
 ) -> QuerySet[GapItem]:
-    """In the order in which they came, with `skips`; those that most players skipped first where `use` is "skipped"."""
+    """List items in order of import, with `skips`; most skipped first if `use` is "skipped"."""
     skipped = Turn.objects.filter(item=OuterRef("pk"), outcome=Outcome.SKIPPED)
     counted = skipped.order_by().values("item").annotate(number=Count("pk")).values("number")
     items = item_set.items.annotate(skips=Coalesce(Subquery(counted, output_field=IntegerField()), 0)).order_by("pk")
@@ -102,7 +102,7 @@ def items_of(
 
 
 def item_rows(items: Iterable[GapItem], viewer: User) -> list[ItemRow]:
-    """Of what `items_of` gives."""
+    """Counts over what `items_of` returns."""
     return [_row(item, viewer) for item in items]
 
 

@@ -1,4 +1,4 @@
-"""The leaderboard of a closed season: in the order of ranks, by nickname, for those who wanted to be on it."""
+"""The leaderboard of a closed season: players by rank, with nicknames, unless they asked not to be shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 50
 
 @dataclass(frozen=True)
 class Row:
-    """`nickname` is "" for who prefers not to be named."""
+    """`nickname` is "" for players who prefer not to be named."""
 
     rank: int
     nickname: str
@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True)
 class LeaderboardPage:
-    """Ranks `first` to `last`; those on them who prefer not to be named are left out. `me` is the viewer's own row."""
+    """Ranks `first` to `last`; players who prefer not to be named are left out. `me` is the viewer's own row."""
 
     rows: list[Row]
     number: int
@@ -41,11 +41,11 @@ class LeaderboardPage:
 
 
 def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | None) -> LeaderboardPage:
-    """Page `asked` of the leaderboard: one stretch of ranks, which costs the same wherever it lies."""
+    """Return page `asked` of the leaderboard: a range of ranks, which costs the same on any page."""
     players = Player.objects.filter(season=season)
     ranked = players.aggregate(last=Max("rank"))["last"] or 0
     pages = max(1, -(-ranked // ROWS))
-    # There are not as many ranks as nine digits count.
+    # There are fewer ranks than nine digits can count.
     number = max(1, min(int(asked[:9]), pages)) if asked and asked.isdecimal() else 1
     first, last = (number - 1) * ROWS + 1, min(number * ROWS, ranked)
     found = players.filter(rank__range=(first, last), is_on_leaderboard=True).order_by("rank")
@@ -63,7 +63,7 @@ def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | 
 
 
 def winners_of(season: Season) -> list[Row]:
-    """Winner and runner-up of a closed season; fewer where fewer have a rank."""
+    """Return winner and runner-up of a closed season; fewer if fewer have a rank."""
     if season.closed_at is None:
         return []
     best = Player.objects.filter(season=season, rank__in=(1, 2)).order_by("rank")

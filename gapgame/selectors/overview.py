@@ -1,4 +1,4 @@
-"""How seasons go, for who runs them: players, turns, skips, marks. Nothing in here is a score."""
+"""The progress of seasons, for their managers: players, turns, skips, marks. No scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gapgame.selectors.public import State, state_of
 from people.models import Project
 
 ACTIVE = timedelta(minutes=5)
-"""Who was shown a sentence or a hint within that time is at play."""
+"""A player who was shown a sentence or a hint within that time is playing now."""
 
 POLL_S, LARGE_POLL_S, LARGE = 10, 60, 200_000
 
@@ -64,7 +64,7 @@ class LanguageProgress:
 
 @dataclass(frozen=True)
 class SeasonProgress:
-    """`undecided`: players whose play a rule took for scripted, and about whom nobody has decided."""
+    """`undecided`: players whose play looks scripted, and about whom nobody has decided."""
 
     season: Season
     state: State
@@ -107,12 +107,12 @@ class SeasonProgress:
 
     @property
     def poll_s(self) -> int:
-        """How soon the page asks again: a large season costs more to count, and changes less in a moment."""
+        """Return how soon the page refreshes: a large season costs more to count and changes less."""
         return POLL_S if self.ended < LARGE else LARGE_POLL_S
 
     @property
     def percent_over(self) -> int:
-        """Of the time from start to cut-off."""
+        """The share of the time from start to cut-off that has passed."""
         over = (self.now - self.season.starts_at) / (self.season.ends_at - self.season.starts_at)
         return int(100 * min(1.0, max(0.0, over)))
 

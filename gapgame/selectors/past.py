@@ -1,4 +1,4 @@
-"""A player's own account: finished turns with their words, and what a batch came to."""
+"""A player's own record: finished turns with their words, and the results of batches."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SHOWN = {"found": Q(outcome__in=FOUND), "missed": Q(outcome__in=[Outcome.FAILED,
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """What a batch came to. `nearest` is the wrong guess that came nearest, if there was one: guess, word, percentage.
+    """The result of a batch. `nearest` is the closest wrong guess, if any: guess, word, percentage.
 
-    `best_before`: the points of the best earlier batch of the same size; None where there is none.
-    `again`: the first turns whose word was not found, to look at once more; `more_missed` is how many others there are.
+    `best_before`: the points of the best earlier batch of the same size; None if there is none. `again`: the first
+    turns whose word was not found, to look at once more; `more_missed` counts the others.
     """
 
     batch: GameBatch
@@ -47,7 +47,7 @@ class BatchSummary:
 def past_turns(
     player: Player, show: str, page: str | None, *, per_page: int, now: datetime
 ) -> tuple[Page[Turn], list[TurnPage]]:
-    """A page of finished turns, the last one first, and what it shows; `show` is "found", "missed" or else for all."""
+    """A page of finished turns, the last one first; `show` is "found", "missed" or anything else for all."""
     finished = Turn.objects.filter(player=player).exclude(outcome__in=UNFINISHED).filter(SHOWN.get(show, Q()))
     found = finished.select_related("player", "batch", "item__language").prefetch_related("attempts")
     turns = Paginator(found.order_by("-finished_at", "-batch__number", "-position"), per_page).get_page(page)
@@ -55,7 +55,7 @@ def past_turns(
 
 
 def last_batch(player: Player) -> BatchSummary | None:
-    """The player's newest batch, if it is done."""
+    """Return the player's newest batch, if it is done."""
     batch = player.batches.order_by("-number").first()
     if batch is None or batch.all_turns.filter(outcome__in=UNFINISHED).exists():
         return None
@@ -92,13 +92,13 @@ def _best_before(batch: GameBatch, size: int) -> int | None:
 
 
 def _best_streak(turns: QuerySet[Turn]) -> int:
-    """Words found one after the other within the batch; a skipped sentence breaks none."""
+    """Count words found in a row within the batch; a skipped sentence ends the row."""
     outcomes = turns.exclude(outcome=Outcome.SKIPPED).order_by("position").values_list("outcome", flat=True)
     return max((len(list(run)) for is_found, run in groupby(outcomes, FOUND.__contains__) if is_found), default=0)
 
 
 def _nearest(turns: QuerySet[Turn]) -> tuple[str, str, int] | None:
-    """Guess, word and percentage of the wrong guess that came nearest; skipped sentences keep their words."""
+    """Return guess, word and percentage of the closest wrong guess; skipped sentences keep their words secret."""
     told = turns.exclude(outcome=Outcome.SKIPPED)
     best = told.aggregate(best=Max("attempts__similarity", filter=Q(attempts__similarity__lt=MICRO)))["best"]
     if not best:

@@ -1,4 +1,4 @@
-"""Where a player stands while a season is on: one percentage, and nothing that a table could be rebuilt from."""
+"""A player's position during a season: one percentage, from which no table can be rebuilt."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gapgame.rows import count_of
 from gapgame.rules.percentiles import LEVELS, percent_below
 
 GLANCE = 2000
-"""So many players of one stretch are counted one by one before the other side of the stretch is tried."""
+"""So many players of one range are counted one by one before the other side of the range is tried."""
 
 
 def percent_of(player: Player) -> int | None:
-    """Above how many percent of all players with a scored turn `player` is; None before their own first one."""
+    """Return the percentage of players with a scored turn whom `player` is above; None before their own first."""
     if not player.turns:
         return None
     lower, players = counts_of(player.season_id, player.total)
@@ -21,17 +21,17 @@ def percent_of(player: Player) -> int | None:
 
 
 def counts_of(season_id: int, total: int) -> tuple[int, int]:
-    """How many players of a season have a lower total than `total`, and how many there are. Exact, and live."""
+    """Count how many players of a season have a lower total than `total`, and all players. Exact and live."""
     rows, values = [], []
     for level, wider in zip(LEVELS, (*LEVELS[1:], None), strict=True):
-        # Below the stretch of the next wider level that `total` is in, the wider level counts.
+        # Below the range of the next wider level that has `total`, the wider level counts.
         first = 0 if wider is None else (total >> wider) << (wider - level)
         rows.append("WHEN level = %s AND stretch >= %s AND stretch < %s THEN players")
         values += [level, first, total >> level]
     fine, coarse = LEVELS[0], LEVELS[-1]
     table = connection.ops.quote_name(ScoreCount._meta.db_table)
     with connection.cursor() as cursor:
-        # Plain SQL: written by Django it takes three times as long, and every guess that ends a turn waits for it.
+        # Plain SQL: built by Django it takes three times as long, and every guess that ends a turn waits for it.
         cursor.execute(
             f"SELECT COALESCE(SUM(CASE {' '.join(rows)} ELSE 0 END), 0),"  # noqa: S608
             " COALESCE(SUM(CASE WHEN level = %s AND stretch = %s THEN players ELSE 0 END), 0),"
@@ -52,7 +52,7 @@ def counts_of(season_id: int, total: int) -> tuple[int, int]:
 
 
 def _lower_in_stretch(season_id: int, total: int, here: int) -> int:
-    """Of the `here` players in the stretch of `total`, those with less.
+    """Count, among the `here` players in the range of `total`, those with less.
 
     Many may have the very same total, below or above; few have it on both sides.
     """

@@ -1,4 +1,4 @@
-"""The player's page: a sentence, what was guessed, the hints that are due, and where the player stands."""
+"""The player's page: a sentence, the guesses, the hints so far, and the player's position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from images.models import Image
 from images.rules.sizes import sizes_of
 
 ADDRESS_HOURS = 3
-"""An address of an image holds for the rest of its hour and so many more."""
+"""How long an image's address stays valid beyond its hour."""
 
 IMAGE_SIZE = 800
 FOUND = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
@@ -27,7 +27,7 @@ FOUND = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
 
 @dataclass(frozen=True)
 class Hint:
-    """An image of a turn. Its name, author and licence might tell the word: `image` is there once the turn is over."""
+    """An image of a turn. `image` is set once the turn is over: its name, author and licence might reveal the word."""
 
     src: str
     width: int
@@ -50,9 +50,9 @@ class Guess:
 
 @dataclass(frozen=True)
 class TurnPage:
-    """All that may be known of a turn in its present state: `word` is "" until the turn is over.
+    """What the player may know of a turn in its present state: `word` is "" until the turn is over.
 
-    `seconds_left`: to the cut-off, at least 0. `is_stopped`: it has come, and the turn is about to be scored.
+    `seconds_left` to the cut-off, at least 0. `is_stopped`: the cut-off has passed, and the turn is about to be scored.
     """
 
     turn: Turn
@@ -84,7 +84,7 @@ class Score:
 
 
 def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
-    """`turn` with its player, batch, item and the item's language at hand; two queries at most."""
+    """Load `turn` with its player, batch, item and the item's language, in two queries at most."""
     is_finished = turn.outcome not in UNFINISHED
     is_told = is_finished and turn.outcome != Outcome.SKIPPED
     guesses = [_guess(attempt) for attempt in turn.made]
@@ -134,7 +134,7 @@ def _hints(turn: Turn, now: datetime, *, is_told: bool) -> list[Hint]:
 
 
 def images_shown(turn: Turn) -> list[Image]:
-    """The images that the player of `turn` may see by now, in the order they are shown; the representative first."""
+    """Return the images that the player of `turn` may see by now, in order; the representative first."""
     is_finished = turn.outcome not in UNFINISHED
     if turn.outcome == Outcome.SKIPPED:
         is_finished = False
@@ -157,13 +157,13 @@ def _images_of(item_id: int) -> list[Image]:
 
 
 def image_address(turn: Turn, image: Image, now: datetime) -> str:
-    """Good for this turn and this image, for some hours; it tells neither the image nor its place among the others."""
+    """Sign an image of this turn for some hours; the signature reveals neither the image nor its position."""
     hour = int(now.timestamp()) // 3600
     return reverse("gapgame:image-show", args=[turn.pk, _signature(turn, image, hour)])
 
 
 def image_at(turn: Turn, signature: str, now: datetime) -> Image | None:
-    """The image that `signature` stands for, if it may be seen by now and the address has not run out."""
+    """Return the image that `signature` is for, if it may be seen by now and the address has not expired."""
     hour = int(now.timestamp()) // 3600
     for image in images_shown(turn):
         if signature in (_signature(turn, image, hour - age) for age in range(ADDRESS_HOURS)):
@@ -172,7 +172,7 @@ def image_at(turn: Turn, signature: str, now: datetime) -> Image | None:
 
 
 def served_size(image: Image) -> int:
-    """The largest size that is shown in the game: what image of the game is asked for never depends on the screen."""
+    """Return the largest size in the game: it never depends on the screen, so that all players see the same."""
     return max(size for size in sizes_of(image.width, image.height) if size <= IMAGE_SIZE)
 
 

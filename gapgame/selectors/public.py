@@ -1,4 +1,4 @@
-"""Seasons as players see them: what is on, what comes, what is over."""
+"""Seasons as players see them: open, coming and over."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Card:
-    """A season in a list. Times are in its own zone."""
+    """A season in a list. Times are in its own time zone."""
 
     season: Season
     state: State
@@ -40,10 +40,10 @@ class Card:
 
 @dataclass(frozen=True)
 class SeasonPage:
-    """A season's own page, for who may or may not take part yet.
+    """A season's own page, for people who may or may not take part yet.
 
     `needs`: what to do first: "sign-in" (open to everybody, with `join_token`), "invitation" (signed in, but no player
-    of the project), "consent", "address" (to be confirmed), or "" for who can join or has joined.
+    of the project), "consent", "address" (to be confirmed), or "" for those who can join or have joined.
     """
 
     season: Season
@@ -81,7 +81,7 @@ def season_cards(seasons: QuerySet[Season], viewer: User, now: datetime) -> list
         )
         for season in seasons.order_by("ends_at", "pk")
     ]
-    # What can be played comes first, then what comes; of what is over the last.
+    # Open seasons first, then coming ones, then the past.
     over = [card for card in cards if card.state in (State.COUNTING, State.CLOSED)]
     return sorted((card for card in cards if card not in over), key=lambda card: card.state != State.ON) + over[::-1]
 

@@ -20,7 +20,7 @@ BY_PLAYER = "player"
 
 
 def report_on(season: Season, *, keep: Collection[str], by: str = "") -> GameReport:
-    """All figures, and those of the groups `by`. Of single players there are none until the season is closed."""
+    """Compute all figures, and those of the groups `by`. Single players have none until the season is closed."""
     groups = [by] if by in groups_of(season) else []
     signatures = sorted(set(season.languages.values_list("signature", flat=True)))
     return build_report(turns_of(season), keep=keep, seed=SEED, by=groups, vectors=" ".join(signatures))
@@ -31,11 +31,11 @@ def groups_of(season: Season) -> list[str]:
 
 
 def turns_of(season: Season) -> list[rules.Turn]:
-    """Turns that have ended, in the order of `turn_records`, so that what is drawn by a seed is the same.
+    """Yield turns that have ended, in the order of `turn_records`, so that draws by a seed are the same.
 
-    Each with its attempts in one row, and without times, which take as long to read as all the rest: a player meets
-    no sentence twice. Who is marked or set aside is told once the season is closed: before, figures with and without
-    the one whom a manager has just set aside would be that player's.
+    Each has its attempts in one row, and no times, which take as long to read as all the rest: a player never gets a
+    sentence twice. Marked and excluded players are left out only once the season is closed: before, comparing the
+    figures from before and after a manager's decision would reveal that player's results.
     """
     is_closed = season.closed_at is not None
     attempts = {
@@ -73,7 +73,7 @@ def turns_of(season: Season) -> list[rules.Turn]:
 
 
 def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:
-    """Pseudonym, whether set aside, and whether a mark on all of the play stands."""
+    """Pseudonym, whether set aside, and whether a mark on all of their play is in force."""
     name_of = cache(partial(pseudonym, season.project))
     marked = set(valid_marks(season).filter(turn=None).values_list("player", flat=True))
     rows = Player.objects.filter(season=season).values_list("pk", "user", "status")
@@ -96,5 +96,5 @@ def _items(season: Season) -> dict[int, tuple[str, str, str, str, str]]:
 
 
 def _marked_turns(season: Season) -> set[tuple[int, int]]:
-    """By player and item, of which there is one turn."""
+    """By player and item, which have one turn."""
     return set(valid_marks(season).filter(turn__isnull=False).values_list("player", "turn__item"))

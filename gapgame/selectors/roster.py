@@ -26,7 +26,7 @@ class Show(TextChoices):
 
 @dataclass(frozen=True)
 class RuleBroken:
-    """`detail`: what was found, of play as a whole; `turns`: single turns that are marked by this rule."""
+    """`detail`: the evidence about play as a whole; `turns`: single turns that are marked by this rule."""
 
     label: str
     detail: str
@@ -60,8 +60,8 @@ class PlayerRow:
 
 
 def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
-    """One page: while the season is on by when they joined, afterwards by rank."""
-    # While the season is on no score of anybody is even read.
+    """Return one page: by joining time while the season is open, afterwards by rank."""
+    # While the season is open, nobody's score is even read.
     found = Player.objects.filter(season=season).select_related("user")
     if season.closed_at is None:
         found = found.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")

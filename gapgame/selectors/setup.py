@@ -17,14 +17,14 @@ from languages.models import Language
 from people.models import Project
 
 MOST_NAMED = 20
-"""Words without a vector that are named; all of them are counted."""
+"""How many words without a vector are named; all of them are counted."""
 
 WORDS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
 class Playable:
-    """The sentences in use of one language, and of how many all images are ready; `offered` are its vectors."""
+    """The sentences in use of one language, and how many have all images ready; `offered` are its vectors."""
 
     language: Language
     items: int
@@ -38,7 +38,7 @@ class Playable:
 
 @dataclass(frozen=True)
 class Unscored:
-    """Words that are worth nothing unless they are guessed exactly. `why` where the vectors cannot be read at all."""
+    """Words that score nothing unless guessed exactly. `why` if the vectors cannot be read at all."""
 
     language: Language
     vectors: WordVectorSet
@@ -59,7 +59,7 @@ class ItemSetChoice:
 
 
 def item_sets_of(project: Project) -> list[ItemSetChoice]:
-    """The sets of a project that have sentences in use."""
+    """Return the sets of a project that have sentences in use."""
     in_use = Q(items__is_used=True)
     sets = ItemSet.objects.filter(project=project).annotate(
         in_use=Count("items", filter=in_use), tongues=Count("items__language", filter=in_use, distinct=True)
@@ -68,7 +68,7 @@ def item_sets_of(project: Project) -> list[ItemSetChoice]:
 
 
 def playable_of(item_set: ItemSet) -> list[Playable]:
-    """The languages of a set, those with the most sentences first."""
+    """Return the languages of a set, those with the most sentences first."""
     items = GapItem.objects.filter(item_set=item_set, is_used=True).order_by()
     counts = dict(items.values_list("language").annotate(Count("pk")))
     ready = dict(with_ready_images(items).values_list("language").annotate(Count("pk")))
@@ -83,20 +83,20 @@ def playable_of(item_set: ItemSet) -> list[Playable]:
 
 
 def with_ready_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
-    """Those of `items` that have images, all of them in the sizes that are shown."""
+    """Return those of `items` that have images, all of them in the sizes that are shown."""
     images = ItemImage.objects.filter(item=OuterRef("pk"))
     return items.filter(Exists(images)).exclude(Exists(images.exclude(image__sizes_state=JobState.DONE)))
 
 
 def unscored_of(item_set: ItemSet, chosen: Mapping[str, WordVectorSet]) -> list[Unscored]:
-    """For each language of `chosen`, by its tag, the words in use that its vectors lack; only where there are some."""
+    """Return, for each language of `chosen`, by tag, the words in use that its vectors lack, if any."""
     languages = Language.objects.in_bulk(list(chosen))
     found = [_unscored(item_set, languages[tag], vectors) for tag, vectors in sorted(chosen.items())]
     return [row for row in found if row.number or row.why]
 
 
 def vectors_chosen(season_id: int) -> dict[str, WordVectorSet]:
-    """By the tag of the language."""
+    """Group by language tag."""
     played = SeasonLanguage.objects.filter(season=season_id).select_related("vectors")
     return {row.language_id: row.vectors for row in played}
 
@@ -115,6 +115,6 @@ def _unscored(item_set: ItemSet, language: Language, vectors: WordVectorSet) -> 
 
 
 def named(unscored: Unscored) -> str:
-    """The words, as a sentence has them."""
+    """Return the words as they are in sentences."""
     words = ", ".join(unscored.named)
     return _("%(words)s and more") % {"words": words} if unscored.is_shortened else words

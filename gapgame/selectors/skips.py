@@ -1,4 +1,4 @@
-"""Sentences that were skipped: how often, why, and what was said about them."""
+"""Sentences that were skipped: how often, why, and the players' notes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_NOTES = 10
 
 @dataclass(frozen=True)
 class SkippedItem:
-    """`notes` are the newest ones; `opened` counts the players who have met it."""
+    """`notes` are the newest ones; `opened` counts the players who have seen it."""
 
     item: GapItem
     skips: int
@@ -27,7 +27,7 @@ class SkippedItem:
 
 
 def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[SkippedItem]]:
-    """Those skipped most often first; those switched off already last."""
+    """List sentences, those skipped most often first; those already switched off last."""
     skips = Q(turns__outcome=Outcome.SKIPPED, turns__player__season=season)
     met = Q(turns__opened_at__isnull=False, turns__player__season=season)
     found: QuerySet[GapItem] = (
@@ -63,7 +63,7 @@ def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tupl
 
 
 def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tuple[str, str]]]:
-    """Each with its reason; who wrote it is not told."""
+    """Return notes with their reasons, without names."""
     found: dict[int, list[tuple[str, str]]] = defaultdict(list)
     labels = dict(SkipReason.choices)
     written = _skipped(season).filter(item__in=items).exclude(skip_note="").order_by("-finished_at", "pk")

@@ -59,7 +59,7 @@ class ItemFacts:
 
 @dataclass
 class _Known:
-    """What is the same for many turns, read once. Marks of who was cleared are not there: they do not stand."""
+    """Data shared by many turns, read once. Marks of cleared players are left out, as they are not in force."""
 
     season: Season
     players: dict[int, tuple[str, bool, frozenset[str]]]
@@ -68,10 +68,10 @@ class _Known:
 
 
 def turn_records(season: Season) -> Iterator[dict[str, Any]]:
-    """Turns that have ended: player after player, each in the order of play; skipped and invalid ones are there, too.
-    Those of players who withdrew their consent with them are not.
+    """Yield turns that have ended: player after player, each in order of play, with skipped and invalid ones, but
+    without those of players who withdrew their answers.
 
-    From them a table of scores can be made: they are for closed seasons.
+    A table of scores can be made from them: they are for closed seasons.
     """
     known = _Known(season, _players(season), _turn_marks(season))
     turns = Turn.objects.filter(player__season=season).exclude(outcome__in=UNFINISHED)
@@ -111,7 +111,7 @@ def _records(known: _Known, rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[st
 
 
 def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any]]]:
-    """Attempts by turn, each with the seconds since the sentence was opened or the attempt before was made."""
+    """Return attempts by turn, each with the seconds since the sentence was opened or the attempt before."""
     found: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     before = dict(opened)
     rows = Attempt.objects.filter(turn__in=list(opened)).order_by("number").values_list(*ATTEMPT_COLUMNS)
@@ -130,7 +130,7 @@ def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any
 
 
 def valid_marks(season: Season) -> QuerySet[Mark]:
-    """The marks of a season but those of players who were cleared, which do not stand."""
+    """Return the marks of a season, except those of cleared players."""
     return Mark.objects.filter(player__season=season).exclude(player__status=PlayerStatus.CLEARED).order_by()
 
 
@@ -169,7 +169,7 @@ def _learn_items(known: _Known, items: set[int]) -> None:
 
 
 def image_keys(item_set: ItemSet, images: set[int] | None = None) -> dict[int, str]:
-    """The keys of all images of a set, or of `images`."""
+    """Return the keys of all images of a set, or of `images`."""
     entries = CollectionImage.objects.filter(collection=item_set.collection_id).order_by()
     if images is not None:
         entries = entries.filter(image__in=images)

@@ -1,4 +1,4 @@
-"""The end of a season: turns in progress are scored, ranks are given, and the leaderboard is public."""
+"""The end of a season: turns in progress are scored, ranks are given, and the leaderboard is published."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gapgame.services.ranking import give_ranks
 from people.services import audit_log
 
 GRACE = timedelta(seconds=10)
-"""A guess that arrived before the cut-off is written by then, however busy the server is."""
+"""A guess that arrived before the cut-off is stored by then, however busy the server is."""
 
 PLAYERS_AT_ONCE = 500
 
 
 def close_overdue(*, now: datetime) -> int:
-    """Close every season whose cut-off has passed; returns how many were closed."""
+    """Close every season whose cut-off has passed; return how many were closed."""
     overdue = Season.objects.filter(closed_at=None, ends_at__lte=now - GRACE)
     for season in overdue:
         close_season(season_id=season.pk, now=now)
@@ -31,7 +31,7 @@ def is_overdue(season: Season, *, now: datetime) -> bool:
 
 
 def close_season(*, season_id: int, now: datetime) -> None:
-    """Score what is in progress with what was guessed by the cut-off, then rank; can be broken off and done again.
+    """Score turns in progress from the guesses before the cut-off, then rank; safe to interrupt and repeat.
 
     Raises
     ------

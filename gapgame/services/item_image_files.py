@@ -1,4 +1,4 @@
-"""Finding the images that a line names, and taking them into an item set so that nothing about them tells the word."""
+"""Finding the images that a line names, and storing them in an item set so that nothing about them reveals the word."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILLED_IN = ("key", "title", "author", "licence", "licence_url", "source")
 
 @dataclass(frozen=True)
 class Taken:
-    """An image that lies in storage and waits for its row. `facts` is None where there is a row already."""
+    """An image in storage that has no row yet. `facts` is None if it has one."""
 
     sha256: str
     facts: ImageFacts | None
@@ -51,7 +51,7 @@ class Announce(Protocol):
 
 
 class Files:
-    """Images that came with the items: what a manifest, a zip or a form named, and what lies in folders."""
+    """Images that came with the items: named by a manifest, a zip or a form, or in folders."""
 
     def __init__(self, plan: Iterable[ImportEntry | LineError] = (), homes: Sequence[Path] = ()) -> None:
         self._homes = [home.resolve() for home in homes]
@@ -84,7 +84,7 @@ class Files:
 
 
 class ImageStore:
-    """Where lines' images are looked for: with the items, in the item set's own collection, in others named."""
+    """Where images are searched: with the items, in the item set's own collection, and in others named."""
 
     def __init__(self, item_set: ItemSet, files: Files, others: Sequence[Collection] = ()) -> None:
         self._own = item_set.collection
@@ -95,7 +95,7 @@ class ImageStore:
         self._stored: dict[str, list[Image]] = {}
 
     def look_up(self, references: Iterable[ImageReference]) -> None:
-        """Find the images of many lines at once, so that the database is asked little."""
+        """Find the images of many lines at once, in few queries."""
         wanted = {reference.name for reference in references if self._files.find(reference.name) is None}
         self._stored = {}
         for collection in self._collections:
@@ -105,7 +105,7 @@ class ImageStore:
                 wanted -= self._stored.keys()
 
     def take(self, reference: ImageReference, word: str, number: int) -> Taken:
-        """Store the image, or a copy without words; call after `look_up` and outside of a transaction.
+        """Store the image, or a copy without texts; call after `look_up` and outside of a transaction.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class ImageStore:
             raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
 
     def put(self, taken: Taken, word: str, *, announce: Announce, now: datetime) -> Image:
-        """The image's row, in the item set's own collection under a key that tells nothing. Within a transaction."""
+        """Return the image's row, in the item set's own collection under a random key. Call within a transaction."""
         image, is_new = image_of(
             sha256=taken.sha256,
             facts=taken.facts,
@@ -136,7 +136,7 @@ class ImageStore:
         if entry is None:
             key = salted_hmac(self._salt, taken.sha256, algorithm="sha256").hexdigest()[:KEY_CHARACTERS]
             put_in(self._own, image, key=key, file_name=taken.file_name, is_new=is_new)
-            # In the order in which they came, the collection's page would tell what images are of one sentence.
+            # In their order, the collection's page would reveal which images belong to one sentence.
             CollectionImage.objects.filter(collection=self._own, image=image).update(position=int(key[:7], 16))
         elif is_named_in(entry.file_name, word):
             CollectionImage.objects.filter(pk=entry.pk).update(file_name="")
@@ -146,7 +146,7 @@ class ImageStore:
 
     def _new(self, file: IO[bytes], entry: ImportEntry, reference: ImageReference, word: str, number: int) -> Taken:
         size_bytes = file.seek(0, 2)
-        # What is wrong with a file is told with its name, which may hold the word.
+        # Errors of a file contain its name, which may contain the word.
         name = f"image{PurePosixPath(entry.name).suffix}"
         check_name(file, name=name, size_bytes=size_bytes)
         sha256 = sha256_of(file)
@@ -193,7 +193,7 @@ class ImageStore:
         notes: tuple[str, ...],
         number: int,
     ) -> Taken:
-        """A copy of the image that holds nothing but pixels, and of what is known of it all but the title."""
+        """Copy the image with nothing but pixels and its metadata except the title."""
         note = _("Image %(number)s: its title or file contains the word, so a copy without any text is used.")
         notes = (*notes, note % {"number": number})
         size_bytes = file.seek(0, 2)
@@ -226,14 +226,14 @@ class ImageStore:
             kind = check_name(file, name=name, size_bytes=size_bytes)
             try:
                 self._words[sha256] = words_beside(file, kind=kind)
-            except Exception as error:  # decoders raise nearly anything on a broken file
+            except Exception as error:  # decoders raise almost any exception on a broken file
                 inspect(file, name=name, size_bytes=size_bytes)
                 raise ImageRefusedError(_("The metadata in its file cannot be read. Save the image again.")) from error
         return self._words[sha256]
 
 
 def merged(first: Attribution, second: Attribution) -> Attribution:
-    """What `first` says, and `second` where it says nothing."""
+    """Return the values of `first`, and those of `second` where it has none."""
     values = {name: getattr(first, name) or getattr(second, name) for name in FILLED_IN}
     place = first if first.latitude is not None else second
     return Attribution(

@@ -1,7 +1,7 @@
-"""Importing items some lines at a time: items, their images and the rows of the report are in together.
+"""Importing items some lines at a time: items, their images and their report lines are committed together.
 
-No row of the report tells a word, a key or a sentence: whoever manages some project of the installation may read it,
-and may play in this one.
+No line of the report reveals a word, a key or a sentence: managers of any project of the installation may read it, and
+play in this one.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ log = logging.getLogger(__name__)
 
 LINES_PER_TRANSACTION = 50
 ALONE_AFTER_ATTEMPTS = 2
-"""After so many starts that ended without a word, lines are taken one by one: so it is known which one ends them."""
+"""After so many runs that died, lines are imported one by one, to find the one that kills the worker."""
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """A line whose images lie in storage; `first` is the place of the representative one."""
+    """A line whose images are in storage; `first` is the index of the representative one."""
 
     line: ItemLine
     taken: list[Taken]
@@ -68,9 +68,9 @@ def start_upload(
     back: str = "",
     by: User,
 ) -> ImportJob:
-    """Put the files that a browser sent where a worker finds them, and a job on the list.
+    """Store the files from a browser for a worker, and queue a job.
 
-    `back` is the address of the page that the report leads back to.
+    `back` is the address of the page that the report links back to.
     """
     folder, names = keep_waiting(images)
     for name, upload in ((ITEMS_FILE, items), (EMBEDDINGS_FILE, embeddings)):
@@ -104,7 +104,7 @@ def import_path(
     clock: Clock,
     announce: Announce,
 ) -> ImportJob:
-    """Import a file, or a folder in MultiSubs' layout, of this machine here and now."""
+    """Import a file, or a folder in MultiSubs' layout, from this machine at once."""
     options = {"collections": [collection.slug for collection in collections]}
     job = jobs.start_inline(
         path,
@@ -125,7 +125,7 @@ def import_path(
 
 
 def run_import(*, job_id: int, clock: Clock, announce: Announce) -> None:
-    """Run an upload's job, or take it up where a worker that is gone left it."""
+    """Run an upload's job, or resume it after a worker died."""
 
     def work(job: ImportJob) -> None:
         _run(job, partial(source_of_upload, job), clock=clock, announce=announce)
@@ -148,7 +148,7 @@ def _run(job: ImportJob, open_source: OpenSource, *, clock: Clock, announce: Ann
 
 
 class _Import:
-    """One run of a job."""
+    """Run a job once."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class _Import:
         return jobs.row(self.job, number, _("line %(number)s") % {"number": number}, outcome, reason)
 
     def _prepare(self, chunk: Sequence[Record | LineError]) -> dict[int, _Ready | str]:
-        """By number: what is ready, or why it is not taken. Images are read and stored outside of any transaction."""
+        """Return by line number what is ready, or why it was refused. Images are stored outside of any transaction."""
         found: dict[int, _Ready | str] = {}
         lines: dict[int, ItemLine] = {}
         for record in chunk:
@@ -274,7 +274,7 @@ class _Import:
             sense=list(line.sense),
             representative_source=one.source,
         )
-        # Two names of a line may be one stored.
+        # Two names of a line may be one stored image.
         ordered = dict.fromkeys([images[one.first], *images])
         ItemImage.objects.bulk_create(
             ItemImage(item=item, image=image, position=position) for position, image in enumerate(ordered)
@@ -283,7 +283,7 @@ class _Import:
 
 
 def _compared(item: GapItem, one: _Ready) -> tuple[Outcome, str]:
-    """What comes of a line whose key is there; `item` with its images at hand."""
+    """Handle a line whose key exists; `item` has its images loaded."""
     line = one.line
     kept = (item.language_id, item.before, item.after, item.word, item.split, item.sense)
     given = (line.language, line.before, line.after, line.word, line.split, list(line.sense))

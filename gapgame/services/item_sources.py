@@ -1,4 +1,4 @@
-"""What an import of items reads: its lines, the images that come with them, embeddings."""
+"""The input of an import of items: its lines, the images that come with them, embeddings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ITEMS_FILE, EMBEDDINGS_FILE = "items", "embeddings"
 
 @dataclass(frozen=True)
 class Source:
-    """What an import reads, open."""
+    """The opened input of an import."""
 
     records: Iterator[Record | LineError]
     total: int
@@ -38,7 +38,7 @@ class Source:
 
 
 def source_of_upload(job: ImportJob, stack: ExitStack) -> Source:
-    """What a browser sent, which waits in storage.
+    """Open an upload from storage.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def source_of_upload(job: ImportJob, stack: ExitStack) -> Source:
 def source_of_path(
     path: Path, *, images: Path | None, embeddings: Path | None, layout: str | None, stack: ExitStack
 ) -> Source:
-    """What lies on this machine; raises FileRefusedError as `source_of_upload` does."""
+    """Open files on this machine; raises FileRefusedError as `source_of_upload` does."""
     files = _files_of(path, images, stack)
     vectors = read_embeddings(stack.enter_context(embeddings.open("rb"))) if embeddings else {}
     if path.is_dir():
@@ -70,7 +70,7 @@ def source_of_path(
 
 
 def _files_of(path: Path, images: Path | None, stack: ExitStack) -> Files:
-    """The images beside the file of items and in `images`, a folder or a zip, with what their manifests say."""
+    """Find the images beside the file of items and in `images`, a folder or a zip, with their manifests."""
     homes = [path if path.is_dir() else path.parent]
     plan: list[ImportEntry | LineError] = []
     if images is not None and images.is_dir():

@@ -17,7 +17,7 @@ class ItemSetNameTakenError(Exception):
 
 
 def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
-    """An empty item set, with a collection of its own for its images."""
+    """Make an empty item set, with a collection of its own for its images."""
     with transaction.atomic():
         audit_log.lock(project, by)
         if ItemSet.objects.filter(project=project, name=name).exists():
@@ -28,16 +28,16 @@ def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
 
 
 def item_set_named(*, project: Project, name: str) -> ItemSet:
-    """The item set of this name, made where there is none."""
+    """Return the item set of this name, creating it if needed."""
     found = ItemSet.objects.filter(project=project, name=name).select_related("collection").first()
     return found or create_item_set(project=project, name=name, by=None)
 
 
 def use_item(*, item: GapItem, is_used: bool) -> None:
-    """Have the item drawn, or not any more. Turns on it that players have already stay."""
+    """Switch the item on or off. Players' existing turns on it are kept."""
     GapItem.objects.filter(pk=item.pk).update(is_used=is_used)
 
 
 def is_closed(item_set: ItemSet, now: datetime) -> bool:
-    """Whether a season has begun with these items, so that none may be added."""
+    """Return whether a season has begun with these items, so that none may be added."""
     return Season.objects.filter(item_set=item_set, starts_at__lte=now).exists()

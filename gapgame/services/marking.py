@@ -1,4 +1,4 @@
-"""Looking through what was played for scripts, and what managers decide about who is marked."""
+"""Checking play for scripts, and managers' decisions about marked players."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCORED = (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3, Outcome.FAILE
 
 
 def check_players(*, season_id: int | None = None, now: datetime) -> int:
-    """Look at all who have played since they were last looked at; returns how many."""
+    """Check all who have played since they were last checked; return how many."""
     waiting = Player.objects.filter(turns__gt=F("turns_checked"))
     if season_id is not None:
         waiting = waiting.filter(season=season_id)
@@ -52,9 +52,9 @@ def _check(player_id: int, now: datetime) -> None:
             if about.is_fast
         ]
         broken = rules_broken(played, on_end_since=_on_end_since(player))
-        # A guess may become many times longer when it is normalised.
+        # Normalising can make a guess many times longer.
         marks += [Mark(player=player, rule=rule, detail=about[:LONGEST], made_at=now) for rule, about in broken.items()]
-        # A mark once made stays as it was.
+        # An existing mark is not changed.
         Mark.objects.bulk_create(marks, ignore_conflicts=True)
         player.turns_checked = player.turns
         player.is_marked = player.is_marked or bool(broken)
@@ -76,9 +76,9 @@ def _played(turn: Turn, attempts: Iterable[Attempt]) -> Played:
 
 
 def _on_end_since(player: Player) -> datetime | None:
-    """Since when the player's last play has had no break, looking back no further than the rule does.
+    """Return when the player last took a break, looking back no further than the rule does.
 
-    A turn that lay open for as long as a break was one.
+    A turn that stayed open for as long as a break counts as one.
     """
     finished = Turn.objects.filter(player=player).exclude(outcome__in=UNFINISHED).order_by("-finished_at")
     last = finished.first()
@@ -96,9 +96,9 @@ def _on_end_since(player: Player) -> datetime | None:
 
 
 def decide(*, player_id: int, season: Season, status: PlayerStatus, by: User, now: datetime) -> Player:
-    """A manager lets a player take part, or sets them aside; once the season is closed the ranks are given anew.
+    """Clear a player or set them aside; once the season is closed, rank again.
 
-    Who withdrew consent with their answers stays out.
+    Players who withdrew their answers stay out.
     """
     with transaction.atomic():
         locked = Season.objects.select_for_update(no_key=True).get(pk=season.pk)

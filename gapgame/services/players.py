@@ -14,11 +14,11 @@ from people.selectors.qualification import still_takes_part
 
 
 class JoinError(Exception):
-    """Why somebody does not take part, as a sentence."""
+    """Somebody cannot take part; the message says why."""
 
 
 def join_season(*, season: Season, user: User, nickname: str, is_on_leaderboard: bool, now: datetime) -> Player:
-    """Take part; who does already keeps what they have.
+    """Join a season; who has already joined keeps their nickname and settings.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def join_season(*, season: Season, user: User, nickname: str, is_on_leaderboard:
 
 
 def change_player(*, player: Player, nickname: str, is_on_leaderboard: bool) -> Player:
-    """Another nickname, or on or off the leaderboard; at any time, also when the leaderboard is public.
+    """Change the nickname, or hide from or show on the leaderboard; at any time, even when it is public.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A batch of sentences, one turn after the other, and every guess exactly once."""
+"""A batch of sentences, one turn after the other, with every guess counted exactly once."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ SEEDS = 2**62
 
 
 class PlayError(Exception):
-    """The game does not go on in this way; nothing was changed."""
+    """A step of the game is not allowed; nothing was changed."""
 
 
 class NotPlayingError(PlayError):
-    """The season has not begun or is over, or the person takes part in it no more."""
+    """The season has not begun or is over, or the person no longer takes part."""
 
 
 class GuessTooSoonError(PlayError):
@@ -47,23 +47,23 @@ class GuessTooSoonError(PlayError):
 
 
 class StaleTurnError(PlayError):
-    """The turn is further than the request thinks: a double click, or another device."""
+    """The turn is further than the request assumes: a double click, or another device."""
 
 
 class InvalidGuessError(PlayError):
-    """Empty, longer than a word may be, or guessed in this turn before; it cost no attempt."""
+    """The guess is empty, too long, or was made in this turn before; it cost no attempt."""
 
 
 class UnfinishedBatchError(PlayError):
-    """The next batch is for who finished the last one."""
+    """The last batch must be finished before the next."""
 
 
 class NoSentencesLeftError(PlayError):
-    """The player has met every sentence that there is in this language."""
+    """The player has had every sentence in this language."""
 
 
 def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng: Random) -> GameBatch:
-    """Draw the player's next sentences: again and again one of the splits, then one of its items, all alike likely.
+    """Draw the player's next sentences: for each, a split and then one of its items, both uniformly.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
         The season is not played in `language`.
     """
     with transaction.atomic():
-        # What is drawn in another season at this moment is not drawn here.
+        # This keeps a simultaneous draw in another season from drawing the same.
         lock_person(user)
         player = _locked_player(player_id, user)
         season = player.season
@@ -99,7 +99,7 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
 
 
 def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
-    # In other seasons too: their words were told.
+    # In other seasons too: the player has seen their words.
     met = Turn.objects.filter(player__user=player.user_id).values("item")
     found = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
     rows = found.exclude(pk__in=met).order_by("split", "pk").values_list("split", "pk")
@@ -116,7 +116,7 @@ def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
 
 
 def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
-    """The turn in progress, or the next sentence of the batch; None when the batch is done.
+    """Return the turn in progress, or open the next sentence of the batch; None when the batch is done.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
         if not may_play(user, player.season, now):
             raise NotPlayingError
         turns = Turn.objects.filter(player=player, outcome__in=UNFINISHED).select_related("item__language")
-        # In the alphabet "open" comes before "waiting".
+        # Alphabetically, "open" comes before "waiting".
         turn = turns.order_by("outcome", "batch__number", "position").first()
         if turn is None:
             return None
@@ -139,9 +139,9 @@ def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
 
 
 def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datetime) -> Turn:
-    """Take `guess` as attempt `number` of one's own turn.
+    """Take `guess` as attempt `number` of the player's own turn.
 
-    What counts is `now`, when the guess arrived: at the cut-off or later it does not.
+    `now` is when the guess arrived: at the cut-off or later it does not count.
 
     Raises
     ------
@@ -152,11 +152,11 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
     if not guess or len(guess) > rules.LONGEST_GUESS:
         raise InvalidGuessError
     asked = Turn.objects.select_related("item__language", "batch", "player__season").get(pk=turn_id, player__user=user)
-    # Nothing is computed for what is refused: how long that takes might tell whether the guess is the word, for free.
+    # Nothing is computed for a refused guess: the time it takes might reveal whether it is the word, for free.
     _check(asked, number, now)
     if not may_play(user, asked.player.season, now):
         raise NotPlayingError
-    # Before the transaction: the vectors are on the disk, and on SQLite a transaction stops all other writers.
+    # Before the transaction: the vectors are on disk, and on SQLite a transaction blocks all other writers.
     similarity, has_vector = similarity_of(guess, asked.item.word, asked.batch.signature)
     with transaction.atomic():
         turn = _locked_turn(turn_id, user)
@@ -186,7 +186,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
 
 
 def similarity_of(guess: str, word: str, signature: str) -> tuple[int, bool]:
-    """How near `guess` comes, in millionths, and whether there is a vector to tell by."""
+    """Return how similar `guess` is, in millionths, and whether it has a vector."""
     if rules.is_exact(guess, word):
         return rules.MICRO, True
     vectors = vectors_of(signature)
@@ -206,7 +206,7 @@ def _check(turn: Turn, number: int, now: datetime) -> None:
 
 
 def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: datetime) -> Turn:
-    """Leave a sentence with a reason, which managers see. It scores nothing, whatever was guessed.
+    """Skip a sentence with a reason, which managers see. It scores nothing, whatever was guessed.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: 
 
 
 def finish(*, turn: Turn, outcome: Outcome, attempts: Iterable[Attempt], now: datetime) -> None:
-    """Score a turn whose player is locked, once: the best of its attempts, credited to the total."""
+    """Score a turn once, with its player locked: the best of its attempts is added to the total."""
     made = list(attempts)
     turn.outcome, turn.finished_at = outcome, now
     turn.score = rules.turn_score(attempt.score for attempt in made)
@@ -242,7 +242,7 @@ def _locked_player(player_id: int, user: User) -> Player:
 
 
 def _locked_turn(turn_id: UUID, user: User) -> Turn:
-    """A turn under the lock of its player, who alone changes it: player first, as everywhere."""
+    """Return a turn after locking its player, who alone changes it: player first, as everywhere."""
     of_turn = f"id = (SELECT player_id FROM {Turn._meta.db_table} WHERE id = %s)"  # noqa: S608
     try:
         player = _locked(rows(Player, f"{of_turn} AND user_id = %s", turn_id, user.pk, is_locked=True))
@@ -256,6 +256,6 @@ def _locked_turn(turn_id: UUID, user: User) -> Turn:
 def _locked(found: list[Player]) -> Player:
     if not found:
         raise Player.DoesNotExist
-    # After the lock: what was changed while this waited for it counts.
+    # After locking: changes made while this waited count.
     found[0].season = row(Season, found[0].season_id)
     return found[0]

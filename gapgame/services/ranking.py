@@ -1,4 +1,4 @@
-"""Totals, the counts that percentages are summed up from, and ranks."""
+"""Totals, the counts that percentages are summed from, and ranks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gapgame.rules.percentiles import LEVELS
 
 
 def credit(*, player: Player, score: int, is_found: bool, reached_at: datetime) -> None:
-    """Add a turn's score to the total of a player who is locked."""
+    """Add a turn's score to the total of a locked player."""
     before = player.total if player.turns else None
     player.turns += 1
     player.total += score
@@ -32,7 +32,7 @@ def _recount(season_id: int, before: int | None, after: int) -> None:
     if not changes:
         return
     table = connection.ops.quote_name(ScoreCount._meta.db_table)
-    # In one order whoever writes, so that no two wait for each other.
+    # In a fixed order, so that no two writers deadlock.
     rows = [(season_id, *change) for change in sorted(changes)]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -44,9 +44,9 @@ def _recount(season_id: int, before: int | None, after: int) -> None:
 
 
 def give_ranks(*, season: Season) -> None:
-    """Rank 1 for the highest total; of equal ones, who reached it earlier, then who joined earlier.
+    """Rank players: the highest total first; among equal ones, by reaching it earlier, then by joining earlier.
 
-    Without a rank stay those without a scored turn, those set aside, and the marked whom nobody has cleared.
+    Players without a scored turn, those set aside, and marked players who were not cleared get no rank.
     """
     players = connection.ops.quote_name(Player._meta.db_table)
     Player.objects.filter(season=season, rank__isnull=False).update(rank=None)

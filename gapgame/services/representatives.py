@@ -1,4 +1,4 @@
-"""The image of the first hint by vectors of the platform: the one with the least mean distance to the others."""
+"""Choosing the image of the first hint by vectors: the one with the least mean distance to the others."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from people.models import Project
 
 ITEMS_PER_TRANSACTION = 200
 ASIDE = 16_000
-"""Added to the positions of images while they change places: no two of an item may ever have the same."""
+"""Added to the positions of images while they change places: no two of an item may ever share one."""
 
 
 class ItemSetClosedError(Exception):
-    """A season has begun with these items, which stay as they are."""
+    """A season has begun with these items, so they cannot change."""
 
 
 class Central:
-    """Finds the most central of some images by the newest of the sets that has vectors of all of them."""
+    """Finds the most central of some images by the newest set that has vectors of all of them."""
 
     def __init__(self, sets: Iterable[EmbeddingSet]) -> None:
         self._sets = list(sets)
 
     @classmethod
     def of_collections(cls, collections: Iterable[Collection], *, project: Project | int) -> Central:
-        """By sets that `project` may use."""
+        """Take the sets that `project` may use."""
         return cls(whole_sets(collections=collections, project=project))
 
     def place_of(self, images: Sequence[int]) -> int | None:
-        """The place of the most central image, given by primary keys; None where one has no vector or no direction."""
+        """Return the index of the most central image, given by primary keys; None if one has no vector or direction."""
         covering = newest_covering(images, self._sets)
         if covering is None:
             return None
@@ -48,7 +48,7 @@ class Central:
             return None
 
     def place_of_images(self, sha256s: Sequence[str]) -> int | None:
-        """The same for images given by their files, which may be new to the platform."""
+        """Do the same for images given by their files, which may be new to the platform."""
         if not self._sets:
             return None
         known = dict(Image.objects.filter(sha256__in=sha256s).values_list("sha256", "pk"))
@@ -58,7 +58,7 @@ class Central:
 
 @dataclass(frozen=True)
 class Chosen:
-    """How many items got another representative image, keep it, keep the one that their file named, or lack vectors."""
+    """How many items got another representative image, kept theirs, kept the one from their file, or lack vectors."""
 
     changed: int
     same: int
@@ -73,7 +73,7 @@ def choose_again(
     is_named_too: bool = False,
     clock: Callable[[], datetime],
 ) -> Chosen:
-    """Choose the representative image of each item anew, by `sets` or those there are of the item set's collection.
+    """Choose the representative image of each item again, by `sets` or those of the item set's collection.
 
     Items whose file named one keep it, unless `is_named_too`; so do those that lack vectors.
 

@@ -1,4 +1,4 @@
-"""Setting seasons up. What a season is played with never changes once it has begun; its texts may."""
+"""Setting seasons up. The terms of a season never change once it has begun; its texts may."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from people.services import audit_log
 from people.services.invitations import invite, revoke_invitation
 
 STILL = timedelta(seconds=30)
-"""Before the start nothing of the terms changes any more: what is being written then would meet the first sentences."""
+"""How long before the start the terms are frozen: a change then would collide with the first sentences."""
 
 PUNCTUAL = timedelta(minutes=15)
-"""So long ago a start may lie when it is set: who means "now" needs a while to fill in the form."""
+"""How far in the past a start may be when it is set: somebody who means "now" needs a while to fill in the form."""
 
 PLACES = 10_000_000
-"""Of the invitation that lets everybody in: more than there will be players."""
+"""Limit of the invitation that admits everybody: more than there will be players."""
 
 SLUG_LENGTH = 40
 TAKEN = frozenset({"new", "items", "turns", "vectors"})
-"""Parts of addresses that stand where the name of a season would."""
+"""Slugs that are taken by pages."""
 
 
 class SeasonError(Exception):
-    """Something that may not be; says why and what to do."""
+    """The season is not possible; the message says why and what to do."""
 
 
 class SeasonStartedError(SeasonError):
@@ -46,7 +46,7 @@ class SeasonNameTakenError(SeasonError):
 
 @dataclass(frozen=True)
 class Texts:
-    """What may change as long as there is a season."""
+    """Settings that may change at any time."""
 
     name: str
     description: str = ""
@@ -55,7 +55,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Terms:
-    """What never changes once the season has begun. `vectors` by the tag of the language they score guesses in."""
+    """Settings that never change once the season has begun. `vectors` by the tag of the language they score."""
 
     starts_at: datetime
     ends_at: datetime
@@ -69,7 +69,7 @@ class Terms:
 def create_season(
     *, project: Project, item_set: ItemSet, texts: Texts, terms: Terms, by: User, now: datetime
 ) -> Season:
-    """Make a season; one that everybody may sign up for gets the invitation behind its door.
+    """Make a season; one that everybody may join gets its invitation.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def create_season(
     """
     _check(terms, item_set, now=now, is_new_start=True)
     with transaction.atomic():
-        # Whoever makes another one in this project waits here.
+        # Anyone else who makes one in this project waits here.
         audit_log.lock(project, by)
         _check_name(project, texts.name)
         season = _insert(project, item_set, texts, terms, by)
@@ -91,7 +91,7 @@ def create_season(
 
 
 def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User, now: datetime) -> Season:
-    """Change the texts, at any time, and the `terms` where there are some, before the season begins.
+    """Change the texts, at any time, and the `terms`, if given, before the season begins.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User
         if terms is not None:
             _check(terms, season.item_set, now=now, is_new_start=terms.starts_at != season.starts_at)
             _set_terms(season, terms, by=by, now=now)
-        # Last, with the log: whoever makes or renames another one in this project waits here.
+        # Last, with the audit log: anyone else who makes or renames one in this project waits here.
         audit_log.lock(season.project, by)
         _check_name(season.project, texts.name, besides=season)
         audit_log.record(project=season.project, action="season.changed", about=season.slug, by=by, now=now)
@@ -119,7 +119,7 @@ def change_season(*, season: Season, texts: Texts, terms: Terms | None, by: User
 
 
 def delete_season(*, season: Season, by: User, now: datetime) -> None:
-    """Take back a season that has not begun; who came in by its invitation stays in the project.
+    """Delete a season that has not begun; people who came in by its invitation stay in the project.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def delete_season(*, season: Season, by: User, now: datetime) -> None:
 
 
 def _locked_before_start(*, season_id: int, now: datetime) -> Season:
-    """The season as it is now that nobody else can change it."""
+    """Lock the season and return it as it is now."""
     found = Season.objects.select_for_update(of=("self",)).select_related("item_set", "project", "invitation")
     season = found.get(pk=season_id)
     if has_begun(season, now) or GameBatch.objects.filter(player__season=season).exists():
@@ -157,7 +157,7 @@ def _set_terms(season: Season, terms: Terms, *, by: User, now: datetime) -> None
 
 
 def has_begun(season: Season, now: datetime) -> bool:
-    """Whether what it is played with is settled."""
+    """Return whether its terms are frozen."""
     return season.starts_at - STILL <= now
 
 
@@ -233,7 +233,7 @@ def _set_languages(season: Season, vectors: Mapping[str, WordVectorSet]) -> None
 
 
 def _set_door(season: Season, *, by: User, now: datetime) -> None:
-    """The invitation of an open season runs out at the cut-off; one that is no longer open has none."""
+    """Keep the invitation in line: it expires at the cut-off, and a season that is no longer open has none."""
     invitation = season.invitation
     if season.access == Access.OPEN and invitation is not None:
         Invitation.objects.filter(pk=invitation.pk).update(expires_at=season.ends_at)

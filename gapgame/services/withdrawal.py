@@ -1,4 +1,4 @@
-"""What becomes of turns when a player withdraws consent or deletes their account."""
+"""What happens to turns when a player withdraws consent or deletes their account."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from people.models import Project, User
 
 
 def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now: datetime) -> int:
-    """Unless turns are kept, take the player off every leaderboard and the turns out of reports and files.
+    """Unless turns are kept, remove the player from every leaderboard and the turns from reports and files.
 
-    Returns how many turns that were.
-    The turns stay stored. Of closed seasons the ranks are given anew.
+    Returns how many turns that were. They stay stored. Closed seasons are ranked again.
     """
     if keeps_answers:
         return 0
@@ -33,7 +32,7 @@ def withdraw_answers(*, project: Project, person: User, keeps_answers: bool, now
 
 
 def forget(*, person: User, now: datetime) -> None:
-    """Free the nicknames of `person`, and take them off the boards; ranks stay."""
+    """Free the nicknames of `person`, and remove them from leaderboards; ranks stay."""
     for player in Player.objects.filter(user=person).order_by("season", "pk").select_for_update(no_key=True):
         player.nickname, player.is_on_leaderboard = f"deleted-{uuid4().hex[:12]}", False
         player.save(update_fields=["nickname", "is_on_leaderboard"])

@@ -1,4 +1,4 @@
-"""Why a sentence may be skipped, for a part of the page that is rendered once and so is given nothing."""
+"""Reasons to skip a sentence, for a part of the page that is rendered once and without a context."""
 
 from __future__ import annotations
 

@@ -14,6 +14,6 @@ register = template.Library()
 
 @register.filter
 def time_left(until: datetime, now: datetime | None = None) -> str:
-    """As `timeuntil`, which says "0 minutes" of the last one."""
+    """Return `timeuntil`, but “less than a minute” where that says “0 minutes”."""
     now = now or timezone.now()
     return timeuntil(until, now) if until - now >= timedelta(minutes=1) else _("less than a minute")

@@ -1,4 +1,4 @@
-"""The images of a turn, at addresses that say nothing and work only when their hint is due."""
+"""The images of a turn, at addresses that reveal nothing and work only once their hint is due."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETRY_AFTER_S = 5
 @require_safe
 @login_required
 def image_show(request: HttpRequest, turn_id: UUID, signature: str) -> HttpResponse:
-    """An image of one's own turn; at an address that was not given out, or has run out, there is nothing."""
+    """Serve an image of the user's own turn; unknown or expired addresses give 404."""
     image = image_at(turn_shown_to(user_of(request), turn_id), signature, timezone.now())
     if image is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""Sentences with a gap: the sets of a project, importing into them, looking through them, switching some off."""
+"""Sentences with a gap: the sets of a project, importing, searching, and switching some off."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def item_set_show(request: HttpRequest, slug: str, item_set_id: int) -> HttpResp
 @require_POST
 @login_required
 def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int) -> HttpResponse:
-    """Use an item or not; also while a season is on, for its next batches."""
+    """Switch an item on or off; during a season, this affects its next batches."""
     item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
     item = get_object_or_404(GapItem, item_set=item_set, pk=item_id)
     use_item(item=item, is_used=request.POST.get("is_used") == "1")
@@ -68,7 +68,7 @@ def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int)
     return redirect(f"{back}#item-{item_id}")
 
 
-@csrf_exempt  # checked below, once it is clear who sends and how much
+@csrf_exempt  # checked below, once the sender and the size are known
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
@@ -94,7 +94,7 @@ def _create(request: HttpRequest, project: Project) -> HttpResponse:
     return _create_page(request, project, form, status=422)
 
 
-@csrf_exempt  # checked below, once it is clear who sends and how much
+@csrf_exempt  # checked below, once the sender and the size are known
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def items_import(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The player's pages: one sentence after the other, three guesses each, and what came of them."""
+"""The player's pages: one sentence after the other, three guesses each, and their results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gapgame.selectors.play import score_of, turn_page
 from gapgame.services import playing
 from people.requests import is_htmx, user_of
 
-# What is drawn must not be guessed from what was drawn before.
+# Draws must not be predictable from earlier ones.
 RNG: Random = SystemRandom()
 
 
@@ -56,7 +56,7 @@ def turn_show(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def guess_make(request: HttpRequest, turn_id: UUID) -> HttpResponse:
-    """Take a guess; a form is returned to the turn, the page's script gets the turn in the same answer."""
+    """Take a guess; a form is redirected to the turn, the page's script gets the turn in the same response."""
     number = request.POST.get("number", "")
     try:
         turn = playing.make_guess(
@@ -108,7 +108,7 @@ def _changed(request: HttpRequest, turn_id: UUID) -> HttpResponse:
 
 
 def _show(request: HttpRequest, turn: Turn, status: int = 200) -> HttpResponse:
-    """The turn as it is now. What was typed and not taken is still there to be put right."""
+    """Show the turn as it is now, keeping a refused guess so that it can be corrected."""
     context = {
         "page": turn_page(turn, now=timezone.now()),
         "score": score_of(turn.player, turn),
@@ -119,7 +119,7 @@ def _show(request: HttpRequest, turn: Turn, status: int = 200) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, turn_id: UUID, refused: playing.PlayError) -> HttpResponse:
-    """Say why, with the turn as it is now; nothing was changed."""
+    """Show why, with the turn as it is now; nothing was changed."""
     turn = turn_for(user_of(request), turn_id)
     match refused:
         case playing.NotPlayingError():

@@ -1,4 +1,4 @@
-"""Where players begin: the seasons there are, taking part, one's own past turns, the rules, and the leaderboard."""
+"""Where players begin: seasons, taking part, past turns, the rules, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def game_home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def season_show(request: HttpRequest, slug: str) -> HttpResponse:
-    """A season, also for who is not signed in where it is open to everybody."""
+    """Show a season, also to visitors who are not signed in if it is open to everybody."""
     season = season_to_play(request.user, slug)
     ask_for_closing(season)
     page = season_page(season, request.user, timezone.now())
@@ -74,7 +74,7 @@ def player_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
-    """One's own finished turns, with the words."""
+    """List the player's own finished turns, with the words."""
     player = player_for(user_of(request), slug)
     show, now = request.GET.get("show", ""), timezone.now()
     page, turns = past_turns(player, show, request.GET.get("page"), per_page=TURNS_PER_PAGE, now=now)
@@ -83,7 +83,7 @@ def turn_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def leaderboard_show(request: HttpRequest, slug: str) -> HttpResponse:
-    """The leaderboard, once the season is closed."""
+    """Show the leaderboard, once the season is closed."""
     season = season_to_play(request.user, slug)
     if season.closed_at is None:
         raise Http404(_("The leaderboard is published when the season has ended."))

@@ -1,4 +1,4 @@
-"""What managers and researchers read: the report on a season, and its turns as a file once it is closed."""
+"""Results for managers and researchers: the report on a season, and its turns as a file once it is closed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROUP_LABELS = {"word": _("Word"), "image": _("Image"), "player": _("Player"), "
 @login_required
 def game_report(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
     season = season_for(request.user, slug, season_slug)
-    # A box that is not ticked is not sent; `asked` tells a form without ticks from a page that nobody filtered.
+    # Browsers do not send unchecked boxes; `asked` tells a form without checked boxes from a page without a filter.
     leave = set(request.GET.getlist("leave")) if "asked" in request.GET else set(Rule)
     groups = groups_of(season)
     by = request.GET.get("by", "")

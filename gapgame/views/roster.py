@@ -1,4 +1,4 @@
-"""Pages about who plays and what is skipped, and what managers decide there."""
+"""Pages about players and skipped sentences, and managers' decisions there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of managers and researchers: setting seasons up, and seeing how they go."""
+"""Pages of managers and researchers to set up and follow seasons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def season_list(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def season_create(request: HttpRequest, slug: str) -> HttpResponse:
-    """Two steps in one address, as languages depend on the sentences: the set of items, then all the rest."""
+    """Set up a season in two steps at one address: the set of items, then the rest, which depends on it."""
     project = project_for(request.user, slug, *READERS)
     sets = setup.item_sets_of(project)
     known = ItemSet.objects.filter(pk__in=[choice.item_set.pk for choice in sets])
@@ -54,7 +54,7 @@ def season_manage(request: HttpRequest, slug: str, season_slug: str) -> HttpResp
 @require_safe
 @login_required
 def season_progress(request: HttpRequest, slug: str, season_slug: str) -> HttpResponse:
-    """The part of the page that keeps itself up to date."""
+    """Render the part of the page that refreshes itself."""
     season = season_for(request.user, slug, season_slug)
     return render(request, "gapgame/_season_progress.html", _head(request, season) | _progress(season))
 
@@ -134,7 +134,7 @@ def _field_of(refused: services.SeasonError) -> str | None:
 
 
 def _warn(request: HttpRequest, season: Season) -> None:
-    """Say what will disappoint players, though it can be played so."""
+    """Warn about settings that will disappoint players, although the season is possible."""
     chosen = setup.vectors_chosen(season.pk)
     for row in setup.playable_of(season.item_set):
         if row.waiting and row.language.pk in chosen:

@@ -1,4 +1,4 @@
-"""Which word vectors there are, for who sets up seasons, and importing those that come in packages."""
+"""The word vectors for seasons, and importing those that come in packages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def vectors_show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def vectors_import(request: HttpRequest, slug: str) -> HttpResponse:
-    """A table is copied in the background; of a model only a row is made, at once."""
+    """Copy a table in the background; a model needs only a row, made at once."""
     project_for(request.user, slug, *READERS)
     if request.POST.get("name") == GLOVE.name:
         tasks.ask_for_packaged_vectors(GLOVE.name)

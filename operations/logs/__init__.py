@@ -1,1 +1,1 @@
-"""Lines of logs, and what each of them is about."""
+"""Lines of logs, and their context."""

@@ -1,4 +1,4 @@
-"""What this thread is at: a request or a task of Celery, so that each line of a log can say for what it was."""
+"""The current request or Celery task of a thread, so that each line of a log can name it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.utils.functional import SimpleLazyObject
 
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 SECRET_ARGUMENTS = frozenset({"token", "key", "uidb36", "signature"})
-"""Arguments of addresses that let somebody in; no log repeats them."""
+"""Arguments of addresses that give access; no log repeats them."""
 
 
 @dataclass(frozen=True)
 class Doing:
-    """`request_id` goes from a request to the tasks that it asks for, and from those to theirs."""
+    """`request_id` goes from a request to the tasks that it queues, and from those to theirs."""
 
     request_id: str = ""
     request: HttpRequest | None = None
@@ -30,13 +30,13 @@ doing: ContextVar[Doing] = ContextVar("doing", default=NOTHING)
 
 
 def request_id_of(request: HttpRequest) -> str:
-    """The one that a proxy gave it, where it is one, or a new one."""
+    """Return the id that a proxy gave it, if valid, or a new one."""
     given = request.headers.get("X-Request-ID", "")
     return given if WELL_FORMED.fullmatch(given) else uuid.uuid4().hex
 
 
 def user_id_of(request: HttpRequest | None) -> int | None:
-    """Whoever is signed in, if somebody has asked already: a line of a log is no reason to ask the database."""
+    """Return the signed-in user, if already loaded: a line of a log is no reason to query the database."""
     user = getattr(request, "user", None)
     if isinstance(user, SimpleLazyObject):
         user = getattr(request, "_cached_user", None)
@@ -44,10 +44,10 @@ def user_id_of(request: HttpRequest | None) -> int | None:
 
 
 def path_of(request: HttpRequest) -> str:
-    """The path as a log may say it: without the query, and without what lets somebody in."""
+    """Return the path for logs: without the query, and without secrets."""
     match = request.resolver_match
     if match is None:
-        # An address that is none, perhaps a mistyped one with a secret in it.
+        # An unknown address, perhaps a mistyped one with a secret in it.
         first, slash, rest = request.path.lstrip("/").partition("/")
         return f"/{first}{slash}{'…' if rest else ''}"
     path = request.path

@@ -22,7 +22,7 @@ TOLD = frozenset({*FIELDS, *OF_THE_CONTEXT, *OF_A_REQUEST, *OF_AN_ACCOUNT, *OF_A
 
 
 class Context(logging.Filter):
-    """Adds for what a line was written, and takes out of it what may not stand in a log. Of a handler, not a logger."""
+    """Adds the context of a line, and removes what must not be in a log. For a handler, not a logger."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         now = doing.get()
@@ -38,7 +38,7 @@ class Context(logging.Filter):
 
 
 def said(error: BaseException) -> str:
-    """What an error says. PostgreSQL adds the row that it refused, with what somebody wrote in it: not that."""
+    """Return the message of an error, without the refused row, and somebody's words in it, that PostgreSQL adds."""
     lines = str(error).splitlines()
     words = (lines[0] if lines else "") if _is_of_a_database(error) else str(error)
     return f"{type(error).__name__}: {words}"
@@ -49,7 +49,7 @@ def _is_of_a_database(error: BaseException) -> bool:
 
 
 def told(error: BaseException) -> str:
-    """The traceback of an error and of those behind it, each as `said`."""
+    """Format the traceback of an error and of its causes, each as `said`."""
     behind = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     parts = [told(behind)] if behind else []
     trace = "".join(traceback.format_tb(error.__traceback__)).rstrip()
@@ -64,7 +64,7 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(JsonFormatter):
-    """For programs: one object a line, whose fields are told in docs/operators.md."""
+    """For programs: one object a line; docs/operators.md lists its fields."""
 
     def __init__(self) -> None:
         super().__init__(list(FIELDS), json_ensure_ascii=False)

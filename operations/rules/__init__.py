@@ -1,1 +1,1 @@
-"""What is decided from values alone."""
+"""Rules from values alone."""

@@ -1,4 +1,4 @@
-"""Whether an error says that there is no room left, whoever met it: the system, SQLite, PostgreSQL or Redis."""
+"""Whether an error means that the disk is full, from the system, SQLite, PostgreSQL or Redis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Also where it is what `error` came of."""
+    """Also true if it is the cause of `error`."""
     return any(_says_so(each) for each in _chain(error))
 
 
@@ -23,7 +23,7 @@ def _says_so(error: BaseException) -> bool:
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
     if isinstance(error, redis.ResponseError):
-        # So it begins where Redis can no longer write to its files and refuses whatever would change its data.
+        # Redis begins so when it can no longer write to its files and refuses changes.
         return str(error).startswith("MISCONF")
     return isinstance(error, psycopg.errors.DiskFull) or (isinstance(error, OSError) and error.errno in _FULL)
 

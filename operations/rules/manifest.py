@@ -1,4 +1,4 @@
-"""What a backup says of itself: manifest.json, which is written last, and the checksums of all else."""
+"""A backup's description of itself: manifest.json, which is written last, and the checksums of all else."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DUMPS = {"postgresql": "database.dump", "sqlite": "database.sqlite3"}
 
 
 class BackupError(Exception):
-    """What is not done, why not, and what to do instead: one sentence for the operator."""
+    """A step is not possible: why, and what to do instead, in one sentence for the operator."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """`rows` by table, and `migrations` as "app.name", are of the moment of the snapshot."""
+    """`rows` by table, and `migrations` as "app.name", are from the moment of the snapshot."""
 
     made_at: str
     code: str
@@ -46,7 +46,7 @@ class Manifest:
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest of a whole backup.
+    """Read the manifest of a complete backup.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def read(folder: Path) -> Manifest:
 
 
 def sums_text(sums: Mapping[str, str]) -> str:
-    """As `sha256sum --check` reads it."""
+    """Format checksums as `sha256sum --check` reads them."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
 
 

@@ -1,4 +1,4 @@
-"""How much a request may bring: files at the addresses that take them, a little anywhere else."""
+"""How large a request may be: files at the addresses that accept them, little anywhere else."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def most_bytes(path: str) -> int:
 
 
 def owner_of(path: str) -> tuple[str, str]:
-    """Whether the address is of a project or of a collection, and its slug; two empty texts where it is of neither."""
+    """Return whether the address is of a project or of a collection, and its slug; two empty texts if of neither."""
     found = _owner.match(path)
     return (found[1], found[2]) if found else ("", "")

@@ -1,1 +1,1 @@
-"""What is asked of the database and the broker, and changes nothing."""
+"""Queries to the database and the broker, which change nothing."""

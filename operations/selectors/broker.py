@@ -1,4 +1,4 @@
-"""Asking the broker something, without waiting for it as long as workers do."""
+"""Queries to the broker, with shorter timeouts than workers'."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ def _waiting(channel: Any, queue: str) -> int:
 
 
 def require() -> None:
-    """Raise UnreachableError where the broker does not answer."""
+    """Raise UnreachableError if the broker does not answer."""
     with _channel() as channel:
         channel.queue_declare("default", passive=False)

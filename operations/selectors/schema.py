@@ -1,4 +1,4 @@
-"""What the models expect of the database and it does not have, whatever its list of applied migrations says."""
+"""Differences between the models and the database, whatever its list of applied migrations says."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _NAMED_IN_SQLITE = re.compile(r'CONSTRAINT "([^"]+)"')
 
 
 def differences(connection: BaseDatabaseWrapper) -> list[str]:
-    """How the database differs from the models: tables, columns, constraints and indexes by name.
+    """Return how the database differs from the models: tables, columns, constraints and indexes by name.
 
-    What is missing is named as in "missing annotation_captionitem.rating" or "missing item_rating_known"; a column that
-    no model has, as in "unexpected annotation_captionitem.old". An empty list means that nothing differs.
+    Missing parts are named as in "missing annotation_captionitem.rating" or "missing item_rating_known"; a column that
+    no model has, as in "unexpected annotation_captionitem.old". An empty list means no difference.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which code this is."""
+"""The version of the code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN = "unknown"
 
 @lru_cache(maxsize=1)
 def code_version() -> str:
-    """The commit: noted in the image when it was built, or of the checkout."""
+    """Return the commit: noted in the image when it was built, or that of the checkout."""
     noted = settings.BASE_DIR / "COMMIT"
     if noted.is_file():
         return noted.read_text(encoding="utf-8").strip() or UNKNOWN

@@ -1,4 +1,4 @@
-"""How much waits and how much is under way, for Prometheus."""
+"""How much work waits and how much is under way, for Prometheus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from people.models import Delivery, DeliveryState
 from scoring.models import Pass
 
 KEPT_S = 10.0
-"""Asked more often, the same figures are given again."""
+"""How long the same figures are returned."""
 
 OPEN = (JobState.QUEUED, JobState.RUNNING)
 Samples = Sequence[tuple[dict[str, str], float]]
@@ -30,7 +30,7 @@ Samples = Sequence[tuple[dict[str, str], float]]
 
 @dataclass(frozen=True)
 class Level:
-    """A figure that goes up and down; none of its samples where it cannot be known."""
+    """A gauge without samples if its value cannot be read."""
 
     name: str
     help: str
@@ -38,7 +38,7 @@ class Level:
 
 
 class _Kept:
-    """What was last found, for a moment: every process that is asked keeps its own."""
+    """The last values, for a moment: every process keeps its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -63,7 +63,7 @@ def levels() -> list[Level]:
 
 
 def _of_the_database(now: datetime) -> list[Level]:
-    """Each of them by an index over what is open, or of a table that stays small."""
+    """Each is counted by an index over open rows, or in a table that stays small."""
     try:
         waiting, oldest = _jobs(now)
         going = dict.fromkeys((state.value for state in GOING), 0)

@@ -1,1 +1,1 @@
-"""Counting, telling whether the installation is ready, making backups and restoring them."""
+"""Counters, readiness, backups and restoring them."""

@@ -1,4 +1,4 @@
-"""A backup: the database of one moment, all files that it speaks of, and a manifest by which a restore is held."""
+"""A backup: the database at one moment, all files that it refers to, and a manifest to verify a restore."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Say = Callable[[str], None]
 
 
 def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datetime, say: Say) -> Manifest:
-    """Make a backup as the new `folder`, which is there whole or not at all.
+    """Make a backup as the new `folder`, complete or not at all.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
     older = _sums_of(previous) if previous else {}
     with _unfinished(folder) as unfinished:
         dump = unfinished / "dump"
-        # The database first: what it speaks of was in storage by then.
+        # The database first: everything it refers to was in storage by then.
         snapshot = databases.dump(dump)
         engine = databases.engine()
         manifest_of = {
@@ -90,7 +90,7 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
 
 
 def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
-    """Read every byte of a backup.
+    """Verify every byte of a backup.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def verify(folder: Path) -> tuple[Manifest, dict[str, str]]:
 
 
 def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
-    """Put a backup in place of this installation's database and files, once every byte of it was looked at.
+    """Replace this installation's database and files with a backup, after verifying every byte.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
     say(f"All {manifest.files:,} files of the backup are unchanged.")
     _require_possible(manifest, force=force)
     stored = [name for name in sums if name.startswith(f"{FILES_FOLDER}/")]
-    # Files first: no row is to speak of one that is not there.
+    # Files first: no row may refer to a missing one.
     for name in stored:
         stored_files.put_back(name.removeprefix(f"{FILES_FOLDER}/"), folder / name)
     say(f"Files: {len(stored):,} restored.")
@@ -132,7 +132,7 @@ def restore(*, folder: Path, force: bool, say: Say) -> Manifest:
 
 
 def remarks(manifest: Manifest) -> Iterator[str]:
-    """What the operator has to know or to do after a restore."""
+    """Return what the operator has to know or do after a restore."""
     if manifest.secret_key != fingerprint():
         yield (
             "SECRET_KEY differs from that of the backup: everybody is signed out, links in e-mails no longer work, "
@@ -145,7 +145,7 @@ def remarks(manifest: Manifest) -> Iterator[str]:
 
 
 def fingerprint() -> str:
-    """By which a SECRET_KEY is known again, and from which it cannot be found."""
+    """Return a fingerprint of SECRET_KEY, from which the key cannot be found."""
     return salted_hmac("operations.backups", "SECRET_KEY", algorithm="sha256").hexdigest()[:16]
 
 
@@ -185,7 +185,7 @@ def _sums_of(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _unfinished(folder: Path) -> Iterator[Path]:
-    """Where a backup is made, under a name that no restore takes; removed again if it does not get to its end."""
+    """The folder in which a backup is made, under a name that no restore accepts; removed if it does not finish."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f"*{UNFINISHED}"):
         _clear(left)
@@ -204,7 +204,7 @@ def _unfinished(folder: Path) -> Iterator[Path]:
 
 
 def _clear(left: Path) -> None:
-    """Remove what a backup that was killed left, but nothing of one that is being made."""
+    """Remove the remains of killed backups, but nothing of a running one."""
     try:
         with (left / LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

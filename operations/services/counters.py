@@ -1,4 +1,4 @@
-"""Files of counters that a full disk cannot turn against whoever counts."""
+"""Files of counters that survive a full disk."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ START_BYTES = 1 << 16
 
 
 class Preallocated(MmapedDict):
-    """All of the file is on the disk before it is mapped, however often it has grown.
+    """Allocates the file on the disk before mapping it, and whenever it grows.
 
-    The file of the library is sparse: where the disk is full, the first count in a new page of it ends the process by
-    SIGBUS. Here that count raises OSError.
+    The library's file is sparse: on a full disk, the first count in a new page of it ends the process by SIGBUS. Here
+    that count raises OSError.
     """
 
     def __init__(self, filename: str, read_mode: bool = False) -> None:

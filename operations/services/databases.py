@@ -1,4 +1,4 @@
-"""Taking a snapshot of the database while people work, and putting one back whole or not at all."""
+"""Taking a snapshot of the database while people work, and restoring one, all or nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from operations.rules.manifest import BackupError
 
 WAIT_S = 20
 ASIDE = "crosslens_before_restore"
-"""The schema that a database's tables wait in until those of the backup are there."""
+"""The schema in which a database's tables wait until those of the backup are there."""
 
 LIBPQ = {"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY"}
 DEBIAN_PROGRAMS = Path("/usr/lib/postgresql")
@@ -38,14 +38,14 @@ def engine() -> str:
 
 
 def dump(path: Path) -> Snapshot:
-    """Write the database as it is at one moment to `path`; nobody waits for it."""
+    """Write the database as it is at one moment to `path`, without blocking anybody."""
     return _dump_postgres(path) if engine() == "postgresql" else _dump_sqlite(path)
 
 
 def load(path: Path, *, rows: Mapping[str, int]) -> None:
-    """Put the database of `path` in place of what is there.
+    """Replace the database with the one in `path`.
 
-    If it fails, or has not as many `rows` in each table as it should, what was there is there again.
+    If it fails, or has not as many `rows` in each table as it should, the old contents are restored.
     """
     connection.close()
     if engine() == "postgresql":
@@ -61,7 +61,7 @@ def _require(rows: Mapping[str, int], found: Mapping[str, int]) -> None:
 
 
 def tables() -> list[str]:
-    """What there is already."""
+    """Return the existing tables."""
     if engine() == "postgresql":
         with _connected() as postgres:
             return _tables_of(postgres)
@@ -73,7 +73,7 @@ def tables() -> list[str]:
 
 
 def others_connected() -> int:
-    """Who else is at this database; SQLite does not know, but refuses what would disturb them."""
+    """Return who else is connected; SQLite does not know, but refuses what would disturb them."""
     if engine() != "postgresql":
         return 0
     connection.close()
@@ -93,7 +93,7 @@ def _dump_postgres(path: Path) -> Snapshot:
     with _connected() as postgres:
         postgres.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         postgres.read_only = True
-        # What is counted here is what the other program writes: both see the same moment.
+        # Counted in the snapshot that the other program writes.
         exported = postgres.execute("SELECT pg_export_snapshot()").fetchone()
         assert exported is not None
         major = postgres.info.server_version // 10_000
@@ -135,7 +135,7 @@ def _load_postgres(path: Path, rows: Mapping[str, int]) -> None:
         postgres.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(aside))
         postgres.commit()
         postgres.autocommit = True
-        # Until it knows the tables, the first people wait long for everything.
+        # Without statistics, the first queries take long.
         postgres.execute("ANALYZE")
 
 
@@ -162,7 +162,7 @@ def _rows_of(postgres: psycopg.Connection[Any]) -> dict[str, int]:
 
 
 def _program(name: str, server: int) -> str:
-    """One that knows this server: at least of its version."""
+    """Return a program that knows this server: at least of its version."""
     newest_first = sorted(DEBIAN_PROGRAMS.glob(f"*/bin/{name}"), key=lambda path: -_major_of(path.parents[1].name))
     for found in (shutil.which(name), *map(str, newest_first)):
         if found and _major_of(_run([found, "--version"])) >= server:
@@ -185,7 +185,7 @@ def _run(command: list[str]) -> str:
         "PGHOST": parameters["HOST"] or options.get("host", ""),
         "PGPORT": str(parameters["PORT"] or ""),
         "PGUSER": parameters["USER"],
-        # In no command line, which everybody on the machine can read.
+        # Not on the command line, which everybody on the machine can read.
         "PGPASSWORD": parameters["PASSWORD"],
         "PGDATABASE": str(parameters["NAME"]),
         **{theirs: str(options[ours]) for ours, theirs in LIBPQ.items() if ours in options},
@@ -206,7 +206,7 @@ def _dump_sqlite(path: Path) -> Snapshot:
         closing(sqlite3.connect(str(connection.settings_dict["NAME"]), timeout=WAIT_S)) as source,
         closing(sqlite3.connect(path)) as copy,
     ):
-        # In one step: beside the write-ahead log, nobody waits for it.
+        # In one step: with the write-ahead log, nobody waits for it.
         source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
         if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
@@ -223,12 +223,12 @@ def _load_sqlite(path: Path, rows: Mapping[str, int]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as copy, closing(sqlite3.connect(target, timeout=WAIT_S)) as database:
         _require(rows, _rows_of_sqlite(copy))
-        # One transaction of the target's: cut short, what was there is there again.
+        # One transaction of the target: interrupted, it changes nothing.
         copy.backup(database, progress=_refuse_if_busy)
 
 
 def _refuse_if_busy(status: int, _remaining: int, _total: int) -> None:
-    """After a step that waited `WAIT_S` in vain; without this it would be tried again for ever."""
+    """Stop after a step that waited `WAIT_S` in vain; otherwise it would be retried for ever."""
     if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         raise BackupError("The database is in use. Stop everything that uses it, then run this again.")
 

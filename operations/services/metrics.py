@@ -1,4 +1,4 @@
-"""What Prometheus is told: counts of all processes on this machine, and how much waits."""
+"""Metrics for Prometheus: counts of all processes on this machine, and how much work waits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ FOLDER = settings.VAR / "metrics"
 LONG_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 120)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-# Several processes serve pages and do tasks: each counts into a file, and whoever is asked adds the files up. Where
-# slots are given out the files are: a folder inherited from a process with another one would be written by two.
+# Several processes serve pages and run tasks: each counts into a file, and all files are added up on request. The files
+# are beside the slots: in an inherited folder of another process, two would write one file.
 FOLDER.mkdir(parents=True, exist_ok=True)
 os.environ.update(PROMETHEUS_MULTIPROC_DIR=str(FOLDER))
 values.MmapedDict = Preallocated  # type: ignore[attr-defined]
 values.ValueClass = values.MultiProcessValue(process_identifier=Slots(FOLDER).number)
-"""Before the first metric is made, each of which asks for it."""
+"""Call it before the first metric is made, as each needs it."""
 
 REQUESTS = Counter("crosslens_requests", "Requests answered.", ["view", "method", "status"])
 REQUEST_DURATIONS = Histogram(
@@ -38,7 +38,7 @@ TASK_DURATIONS = Histogram("crosslens_task_seconds", "How long a task took.", ["
 
 def count_request(*, view: str, method: str, status: int, duration_s: float) -> None:
     with _if_there_is_room():
-        # Anybody can make up methods; each would be a row for good.
+        # Anybody can invent methods; each would be a row for ever.
         REQUESTS.labels(view, method if method in METHODS else "other", status).inc()
         REQUEST_DURATIONS.labels(view).observe(duration_s)
 
@@ -56,7 +56,7 @@ def count_database_error(error: str) -> None:
 
 @contextmanager
 def _if_there_is_room() -> Iterator[None]:
-    """A full disk costs a count, never what is counted."""
+    """A full disk costs a count, never the request or task."""
     try:
         yield
     except OSError as error:
@@ -65,7 +65,7 @@ def _if_there_is_room() -> Iterator[None]:
 
 
 class _Levels:
-    """How full things are now, which the database and the broker know."""
+    """Gauges of the present, which the database and the broker know."""
 
     def collect(self) -> Iterator[Metric]:
         for level in levels():
@@ -87,7 +87,7 @@ def _registry() -> CollectorRegistry:
 
 
 def exposition() -> bytes:
-    """All of it, in Prometheus' text format."""
+    """Return all metrics, in Prometheus' text format."""
     return generate_latest(_registry())
 
 

@@ -1,4 +1,4 @@
-"""Whether this installation can do its work now: each thing that it needs, asked for a moment and no longer."""
+"""Whether this installation can work now: each of its services is asked, with a short timeout."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 OK = "ok"
 PATIENCE_S = 3.0
 FRESH_S, KEPT_S = 1.0, 2.0
-"""How long an answer stands before it is looked for again, and before nobody is given the old one any more."""
+"""How long a result is fresh before it is refreshed, and before the old one is no longer used."""
 
 PROBES_FOLDER = "probes"
 
 
 class ReadinessError(Exception):
-    """Something is not as it has to be; says what, and nothing that only we may know."""
+    """A service is not ready; the message says how, and nothing secret."""
 
 
 def check_database() -> None:
@@ -92,13 +92,13 @@ def check_broker() -> None:
 def check_storage() -> None:
     name = f"{PROBES_FOLDER}/{socket.gethostname()}-{os.getpid()}"
     try:
-        # One may be left of a look that was killed; beside it another name would be taken.
+        # A killed check may have left one; then another name is used.
         default_storage.delete(name)
         default_storage.save(name, ContentFile(b"probe"))
     except Exception as error:
         raise ReadinessError("cannot be written to") from error
     finally:
-        # On a full disk the file is made before it cannot be written.
+        # On a full disk the file can be created but not written.
         with suppress(Exception):
             default_storage.delete(name)
 
@@ -124,7 +124,7 @@ _at_it: dict[str, threading.Thread] = {}
 
 
 class _Shared:
-    """What was found last, for everybody who asks this process, however many they are."""
+    """The last result, for everybody who asks this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -134,7 +134,7 @@ class _Shared:
         self._at = float("-inf")
 
     def readiness(self) -> dict[str, str]:
-        """Whoever finds it getting old has it looked for again in the background; once too old it is waited for."""
+        """A caller who finds it stale starts a refresh in the background; if it is too old, they wait for it."""
         with self._lock:
             age_s = time.monotonic() - self._at
             if age_s >= FRESH_S and self._next is None:
@@ -159,12 +159,12 @@ shared = _Shared()
 
 
 def readiness() -> dict[str, str]:
-    """What `ask_all` found a moment ago."""
+    """Return the last result of `ask_all`."""
     return shared.readiness()
 
 
 def ask_all(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
-    """`OK`, or why not, by what was asked. All are asked at once; who is silent for too long is not waited for."""
+    """Return `OK`, or why not, by service. All are asked at once, with a timeout."""
     answers: SimpleQueue[tuple[str, str]] = SimpleQueue()
     for name, check in CHECKS.items():
         before = _at_it.get(name)

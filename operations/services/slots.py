@@ -1,4 +1,4 @@
-"""A small number for each process that counts something, free again when the process is gone."""
+"""A small number for each process that counts something, free again when the process ends."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 class Slots:
     """Numbers of the processes that count into files of one folder, in which numbers are used again.
 
-    A process id would leave a file behind with every process that ever was, and two containers have the same ids. The
-    lock on a slot's file ends with its process, however that ends; whoever has the slot next counts on.
+    A process id would leave a file behind for every process that ever was, and two containers have the same ids. The
+    lock on a slot's file ends with its process, however that ends; the next owner of the slot continues counting.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -22,7 +22,7 @@ class Slots:
         self._number = 0
 
     def number(self) -> int:
-        """That of this process: the same at each call, another one after a fork."""
+        """Return the number of this process: the same at each call, another one after a fork."""
         if self._owner != os.getpid():
             self._take()
         return self._number
@@ -39,6 +39,6 @@ class Slots:
             self._file, self._number, self._owner = file, number, os.getpid()
             break
         if of_parent >= 0:
-            # Only now: of a parent that is gone this was the last hold on its slot, and to be given the same number
-            # would hide from whoever counts that there was a fork.
+            # Only now: this may be the last lock of a dead parent on its slot, and getting the same number again would
+            # hide the fork from the counters.
             os.close(of_parent)

@@ -1,4 +1,4 @@
-"""The files in storage: walked through, copied with their checksums, put back."""
+"""The files in storage: listing them, copying them with their checksums, restoring them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from operations.services.readiness import PROBES_FOLDER
 
 CHUNK_BYTES = 1 << 20
 PASSING = ".unfinished-"
-"""Files of this name are being written."""
+"""Files with this name are being written."""
 
 
 def is_folder() -> bool:
-    """Whether storage is a folder of this machine, not a bucket."""
+    """Return whether storage is a folder of this machine, not a bucket."""
     try:
         default_storage.path("")
     except NotImplementedError:
@@ -42,10 +42,10 @@ def names(folder: str = "") -> Iterator[str]:
 
 
 def copy_out(name: str, to: Path, *, before: Path | None, sums: Mapping[str, str]) -> tuple[str, int] | None:
-    """Copy a stored file; gives its checksum and size, or None where it is gone by now.
+    """Copy a stored file; return its checksum and size, or None if it is gone by now.
 
-    Files in storage are only added or replaced as a whole. One that an earlier backup has, with the same size and
-    time, is the same, and takes no room a second time.
+    Files in storage are only added or replaced as a whole. A file that an earlier backup has, with the same size and
+    time, is the same, and takes no space again.
     """
     to.parent.mkdir(parents=True, exist_ok=True)
     try:

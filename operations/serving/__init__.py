@@ -1,1 +1,1 @@
-"""The ASGI server's side of Django: bodies read before a thread is given, answers in streams."""
+"""The ASGI server's side of Django: bodies are read before a thread is used, answers are streamed."""

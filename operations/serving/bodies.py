@@ -1,4 +1,4 @@
-"""Reading what a request brings before anybody is given to it, within a size and a time."""
+"""Reading request bodies before a thread handles them, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from operations.rules.disk import NO_ROOM, is_full
 from operations.rules.uploads import is_upload, most_bytes
 
 IN_MEMORY_BYTES = 128 * 1024
-"""Of one body; the rest goes to a file, so that many large ones take no memory."""
+"""In memory per body; the rest goes to a file, so that many large ones take no memory."""
 
 PATIENCE_S, SLOWEST_BYTES_S = 20.0, 8_000
-"""How long a body may take, and what has to have come in each second after that; so does the proxy."""
+"""How long a body may take, and how much must arrive in each second after that; the same in the proxy."""
 IDLE_S = 60.0
-"""Between two pieces, however fast the others came."""
+"""The longest pause between two pieces."""
 
 TOO_SLOW = "Your connection was too slow, so nothing was saved. Try again, or send less at once."
 
@@ -27,7 +27,7 @@ Body = SpooledTemporaryFile[bytes]
 
 
 class BodyRefusedError(Exception):
-    """The body is not taken: the status and the sentence to answer with."""
+    """The body is refused: the status and the sentence to answer with."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -35,17 +35,17 @@ class BodyRefusedError(Exception):
 
 
 class ClientDisconnectedError(Exception):
-    """Whoever sent it has gone, and nobody waits for an answer."""
+    """The client has gone, and nobody waits for an answer."""
 
 
 def check_length(path: str, length: int | None) -> None:
-    """Raise BodyRefusedError where more is announced than the address takes."""
+    """Raise BodyRefusedError if the announced size is too large for the address."""
     if length is not None and length > most_bytes(path):
         raise _too_large(path)
 
 
 async def read_body(receive: Receive, path: str) -> Body:
-    """All of it, ready to be read from its beginning.
+    """Read the whole body, ready to be read from its beginning.
 
     Raises
     ------
@@ -70,7 +70,7 @@ async def read_body(receive: Receive, path: str) -> Body:
                 is_last = not message.get("more_body", False)
         body.seek(0)
     except BaseException as error:
-        # What is still in memory is written once more, perhaps to a full disk.
+        # The part in memory is written now, perhaps to a full disk.
         with suppress(OSError):
             body.close()
         if isinstance(error, TimeoutError):

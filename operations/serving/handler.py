@@ -1,7 +1,7 @@
-"""Django's WSGI handler behind an ASGI server: a thread is given to a request once all of it is here.
+"""Django's WSGI handler behind an ASGI server: a thread handles a request once all of it has arrived.
 
-Threads stay, and with them their connections to the database. Whoever sends slowly holds a socket and no more. A thread
-that sends a stream leaves its place to a new one and ends after it: whoever takes slowly holds up no page.
+Threads are kept, with their database connections. A slow sender occupies only a socket. A thread that sends a stream
+hands its place to a new one and ends after it: a slow receiver blocks no page.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from operations.serving.bodies import Body, BodyRefusedError, ClientDisconnected
 from people.api.answers import is_api, problem_outside
 
 THREADS = 4
-"""In each process, for everything that Django does."""
+"""Threads per process for Django."""
 
 MOST_STREAMS = 16
-"""Under way in each process; one of rows that are read meanwhile keeps its connection to the database."""
+"""Streams per process; one that reads rows meanwhile keeps its database connection."""
 
 BUSY = "Many downloads are under way just now. Try again in a minute."
 RETRY_AFTER_S = 60
 
 APART = frozenset({"/readyz"})
-"""What may wait for others has a thread of its own, so that pages never wait for it."""
+"""Requests that may wait for others have a thread of their own, so that pages never wait for them."""
 
 BLOCK_BYTES = 256 * 1024
 SEND_S = 60.0
-"""In which whoever downloads has to take the next piece."""
+"""How long a client may take for the next piece of a download."""
 
 BODILESS = frozenset({"GET", "HEAD"})
 METHODS = BODILESS | {"POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-"""Django gives a view without a list of its own whatever comes, TRACE too."""
+"""A view without a list of methods would accept any, even TRACE."""
 WITHOUT_PREFIX = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ UNKNOWN_METHOD = "There is no such method here."
 
 
 class Application:
-    """An ASGI application. `check_uploader` raises BodyRefusedError where no more than a page's own form is taken."""
+    """An ASGI application. `check_uploader` raises BodyRefusedError if only a page's own form is accepted."""
 
     def __init__(self, handle: Handle, *, check_uploader: Callable[[Environ], None]) -> None:
         self._handle, self._check_uploader = handle, check_uploader
@@ -88,12 +88,12 @@ class Application:
         if length == 0 or (length is None and not is_chunked and environ["REQUEST_METHOD"] in BODILESS):
             return Body()
         check_length(path, length)
-        # Files of people who may not send any would fill the disk, only to be thrown away.
+        # Files from people who may not send any would fill the disk, only to be thrown away.
         if is_upload(path) and (length is None or length > MAX_BODY_BYTES):
             async with _one_of(self._free) as thread:
                 await thread.run(self._check_uploader, environ)
         body = await read_body(receive, path)
-        # Django reads as much as is announced; a body in chunks announces nothing.
+        # Django reads as much as is announced; a chunked body announces nothing.
         environ["CONTENT_LENGTH"] = str(body.seek(0, SEEK_END))
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         body.seek(0)
@@ -117,7 +117,7 @@ class Application:
         await _send_all(send, answer)
 
     def _answer(self, environ: Environ) -> list[Message] | _Stream:
-        """What is to be sent; what is not a stream is closed already."""
+        """Return the content to send; anything but a stream is closed already."""
         started: list[tuple[int, Headers]] = []
 
         def start(status: str, headers: list[tuple[str, str]], _error: Any = None) -> None:
@@ -142,7 +142,7 @@ class Application:
 
 @dataclass(frozen=True)
 class _Stream:
-    """An answer that is still to be sent, and closed, by the thread that made it."""
+    """A response that the thread that made it still has to send and close."""
 
     status: int
     headers: Headers
@@ -151,7 +151,7 @@ class _Stream:
     close: Callable[[], None]
 
     def send(self, streamer: _Streamer) -> None:
-        """Leaves no connection to the database: the thread ends."""
+        """Send the response; a file needs no database, so its connection is closed first."""
         try:
             if self.is_file:
                 connections.close_all()
@@ -173,7 +173,7 @@ class _Thread:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
 
     def leave(self) -> None:
-        """Another takes the place at once; this one ends with what it is given next."""
+        """Hand the place to a new thread; this one ends with its next request."""
         self._has_left = True
         self._threads.put_nowait(_Thread(self._threads, self._name))
 
@@ -201,13 +201,13 @@ async def _one_of(threads: Threads) -> AsyncIterator[_Thread]:
 
 
 class _Streamer:
-    """Sends from a thread, no faster than it is taken; what is made while one piece is on its way is the next."""
+    """Send from a thread, at the client's speed; the next piece is produced while one is sent."""
 
     def __init__(self, receive: Receive, send: Send, loop: asyncio.AbstractEventLoop) -> None:
         self._receive, self._send, self._loop = receive, send, loop
 
     def send_all(self, status: int, headers: Headers, pieces: Iterable[bytes]) -> None:
-        """Raise ClientDisconnectedError or TimeoutError where nobody receives it; any error cuts the connection."""
+        """Raise ClientDisconnectedError or TimeoutError if nobody receives it; any error cuts the connection."""
         gone = self._begin(self._leaving())
         try:
             under_way = self._begin(self._send({"type": "http.response.start", "status": status, "headers": headers}))
@@ -238,7 +238,7 @@ class _Streamer:
 
 
 class FileBlocks:
-    """`wsgi.file_wrapper`, in larger blocks than anybody asks for: each is a way from thread to thread."""
+    """`wsgi.file_wrapper` with larger blocks: each block is passed from thread to thread."""
 
     def __init__(self, file: IO[bytes], _block_bytes: int = 0) -> None:
         self._file = file
@@ -252,7 +252,7 @@ class FileBlocks:
 
 
 def environ_of(scope: dict[str, Any]) -> Environ:
-    """The request as PEP 3333 has it, without its body."""
+    """Return the request as in PEP 3333, without its body."""
     client, server = scope.get("client") or ("", 0), scope.get("server") or ("localhost", 80)
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
@@ -273,7 +273,7 @@ def environ_of(scope: dict[str, Any]) -> Environ:
         "wsgi.file_wrapper": FileBlocks,
     }
     for name, value in scope["headers"]:
-        # With `_` it would pass for the same name with `-`, which only proxies may set.
+        # With `_` it would look like the same name with `-`, which only proxies may set.
         if b"_" not in name:
             key = name.decode("latin-1").upper().replace("-", "_")
             key = key if key in WITHOUT_PREFIX else f"HTTP_{key}"

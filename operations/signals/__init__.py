@@ -1,1 +1,1 @@
-"""What is connected to the signals of Django and Celery."""
+"""Handlers of Django's and Celery's signals."""

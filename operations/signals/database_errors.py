@@ -1,4 +1,4 @@
-"""Counting what the database refuses, or that it is not there."""
+"""Counting errors of the database, or its absence."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _no_connection(**_about: Any) -> None:
 
 
 def tell(error: DatabaseError) -> None:
-    """Count it once, however often it is met on its way up."""
+    """Count an error once, however often it is handled on its way up."""
     if not getattr(error, "is_counted", False):
         error.is_counted = True  # type: ignore[attr-defined]
         metrics.count_database_error(type(error).__name__)

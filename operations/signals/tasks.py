@@ -1,4 +1,4 @@
-"""Tasks of Celery: each line of their logs says for which request, and each is counted."""
+"""Celery tasks: each line of their logs names the request, and each task is counted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def connect() -> None:
     before_task_publish.connect(_pass_on, dispatch_uid="operations.signals.tasks")
     task_prerun.connect(_begin, dispatch_uid="operations.signals.tasks")
     task_postrun.connect(_end, dispatch_uid="operations.signals.tasks")
-    # Celery would set up its own, in its own words.
+    # Celery would set up its own format.
     setup_logging.connect(_levels, dispatch_uid="operations.signals.tasks")
 
 
@@ -53,8 +53,8 @@ def _levels(loglevel: int | None, **_about: Any) -> None:
     root = logging.getLogger()
     if loglevel:
         logging.getLogger("celery").setLevel(loglevel)
-        # That a task came is told again when it ends, and sweeps come every few seconds.
+        # The end of a task is logged too, and sweeps come every few seconds.
         logging.getLogger("celery.worker.strategy").setLevel(max(loglevel, logging.WARNING))
-    # It tells of processes that were killed, and passes nothing up.
+    # It reports killed processes, and does not propagate.
     if ended := get_multiprocessing_logger():
         ended.handlers, ended.level = root.handlers, logging.ERROR

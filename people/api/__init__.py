@@ -1,1 +1,1 @@
-"""What every part of the API stands on: who asks, how it refuses, how it pages; and people's own addresses."""
+"""The base of the API: authentication, refusals, pagination; and the endpoints about people."""

@@ -1,4 +1,4 @@
-"""What is answered to whom something is refused: a problem as RFC 9457 has it."""
+"""Responses of the API to refused requests: a problem as in RFC 9457."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ CODES = {
     503: "busy",
     507: "no-room",
 }
-"""Where nothing more exact is known."""
+"""Used if nothing more exact is known."""
 
 
 def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Whatever DRF would answer with, as a problem; None for what is nobody's refusal but a fault."""
+    """Turn any exception that DRF would answer into a problem; None for errors of ours."""
     if isinstance(error, Http404):
         exception: exceptions.APIException = exceptions.NotFound(str(error) or None)
     elif isinstance(error, PermissionDenied):
@@ -64,7 +64,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None
         exception = error
     else:
         return None
-    # DRF undoes the transaction and sets the headers; the body is ours.
+    # DRF rolls back the transaction and sets the headers; the body is ours.
     response = exception_handler(exception, context)
     assert response is not None
     status, errors = response.status_code, getattr(exception, "errors", {})
@@ -93,14 +93,14 @@ def is_api(path: str) -> bool:
 
 
 def problem_outside(status: int, detail: str) -> JsonResponse:
-    """A problem where no view of the API was reached, or one broke. It asks no database."""
+    """Answer with a problem if no view of the API was reached, or one failed. It uses no database."""
     code = CODES[status]
     problem = {"type": f"{reverse('api:docs')}#{code}", "title": TITLES[status], "status": status, "code": code}
     return JsonResponse({**problem, "detail": detail, "errors": {}}, status=status, content_type=MEDIA_TYPE)
 
 
 def _flat(detail: Any, name: str = "") -> Iterator[tuple[str, list[str]]]:
-    """{field: reasons}, whatever is nested in what: `items.3.text`."""
+    """Flatten errors to {field: reasons}, however nested: `items.3.text`."""
     if isinstance(detail, dict):
         for key, inner in detail.items():
             yield from _flat(inner, f"{name}.{key}" if name else str(key))

@@ -1,4 +1,4 @@
-"""Who asks: a program by its token, or a browser by its session."""
+"""Authentication of the API: a program by its token, or a browser by its session."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from people.services import tokens
 from people.services.lockout import address_of
 
 if TYPE_CHECKING:
-    # Its settings name what is here, so that it cannot be there before.
+    # Its settings name classes of this module, so it cannot be imported before.
     from rest_framework.views import APIView
 
 SCHEME = "bearer"
 
 
 class WrongTokens(SimpleRateThrottle):
-    """(ours) Sixty wrong tokens a minute from one address; then none is looked at, right or wrong."""
+    """(ours) Sixty wrong tokens a minute from one address; after that, all its tokens are refused unread."""
 
     rate = "60/min"
     scope = "wrong-tokens"
@@ -35,7 +35,7 @@ class WrongTokens(SimpleRateThrottle):
         return self.cache_format % {"scope": self.scope, "ident": address_of(request) or "nowhere"}
 
     def seconds_to_wait(self, request: Request) -> float | None:
-        """None where one more may be tried. Counts nothing, unlike `allow_request`."""
+        """Return None if another attempt is allowed. Counts nothing, unlike `allow_request`."""
         self.key, self.now = self.get_cache_key(request), self.timer()
         limit, duration = self.parse_rate(self.rate)
         assert limit is not None
@@ -75,7 +75,7 @@ class WrongToken(exceptions.AuthenticationFailed):
 
 
 class MayAsk(permissions.BasePermission):
-    """Whoever is signed in; a token that only reads may not change anything."""
+    """The user of the session; a read-only token may not change anything."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if not request.user or not request.user.is_authenticated:
@@ -92,7 +92,7 @@ class MayAsk(permissions.BasePermission):
 
 
 def viewer_of(request: HttpRequest) -> User | AnonymousUser:
-    """Who asks for what is no part of the API itself, such as an image whose address it gave out."""
+    """Authenticate requests for something outside the API whose address the API gave, such as an image."""
     try:
         user_and_token = TokenAuthentication().authenticate(Request(request))
     except exceptions.APIException:

@@ -1,4 +1,4 @@
-"""The page that says what the API can do: made of its own schema, on this server, without scripts of others."""
+"""The page that documents the API: built from its own schema, on this server, without third-party scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from people.api.schema import METHODS
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter, or a field of what is sent or answered; `name` has dots where one is inside another."""
+    """A parameter, or a field of a request or response; `name` has dots where one is inside another."""
 
     name: str
     kind: str
@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Operation:
-    """`address` is None where it has to be filled in, or where opening it would not only read."""
+    """`address` is None if it has parameters, or if opening it would change something."""
 
     id: str
     method: str
@@ -51,7 +51,7 @@ def docs_show(request: HttpRequest) -> HttpResponse:
 
 @lru_cache(maxsize=1)
 def operations() -> dict[str, list[Operation]]:
-    """All operations by their tag, in the order of the schema."""
+    """Group all operations by tag, in the order of the schema."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     by_tag: dict[str, list[Operation]] = {}
     for path, methods in schema["paths"].items():
@@ -109,7 +109,7 @@ def _kind(schema: Mapping[str, Any], shape: Mapping[str, Any]) -> str:
 
 
 def _resolved(schema: Mapping[str, Any], shape: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What `shape` refers to, or is one of."""
+    """Resolve what `shape` refers to, or the alternatives it lists."""
     for way in ("allOf", "oneOf", "anyOf"):
         if way in shape:
             return _resolved(schema, shape[way][0])

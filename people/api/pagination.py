@@ -1,7 +1,7 @@
-"""Pages of long lists, each as quick as the first: a cursor says behind which row to go on, and nothing is counted.
+"""Cursor pagination, in which every page is as quick as the first: nothing is counted.
 
-A list is a row of parts, such as the rounds of a project, each ordered by columns that an index has. So a page is the
-beginning of a range of one index, whatever other projects have in the same table and however deep one is in it.
+A list is a sequence of parts, such as the rounds of a project, each ordered by columns that an index has. So a page is
+the beginning of a range of one index, however large the table and however deep the page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Row = TypeVar("Row", bound=Model)
 
 @dataclass(frozen=True)
 class Part(Generic[Row]):
-    """A list in the order of `key`, then of its rows."""
+    """A part of the list: in the order of `key`, then of its rows."""
 
     key: int
     rows: QuerySet[Row]
@@ -48,7 +48,7 @@ PARAMETERS = [
 
 
 def paged(name: str, row: type[serializers.BaseSerializer[Any]]) -> type[serializers.Serializer[Any]]:
-    """The shape of a page of `row`, for the schema."""
+    """The schema of a page of `row`."""
     made = inline_serializer(
         name,
         {
@@ -66,7 +66,7 @@ def page(
     order: Sequence[str],
     show: Callable[[Sequence[Row]], Any],
 ) -> Response:
-    """Answer with a page of `parts`, in the order of their keys; `order` names whole numbers, unique together.
+    """Answer with a page of `parts`, in the order of their keys; `order` names integer columns, unique together.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def many(shape: type[serializers.BaseSerializer[Any]]) -> Callable[[Sequence[Mod
 
 
 def beyond(order: Sequence[str], after: Sequence[int]) -> Q:
-    """Rows behind `after`. The first column is bounded by itself too, which an index can use."""
+    """Return rows after `after`. The first column also gets a bound of its own, which an index can use."""
     name, value = order[0], after[0]
     if len(order) == 1:
         return Q(**{f"{name}__gt": value})
@@ -134,7 +134,7 @@ def _cursor(request: Request, columns: int) -> tuple[int, list[int] | None]:
 
 
 def _address(request: Request, values: Sequence[int]) -> str:
-    # A path: behind proxies nobody knows better than the asker under which name the server is reached.
+    # A path: behind proxies only the client knows the name of the server.
     query = request.query_params.copy()
     query["cursor"] = base64.urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode()
     return f"{request.path}?{query.urlencode()}"

@@ -1,4 +1,4 @@
-"""Reading what programs send."""
+"""Parsers of request bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the API refuses: one shape for everything, RFC 9457, with a code that stays and the sentence that pages say."""
+"""How the API refuses: one shape for everything, RFC 9457, with a stable code and the sentence that pages show."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ ALL_CODES: dict[str, str] = {
     "busy": "Too many downloads at once. Try again after Retry-After.",
     "no-room": "The server's disk is full. Try again after Retry-After.",
 }
-"""What each code means, for the documents; the apps add theirs."""
+"""The meaning of each code, for the documentation; the apps add theirs."""
 
 
 def explain(codes: Mapping[str, str]) -> None:
-    """Add an app's codes, each with what it means."""
+    """Add an app's codes with their meanings."""
     ALL_CODES.update(codes)
 
 
 class ApiError(exceptions.APIException):
-    """A refusal. `errors` says more, by field or by what is missing."""
+    """A refusal. `errors` has details, by field or by missing requirement."""
 
     def __init__(
         self, status: int, code: str, detail: object, errors: Mapping[str, Sequence[object]] | None = None, **more: Any

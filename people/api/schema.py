@@ -1,4 +1,4 @@
-"""The OpenAPI document: what is true of every operation is said here once."""
+"""The OpenAPI document: the parts that all operations share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHODS = ("get", "put", "post", "patch", "delete")
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
-    """How the schema calls a token; drf-spectacular finds it once this module is imported."""
+    """The name of tokens in the schema; drf-spectacular finds it once this module is imported."""
 
     target_class = "people.api.authentication.TokenAuthentication"
     name = "token"
@@ -27,7 +27,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 def add_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """A hook of drf-spectacular: each operation may refuse, and all refuse in one shape."""
+    """Add the responses for refusals, all in one shape, to each operation (a hook of drf-spectacular)."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
     components["responses"] = {

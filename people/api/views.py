@@ -1,4 +1,4 @@
-"""Who one is, and the projects one is in."""
+"""The signed-in user, and their projects."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ api = Operations("people")
 
 
 def asker(request: Request) -> User:
-    """The person who asks, by token or session; for views that only they reach."""
+    """Return the person, by token or session; for views that require one."""
     return user_of(request)
 
 
 class NothingView(APIView):
-    """Where there is no address."""
+    """Answer 404 for unknown addresses."""
 
     permission_classes = (AllowAny,)
     schema = None

@@ -1,1 +1,1 @@
-"""The shape of what people send in."""
+"""Forms about people."""

@@ -1,4 +1,4 @@
-"""End sessions, and make tokens for programs."""
+"""Forms to end sessions, and to make tokens for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 
 class EndSessionsForm(forms.Form):
-    """Asks about tokens only where there are any."""
+    """Asks about tokens only if there are any."""
 
     with_tokens = forms.BooleanField(required=False, initial=True)
 

@@ -1,4 +1,4 @@
-"""Add an e-mail address to an account."""
+"""The form to add an e-mail address to an account."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.http import HttpRequest
 
 class AddressForm(AddEmailForm):
     def save(self, request: HttpRequest) -> EmailAddress:
-        """Have the new address confirmed; the one in force stays until then.
+        """Ask to confirm the new address; the one in force stays until then.
 
-        allauth would drop it at once where it was never confirmed, as of all who gave it when they joined.
+        allauth would drop the old one at once if it was never confirmed, as for everybody who gave it when they joined.
         """
         with transaction.atomic():
             EmailAddress.objects.filter(user=self.user, verified=False).exclude(email=self.user.email).delete()

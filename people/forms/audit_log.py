@@ -1,4 +1,4 @@
-"""Filter the audit log."""
+"""The form to filter the audit log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from people.selectors.audit_log import Wanted, is_known_in
 
 
 class LogForm(forms.Form):
-    """Which entries of a log are asked for; what cannot be understood is told beside its field."""
+    """Which entries to show; errors are shown beside their fields."""
 
     action = forms.ChoiceField(label=_("Action"), required=False)
     person = forms.CharField(label=_("User name (who did it, or whom it is about)"), required=False)
@@ -32,7 +32,7 @@ class LogForm(forms.Form):
         if not name:
             return None
         person = User.objects.filter(username__iexact=name).first()
-        # Of others it is not said whether they have an account.
+        # It does not say whether others have an account.
         if person is None or not is_known_in(self._project, person):
             raise ValidationError(gettext("There is nobody with this name. Check the spelling."))
         return person

@@ -1,4 +1,4 @@
-"""Codes of a second factor: wrong ones count as wrong passwords do, see lockout.py."""
+"""Codes of a second factor: wrong ones count like wrong passwords, see lockout.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.core.exceptions import ValidationError
 
 PERIOD_S = 30
 GOOD_FOR_S = (1 + 2 * settings.MFA_TOTP_TOLERANCE) * PERIOD_S
-"""From the clock that is furthest ahead to the one furthest behind."""
+"""Times of the fastest to the slowest clock that is accepted."""
 
 
 class _Counted(BaseAuthenticateForm):
@@ -38,7 +38,7 @@ class _Counted(BaseAuthenticateForm):
         return code
 
     def _check_unused(self, code: str) -> None:
-        """Refuse a code of an app that was used before: allauth remembers it for one of its three periods."""
+        """Refuse an app's code that was used before: allauth remembers it for only one of its three periods."""
         digits = re.sub(r"\D", "", code)
         is_of_app = self.authenticator.type == Authenticator.Type.TOTP
         if is_of_app and not cache.add(f"code-used:{self.user.pk}:{digits}", "yes", timeout=GOOD_FOR_S):

@@ -1,4 +1,4 @@
-"""Give and withdraw consent, and edit its text."""
+"""Forms to give and withdraw consent, and to edit its text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ConsentForm(forms.Form):
 
 
 class WithdrawalForm(forms.Form):
-    """Asks what becomes of the answers only where the `text` that was agreed to leaves it to the person."""
+    """Asks whether answers are kept only if the `text` that was agreed to lets the person choose."""
 
     answers = forms.ChoiceField(
         label=_("The answers I have given so far"),
@@ -36,7 +36,7 @@ class WithdrawalForm(forms.Form):
             del self.fields["answers"]
 
     def keeps_answers(self) -> bool | None:
-        """None where it is not for the person to say."""
+        """Return the choice; None if it is not the person's."""
         chosen = self.cleaned_data.get("answers")
         return chosen == OnWithdrawal.KEEP if chosen else None
 

@@ -1,4 +1,4 @@
-"""Make an invitation, and join by one."""
+"""Forms to make an invitation, and to join by one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class InvitationForm(forms.Form):
 
 
 class JoinForm(LanguagesForm):
-    """What somebody says when they take a place of an invitation; with no `user` also the account they want."""
+    """What somebody gives when they accept an invitation; without `user` also their new account."""
 
     username = forms.CharField(
         label=_("User name"),
@@ -121,7 +121,7 @@ class JoinForm(LanguagesForm):
         return field
 
     def show(self, text: ConsentText) -> None:
-        """Ask for consent to `text`, even where what was sent is about an earlier version."""
+        """Ask for consent to `text`, even if the submitted form is about an earlier version."""
         sent = self.data.get("consent_version")
         if self.is_bound and "consent_version" in self.fields and sent != str(text.version):
             kept = {name: value for name, value in self.data.items() if name != "consent"}

@@ -1,4 +1,4 @@
-"""Ask how well somebody knows languages."""
+"""The form about a person's languages."""
 
 from __future__ import annotations
 

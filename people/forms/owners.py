@@ -1,4 +1,4 @@
-"""The question to whom something belongs, as part of forms that make it and as a form of its own."""
+"""The choice of an owner, as part of forms that make something and as a form of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def usable(kind: type[Owned], project: Project | None, by: User) -> Any:
 
 
 class OwnerForm(forms.Form):
-    """Mixed into a form that makes something which a project owns, out of `parts` that have owners themselves."""
+    """Mixed into a form that makes something which a project owns, from `parts` that have owners themselves."""
 
     project = forms.ModelChoiceField(
         Project.objects.none(),
@@ -43,7 +43,7 @@ class OwnerForm(forms.Form):
         projects = list(_projects(by, self.parts))
         field: Any = self.fields["project"]
         field.queryset = Project.objects.filter(pk__in=[project.pk for project in projects])
-        # Who cannot start a project has none in mind that is yet to come.
+        # People who cannot start a project have no future one in mind.
         self.may_be_none = manages_anything(by) and all(part.project_id is None for part in self.parts)
         field.empty_label = gettext("none (only you see it)") if self.may_be_none else gettext("Choose…")
         self.only_project = projects[0] if len(projects) == 1 else None
@@ -56,7 +56,7 @@ class OwnerForm(forms.Form):
         self.put_owner_last()
 
     def put_owner_last(self) -> None:
-        """Call where fields were added."""
+        """Update the choices; call it after adding fields."""
         owner = {name: self.fields.pop(name) for name in OWNER_FIELDS if name in self.fields}
         self.fields |= owner
 
@@ -79,7 +79,7 @@ class OwnerForm(forms.Form):
         return gettext("Choose the project that it belongs to.")
 
     def check_usable(self, cleaned: dict[str, Any], *names: str) -> None:
-        """Say of which fields the choice is neither of the chosen project nor shared as widely as what it is for."""
+        """Add an error to the fields whose choice neither belongs to the chosen project nor is shared as widely."""
         for name in names:
             part = cleaned.get(name)
             if part is None or "project" in self.errors:
@@ -123,7 +123,7 @@ class ChangeOwnerForm(forms.Form):
 
 
 def _projects(by: User, parts: Sequence[Owned]) -> Any:
-    """Those that may own what is made of `parts`, which are not shared."""
+    """Return projects that may own what is made of `parts`, which are not shared."""
     projects = projects_to_own(by)
     for part in parts:
         projects = projects.filter(pk=part.project_id) if part.project_id is not None else projects.none()

@@ -1,4 +1,4 @@
-"""Asking for a new password."""
+"""The form to request a new password."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from people.tasks import send_reset
 
 
 class ResetForm(ResetPasswordForm):
-    """Looks for no account: how long the answer takes is the same whether there is one."""
+    """Accept any address without looking it up: the response time does not reveal whether there is an account."""
 
     def clean_email(self) -> str:
         email: str = get_adapter().clean_email(self.cleaned_data["email"].lower())

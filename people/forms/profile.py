@@ -1,4 +1,4 @@
-"""Edit one's profile, and delete one's account."""
+"""Forms to edit one's profile, and to delete one's account."""
 
 from __future__ import annotations
 

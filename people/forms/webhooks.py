@@ -1,4 +1,4 @@
-"""Add a webhook."""
+"""The form to add a webhook."""
 
 from __future__ import annotations
 

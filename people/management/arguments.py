@@ -1,4 +1,4 @@
-"""Values of options that are looked up."""
+"""Options of commands that are looked up in the database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def language_of(tag: str) -> Language:
 
 
 def project_of(slug: str | None) -> Project | None:
-    """The project that `--project` names; None where it was not given."""
+    """Return the project that `--project` names; None if it was not given."""
     if slug is None:
         return None
     project = Project.objects.filter(slug=slug).first()
@@ -39,7 +39,7 @@ def project_of(slug: str | None) -> Project | None:
 def named(
     rows: QuerySet[Thing], name: str, *, kind: str, project: Project | None = None, option: str = "--project"
 ) -> Thing:
-    """What `there` has of this name, or slug where it has slugs; what is the project's own first."""
+    """Return the object of `there` with this name, or slug if it has slugs; the project's own first."""
     if kind == "collection" and (match := rows.filter(slug=name).first()):
         return match
     same = list(rows.filter(name=name).order_by("pk"))

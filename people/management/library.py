@@ -1,4 +1,4 @@
-"""Commands of the library of metrics as commands of `manage.py`."""
+"""Commands of the metrics library as commands of `manage.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crosslens_metrics.commands.running import CommandFailedError
 
 @contextmanager
 def as_command_errors() -> Iterator[None]:
-    """Raise what a command of the library reports as `manage.py` reports it."""
+    """Raise the errors of a library command as `manage.py` reports them."""
     try:
         yield
     except CommandFailedError as error:

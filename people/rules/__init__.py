@@ -1,1 +1,1 @@
-"""Decisions from values alone."""
+"""Rules from values alone."""

@@ -1,4 +1,4 @@
-"""What stands in the log of a project, in words: a sentence for each code of an action, from its details."""
+"""Entries of a project's audit log in words: a sentence for each code of an action, from its details."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ SENTENCES: Mapping[str, Promise] = {
     "webhook.removed": gettext_lazy("A webhook was turned off: %(about)s."),
 }
 UNSAID = frozenset({"reason", "places", "version", "answers_kept"})
-"""Details that stand in a sentence or beside it."""
+"""Details that are in a sentence or beside it."""
 
 
 class _Values(dict[str, str]):
@@ -75,7 +75,7 @@ class _Values(dict[str, str]):
 
 
 def sentence_of(action: str, *, about: str, person: str, details: Mapping[str, Any]) -> str:
-    """Say what was done: `action` by its code, with the names of what and whom it is about."""
+    """Describe `action`, given by its code, with the names of its object and person."""
     is_with_answers = action == "consent.withdrawn" and details.get("answers_kept") is False
     sentence = SENTENCES.get("consent.withdrawn-with-answers" if is_with_answers else action)
     values = _Values({name: str(value) for name, value in details.items()} | {"about": about, "person": person})
@@ -83,5 +83,5 @@ def sentence_of(action: str, *, about: str, person: str, details: Mapping[str, A
 
 
 def unsaid_details(details: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What the sentence does not say: names as they are stored, in English."""
+    """Return the details that the sentence leaves out: names as they are stored, in English."""
     return sorted((name.replace("_", " "), value) for name, value in details.items() if name not in UNSAID)

@@ -1,10 +1,10 @@
-"""What a browser says of itself, in two words."""
+"""A browser's description of itself, in two words."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-# Browsers name others that they are like, so that the first one found is meant.
+# Browsers also name those they are compatible with, so the first match counts.
 BROWSERS = {
     "Edg": "Edge",
     "OPR/": "Opera",
@@ -27,7 +27,7 @@ SYSTEMS = {
 
 
 def device_of(user_agent: str) -> str:
-    """Browser and system, such as "Firefox on Linux"."""
+    """Return browser and system, such as "Firefox on Linux"."""
     browser = next((name for sign, name in BROWSERS.items() if sign in user_agent), "")
     system = next((name for sign, name in SYSTEMS.items() if sign in user_agent), "")
     if browser and system:

@@ -1,4 +1,4 @@
-"""Decide whether an invitation can still be used."""
+"""Whether an invitation can still be used."""
 
 from __future__ import annotations
 

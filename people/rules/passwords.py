@@ -1,4 +1,4 @@
-"""What a new password must not be, besides short: this site's own words, or known from a breach of another site."""
+"""Passwords that are not allowed besides short ones: this site's own words, and those of breaches elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 OWN_WORDS = ("crosslens", "caption", "annotator", "annotate", "rater", "player", "manager", "researcher", "admin")
-"""Tried first by whoever guesses here; docs/security.md has them too."""
+"""The first guesses of an attacker here; docs/security.md has them too."""
 FEWEST_OTHER_LETTERS = 4
 DIGEST_LENGTH = 40
 LINE = re.compile(rb"[0-9A-Fa-f]{40}(:\d+)?\r?\n?")
@@ -39,7 +39,7 @@ class OwnWordsValidator:
 
 
 class BreachedPasswordValidator:
-    """Refuses what stands in a file of SHA-1 digests, one a line and sorted, as Have I Been Pwned gives them out."""
+    """Refuses passwords from a sorted file of SHA-1 digests, one a line, as Have I Been Pwned publishes them."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
@@ -49,7 +49,7 @@ class BreachedPasswordValidator:
         try:
             is_breached = holds(self.path, digest)
         except OSError as error:
-            # It was there at the start. People must be able to change a password meanwhile.
+            # It existed at the start. People must be able to change a password meanwhile.
             log.error("BREACHED_PASSWORDS cannot be read, so that new passwords are not looked up in it: %s", error)
             return
         if is_breached:
@@ -63,10 +63,11 @@ class BreachedPasswordValidator:
 
 
 def holds(path: Path, digest: str) -> bool:
-    """Whether a line of the sorted file begins with `digest`, in capitals. It reads forty lines of forty gigabytes."""
+    """Return whether a line of the sorted file begins with `digest`, in capitals. Reads forty lines of forty
+    gigabytes."""
     wanted = digest.encode()
     with path.open("rb") as file:
-        # A line that is looked for begins at `low` or behind it, and before `high`.
+        # A matching line begins at `low` or after it, and before `high`.
         low, high = 0, _size_of(file)
         while low < high:
             middle = (low + high) // 2
@@ -82,7 +83,7 @@ def holds(path: Path, digest: str) -> bool:
 
 
 def fault_of(path: Path) -> str | None:
-    """Why `path` is no file of digests in order, as the end of a sentence; None where it seems to be one."""
+    """Return why `path` is no sorted file of digests, as the end of a sentence; None if it seems to be one."""
     try:
         with path.open("rb") as file:
             digests = []
@@ -104,7 +105,7 @@ def _some_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _line_from(file: BinaryIO, place: int) -> bytes:
-    """The first line that begins at `place` or behind it; empty at the end. Afterwards the file stands behind it."""
+    """Return the first line beginning at `place` or after it, or nothing; leave the file's position after it."""
     file.seek(max(0, place - 1))
     if place:
         file.readline(1 << 10)

@@ -1,4 +1,4 @@
-"""How people are called in what leaves the installation."""
+"""Pseudonyms of people in data that leaves the installation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ DIGITS = 12
 
 
 def pseudonym(project: Model, person_id: int) -> str:
-    """How a person is called in exports: the same in one project, another in the next, no way back to the person.
+    """Return a person's pseudonym in exports: stable within a project, different in the next, not reversible.
 
-    It hangs on SECRET_KEY and changes with it.
+    It depends on SECRET_KEY and changes with it.
     """
-    # The name is of where the first exports were made: with another one nobody would be called as in older files.
+    # The name is of where the first exports were made: another one would change all pseudonyms.
     digest = salted_hmac("annotation.exports.pseudonym", f"{project.pk}:{person_id}", algorithm="sha256").hexdigest()
     # A letter first, so that no spreadsheet takes it for a number.
     return f"p{digest[:DIGITS]}"

@@ -1,4 +1,4 @@
-"""Decide from roles and levels, by their stored names, what a person may do."""
+"""What a person may do, from roles and levels by their stored names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ OVERSEERS = frozenset({MANAGER, RESEARCHER})
 JUDGES = frozenset({ANNOTATOR, RATER})
 
 
-# Who must not see what the project's overseers see: others' answers, the models' captions, the words of the game.
+# They must not see what the project's overseers see: others' answers, the models' captions, the words of the game.
 BLIND = JUDGES | {PLAYER}
 
 
-# Whose answers are collected, and who therefore agree to the consent text first.
+# Their answers are collected, so they agree to the consent text first.
 CONTRIBUTORS = frozenset({ANNOTATOR, RATER, PLAYER})
 WRITING_LEVELS = frozenset({"native", "fluent"})
 
 
 def conflicting_roles(roles: Collection[str]) -> str | None:
-    """Why nobody may have all of `roles` in one project, as a sentence; None where they go together."""
+    """Return why nobody may have all of `roles` in one project, as a sentence; None if they are compatible."""
     if OVERSEERS.isdisjoint(roles) or BLIND.isdisjoint(roles):
         return None
     return _(
@@ -32,12 +32,12 @@ def conflicting_roles(roles: Collection[str]) -> str | None:
 
 
 def qualifies_to_write(*, reads_english: bool, level: str | None) -> bool:
-    """Whether captions may be written in a language: by who reads English and is native or fluent in it."""
+    """Return whether somebody may write captions in a language: they read English, and are native or fluent in it."""
     return reads_english and qualifies_to_judge(level=level)
 
 
 def qualifies_to_judge(*, level: str | None) -> bool:
-    """Whether captions in a language may be compared: by who is native or fluent in it."""
+    """Return whether somebody may compare captions in a language: they are native or fluent in it."""
     return level in WRITING_LEVELS
 
 
@@ -46,7 +46,7 @@ def needs_consent(role: str) -> bool:
 
 
 def home_of(roles: Collection[str], *, may_start_projects: bool) -> str | None:
-    """The name of the address where someone with `roles`, over all projects, begins; None where none fits yet."""
+    """Return the name of the start page of somebody with `roles`, over all projects; None if there is none yet."""
     if MANAGER in roles or may_start_projects:
         return "annotation:project-list"
     homes = {

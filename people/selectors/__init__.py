@@ -1,1 +1,1 @@
-"""Reads shaped for pages, downloads and permissions."""
+"""Queries for pages, downloads and permissions."""

@@ -1,4 +1,4 @@
-"""Find the account that somebody means by what they sign in with."""
+"""Finding the account for what somebody typed to sign in."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from people.models import User
 
 
 def owner_of(email: str) -> User | None:
-    """The account that an address belongs to; one who gave it and has not confirmed it does not own it yet."""
-    # Addresses are kept in small letters. In capitals, which a database compares by, ı is I: another domain.
+    """Return the owner of an address; giving an address without confirming it does not make one."""
+    # Addresses are stored in lower case. In upper case, which databases compare, ı is I: another domain.
     return User.objects.filter(email=email.lower()).first()
 
 
 def account_named(name: str) -> User | None:
-    """The account with this e-mail address, confirmed, or this user name, in any case."""
+    """Return the account with this e-mail address, confirmed, or this user name, in any case."""
     if not name:
         return None
     lower = name.lower()

@@ -1,4 +1,4 @@
-"""The log of a project as its managers read it: a stretch of it at a time, however long it is."""
+"""The audit log of a project as its managers read it: a page at a time, however long it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which entries: all where nothing is said. Both days are within it, in UTC."""
+    """Filters of entries; empty ones select all. Both days are included, in UTC."""
 
     action: str = ""
     person: User | None = None
@@ -40,14 +40,14 @@ class Line:
 
 @dataclass(frozen=True)
 class LogPage:
-    """`older` is the number before which the next stretch begins; None where there is none."""
+    """`older` is the number before which the next page begins; None if there is none."""
 
     lines: Sequence[Line]
     older: int | None
 
 
 def log_page(project: Project, wanted: Wanted, *, before: int | None = None) -> LogPage:
-    """The newest entries that are wanted, or those `before` a number: as quick at the end of a long log."""
+    """Return the newest matching entries, or those `before` a number; a long log is as quick at its end."""
     entries = _entries(project, wanted)
     if before is not None:
         entries = entries.filter(number__lt=before)
@@ -57,19 +57,19 @@ def log_page(project: Project, wanted: Wanted, *, before: int | None = None) -> 
 
 
 def actions_in(project: Project) -> list[tuple[str, str]]:
-    """The codes of actions that the log has, with what they are called in a list."""
+    """Return the codes of actions in the log, with their names in a list."""
     codes = AuditEntry.objects.filter(project=project).order_by("action").values_list("action", flat=True).distinct()
     return [(code, _headline(code)) for code in codes]
 
 
 def is_known_in(project: Project, person: User) -> bool:
-    """Whether `person` is in `project`, or its log tells of them."""
+    """Return whether `person` is in `project`, or in its audit log."""
     entries = AuditEntry.objects.filter(Q(by=person) | Q(person=person), project=project)
     return Membership.objects.filter(project=project, user=person).exists() or entries.exists()
 
 
 def log_as_csv(project: Project, wanted: Wanted) -> Iterator[str]:
-    """The log from its beginning, line by line, in constant memory."""
+    """Yield the log from its beginning, line by line, in constant memory."""
     yield BYTE_ORDER_MARK + csv_line(("number", "at", "by", "action", "about", "person", "reason", "details", "said"))
     for entry in _entries(project, wanted).order_by("number").iterator(chunk_size=ROWS_AT_ONCE):
         line = _line(entry)
@@ -108,12 +108,12 @@ def _line(entry: AuditEntry) -> Line:
 
 
 def said(entry: AuditEntry) -> str:
-    """The sentence of `entry`, whose `person` is at hand."""
+    """Return the sentence of `entry`, whose `person` is loaded."""
     return sentence_of(entry.action, about=_subject_of(entry), person=name_of(entry.person), details=entry.details)
 
 
 def name_of(person: User | None) -> str:
-    """As the log calls people; of whom nobody knows any more who they were, that."""
+    """Return a person's name in the log, or a placeholder for a deleted account."""
     if person is None:
         return _("the system")
     return _("a deleted account") if person.deleted_at else person.username
@@ -125,6 +125,6 @@ def _subject_of(entry: AuditEntry) -> str:
 
 
 def _headline(code: str) -> str:
-    """The sentence with dots for whom and what."""
+    """Return the sentence with dots in place of object and person."""
     blank = dict.fromkeys(("about", "person", "version", "places"), "…")
     return (str(SENTENCES[code]) % blank).removesuffix(".") if code in SENTENCES else code

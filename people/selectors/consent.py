@@ -1,4 +1,4 @@
-"""Read consent texts, and who agreed to them."""
+"""Consent texts, and who agreed to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def newest_consent_text(project: Project) -> ConsentText | None:
 
 
 def has_gaps(text: ConsentText | None) -> bool:
-    """Whether something of the default text still waits to be filled in by a manager."""
+    """Return whether a placeholder of the default text still has to be replaced by a manager."""
     return text is not None and defaults.GAP in text.body
 
 

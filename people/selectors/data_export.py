@@ -1,4 +1,4 @@
-"""All that is stored about one person, for themselves: a ZIP of JSON files, and a text that says what is in them."""
+"""Everything stored about one person, for themselves: a ZIP of JSON files, and a text that describes them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AS_OF_OLD = (1980, 1, 1, 0, 0, 0)
 
 
 def write_archive(person: User, file: IO[bytes]) -> None:
-    """Write the archive to `file`, row by row: it takes no more memory for whoever did more."""
+    """Write the archive to `file`, row by row, in constant memory."""
     lines = []
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for folder, part in [*(("account", part) for part in _account(person)), *personal_data.parts_of(person)]:
@@ -138,7 +138,7 @@ def _came_in_by(person: User) -> QuerySet[Any, Any]:
 
 
 def _invitations(person: User) -> QuerySet[Any, Any]:
-    """Without whom they were for: those are other people."""
+    """Without the people they were for."""
     rows = Invitation.objects.filter(created_by=person).order_by("created_at", "pk")
     columns = ("role", "places", "places_taken", "created_at", "expires_at", "revoked_at")
     return rows.values(*columns, project_slug=F("project__slug"))

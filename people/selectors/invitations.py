@@ -1,4 +1,4 @@
-"""Read the invitations of a project."""
+"""The invitations of a project."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from people.rules import invitations
 from people.rules.invitations import InvitationState
 
 NAMED = 50
-"""So many of those who came by one invitation are listed."""
+"""How many people per invitation are listed."""
 
 
 def invitation_state(invitation: Invitation, now: datetime) -> InvitationState:
@@ -39,7 +39,7 @@ class InvitationRow:
 
 
 def invitations_of(project: Project, now: datetime) -> list[InvitationRow]:
-    """All invitations into `project`, the latest first. Of a door that is open to everybody only some are named."""
+    """List invitations into `project`, the latest first, naming only some people of one that is open to everybody."""
     invitations = list(project.invitations.order_by("-created_at", "-pk").prefetch_related("languages"))
     prefetch_related_objects([each for each in invitations if each.places_taken <= NAMED], "uses__user")
     return [

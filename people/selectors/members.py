@@ -1,4 +1,4 @@
-"""Read the members of a project."""
+"""The members of a project."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RoleHeld:
 
 @dataclass(frozen=True)
 class Member:
-    """Somebody in a project, as its managers see them. `consent` is the newest version they agreed to."""
+    """A member as the project's managers see them. `consent` is the newest version they agreed to."""
 
     user: User
     roles: list[RoleHeld]
@@ -34,7 +34,7 @@ class Member:
 
 
 def members_of(project: Project, asked: str | None = None) -> tuple[Page[Any], list[Member]]:
-    """A page of the people in `project` by user name, and what it shows, in as many queries however many they are."""
+    """Return a page of the people in `project` by user name, in a fixed number of queries."""
     memberships = Membership.objects.filter(project=project).order_by("role")
     skills = LanguageSkill.objects.select_related("language").order_by("language__english_name")
     people = (

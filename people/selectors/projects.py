@@ -1,4 +1,4 @@
-"""Read which projects people are in, and who manages them."""
+"""The projects that people are in, and their managers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from people.rules.roles import needs_consent
 
 
 def roles_of(user: User) -> set[str]:
-    """The roles of `user` over all projects."""
+    """Return the roles of `user` over all projects."""
     return set(Membership.objects.filter(user=user).values_list("role", flat=True))
 
 
 def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[str]]:
-    """The roles of `user` in each of `projects`, in the order of their names."""
+    """Return the roles of `user` in each of `projects`, in the order of their names."""
     roles = defaultdict(list)
     memberships = Membership.objects.filter(user=user, project__in=list(projects)).order_by("role")
     for project_id, role in memberships.values_list("project", "role"):
@@ -27,7 +27,7 @@ def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[
 
 @dataclass(frozen=True)
 class OwnProject:
-    """A project of somebody, their roles in it, and how they stand to its consent text."""
+    """A project of somebody, their roles in it, and whether they agreed to its consent text."""
 
     project: Project
     roles: list[str]
@@ -41,7 +41,7 @@ def own_projects(user: User) -> list[OwnProject]:
     memberships = defaultdict(list)
     for membership in Membership.objects.filter(user=user).select_related("project").order_by("project__name", "role"):
         memberships[membership.project].append(Role(membership.role))
-    # Who has left may still have an agreement to take back.
+    # Former members may still have consent to withdraw.
     given = Consent.objects.filter(user=user, withdrawn_at=None).select_related("text__project")
     for consent in given.order_by("text__project__name"):
         memberships.setdefault(consent.text.project, [])
@@ -76,13 +76,13 @@ def _newest_versions(projects: list[Project]) -> dict[int, int]:
 
 
 def managers_of(project: Project) -> list[User]:
-    """Whom to write to about `project`."""
+    """Return the addresses to write to about `project`."""
     managing = Membership.objects.filter(project=project, role=Role.MANAGER)
     return list(User.objects.filter(memberships__in=managing).order_by("username"))
 
 
 def managed_by_nobody_else(user: User) -> list[Project]:
-    """The projects that would be without a manager were `user` gone."""
+    """Return the projects that would have no manager without `user`."""
     managing = Membership.objects.filter(role=Role.MANAGER)
     projects = Project.objects.filter(pk__in=managing.filter(user=user).values("project"))
     return list(projects.exclude(pk__in=managing.exclude(user=user).values("project")))

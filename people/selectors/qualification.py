@@ -1,4 +1,4 @@
-"""What still keeps a person from work that is handed out: role, languages, consent."""
+"""Missing requirements for work: role, languages, consent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKING_LEVELS = (Level.NATIVE, Level.FLUENT)
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work in one language of a project, and what it asks of a person."""
+    """A kind of work in one language of a project, and its requirements."""
 
     project_id: int
     role: Role
@@ -26,7 +26,7 @@ class Work:
 
 @dataclass(frozen=True)
 class MissingRequirement:
-    """Why a person gets no batch, and the name of the address where that can be mended ("" where a manager must)."""
+    """Why a person gets no batch, and the name of the page where they can change that ("" if only a manager can)."""
 
     code: str
     message: str
@@ -42,7 +42,7 @@ class NotQualifiedError(Exception):
 
 
 def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
-    """All that keeps `user` from each of `wanted`, in its order; an empty list for what they qualify for."""
+    """Return the missing requirements of `user` for each of `wanted`, in order; an empty list if they qualify."""
     projects = {work.project_id for work in wanted}
     roles = set(Membership.objects.filter(user=user, project__in=projects).values_list("project", "role"))
     levels = dict(LanguageSkill.objects.filter(user=user).values_list("language", "level"))
@@ -60,9 +60,9 @@ def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[Mis
 
 
 def still_takes_part(user: User, project_id: int, role: Role) -> bool:
-    """Whether `user` has the role, and has agreed to the newest consent text where there is one.
+    """Return whether `user` has the role, and has agreed to the newest consent text if there is one.
 
-    Asked with every judgement and every guess, therefore in plain SQL: written by Django it takes ten times as long.
+    Every judgement and every guess asks it, so it is plain SQL: built by Django it takes ten times as long.
     """
     member, text, consent = (
         connection.ops.quote_name(model._meta.db_table) for model in (Membership, ConsentText, Consent)
@@ -80,7 +80,7 @@ def still_takes_part(user: User, project_id: int, role: Role) -> bool:
 
 
 def _without_consent(user: User, projects: set[int]) -> set[int]:
-    """Those of `projects` to whose newest consent text `user` has not agreed."""
+    """Return those of `projects` to whose newest consent text `user` has not agreed."""
     consented = set(
         Consent.objects.filter(user=user, text__project__in=projects, withdrawn_at=None).values_list("text", flat=True)
     )

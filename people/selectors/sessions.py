@@ -1,4 +1,4 @@
-"""Read the sessions in which somebody is signed in."""
+"""The sessions in which somebody is signed in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SALT = "people.sessions"
 
 @dataclass(frozen=True)
 class OwnSession:
-    """A session as its owner sees it. `handle` names it without letting anybody in."""
+    """A session as its owner sees it. `handle` identifies it without giving access."""
 
     handle: str
     device: str
@@ -27,7 +27,7 @@ class OwnSession:
 
 
 def own_sessions(user: User, *, this: str | None, now: datetime) -> Sequence[OwnSession]:
-    """Those that still let `user` in, `this` one first, then the last used."""
+    """List the valid sessions of `user`, `this` one first, then the last used."""
     sessions = [
         OwnSession(
             handle=handle_of(row.session_key),

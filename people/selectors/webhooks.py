@@ -1,4 +1,4 @@
-"""Read the webhooks of a project and their deliveries."""
+"""The webhooks of a project and their deliveries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DELIVERIES_PER_PAGE = 50
 
 
 def webhooks_of(project: Project) -> QuerySet[Webhook]:
-    """With `failed` and `waiting`, how many deliveries have not arrived."""
+    """List webhooks with `failed` and `waiting`, how many deliveries have not arrived."""
     state = "deliveries__state"
     return project.webhooks.annotate(
         failed=Count("deliveries", filter=Q(**{state: DeliveryState.FAILED})),
@@ -20,10 +20,10 @@ def webhooks_of(project: Project) -> QuerySet[Webhook]:
 
 
 def events_of(webhook: Webhook) -> list[str]:
-    """What it is told of, as pages call it."""
+    """Return its events, as pages name them."""
     return [str(event.label) for event in WebhookEvent if event.value in webhook.events]
 
 
 def deliveries_of(webhook: Webhook, number: str | None) -> Page[Delivery]:
-    """A page of them, the newest first."""
+    """Return a page of deliveries, the newest first."""
     return Paginator(webhook.deliveries.order_by("-pk"), DELIVERIES_PER_PAGE).get_page(number)

@@ -1,1 +1,1 @@
-"""What changes people, their roles and what they agreed to: one transaction each."""
+"""Changes to people, their roles and their consent, one transaction each."""

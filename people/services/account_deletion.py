@@ -1,4 +1,4 @@
-"""Deleting one's account: the row stays without anything that says who it was, so that answers have an author."""
+"""Deleting an account: the row stays as the author of answers, without anything that identifies the person."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from people.services import audit_log
 from people.services.members import LastManagerError
 
 LONGEST_REPR = LogEntry._meta.get_field("object_repr").max_length
-"""Characters: what the log of the administration keeps of a row's name."""
+"""Characters: how much of a row's name the admin's log keeps."""
 
 
 def delete_account(*, user: User, now: datetime) -> None:
-    """Take from an account all that says whose it was, and let nobody in by it; done twice it is done once.
+    """Erase everything from an account that identifies its owner, and disable it; repeating it changes nothing.
 
-    Work in hand is given back. Answers stay as they are, and are called by the same pseudonym in exports.
+    Open batches are returned. Answers stay as they are, and keep their pseudonym in exports.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def delete_account(*, user: User, now: datetime) -> None:
         Where a project would have no manager.
     """
     with transaction.atomic():
-        # One thing at a time happens to a person: nothing is handed to them meanwhile.
+        # Lock the person: nothing is assigned to them meanwhile.
         locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if locked.deleted_at is not None:
             return
@@ -55,8 +55,8 @@ def delete_account(*, user: User, now: datetime) -> None:
 
 def _must_not_leave_projects_alone(user: User) -> None:
     managed = Membership.objects.filter(user=user, role=Role.MANAGER).values("project")
-    # All managers of them are locked, in one order, so that two who leave at once do not both succeed; and what is
-    # removed in the end.
+    # Lock all managers of them, in one order, so that two who leave at once do not both succeed; and what is removed in
+    # the end.
     locked = Membership.objects.filter(Q(project__in=managed, role=Role.MANAGER) | Q(user=user)).order_by("pk")
     list(locked.select_for_update().values_list("pk", flat=True))
     if alone := managed_by_nobody_else(user):
@@ -67,7 +67,7 @@ def _must_not_leave_projects_alone(user: User) -> None:
 
 
 def _known(user: User) -> set[str]:
-    """What `user` signs in by, in small letters: the name, and the addresses, confirmed or not, that no other has."""
+    """Return the names that `user` signs in with, in lower case: the user name, and addresses no other account has."""
     addresses = EmailAddress.objects.filter(user=user).values_list("email", flat=True)
     known = {name.lower() for name in (user.username, user.email, *addresses) if name}
     return known - set(User.objects.filter(email__in=known).exclude(pk=user.pk).values_list("email", flat=True))
@@ -77,7 +77,7 @@ def _remove_what_names(user: User, known: set[str]) -> None:
     own = Q(uses__user=user, places=1)
     for name in known:
         own |= Q(email__iexact=name)
-    # What a manager noted of an invitation for one person is about whom it was for.
+    # A manager's note on an invitation for one person is about that person.
     invitations = Invitation.objects.filter(own).values_list("pk", flat=True)
     Invitation.objects.filter(pk__in=list(invitations)).update(email="", note="")
     for attempts in (AccessAttempt, AccessFailureLog):
@@ -87,7 +87,7 @@ def _remove_what_names(user: User, known: set[str]) -> None:
 
 
 def _in_the_log_of_the_admin(user: User, known: set[str]) -> list[int]:
-    """Entries that call what they are about by the name or an address of `user`, gone rows among them."""
+    """Return entries that name `user` or an address of theirs, also those of deleted rows."""
     types = ContentType.objects.get_for_models(User, EmailAddress, AccessFailureLog)
     addresses = EmailAddress.objects.filter(user=user).values_list("pk", flat=True)
     condition = Q(content_type=types[User], object_id=str(user.pk))

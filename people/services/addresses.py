@@ -10,7 +10,7 @@ from people.models import User
 
 
 def replace_address(*, user: User, before: str) -> None:
-    """Let nobody in any more by an address that an administrator replaced, and tell whoever reads it."""
+    """Disable an address that an administrator replaced, and notify its owner."""
     EmailAddress.objects.filter(user=user).exclude(email__iexact=user.email).delete()
     if not before:
         return

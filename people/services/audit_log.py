@@ -1,4 +1,4 @@
-"""The log of what was changed in a project and by whom. Entries are only added; a chain of digests shows any edit."""
+"""The audit log of a project. Entries are only added; a chain of digests shows any edit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def record(
     person: User | None = None,
     details: dict[str, Any] | None = None,
 ) -> AuditEntry:
-    """Add an entry, in the transaction of the change that it tells of.
+    """Add an entry, in the transaction of the change that it records.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def record(
         What JSON can hold: settings before and after, reasons, counts. Nobody's name or address.
     """
     with transaction.atomic():
-        # Entries of one project take turns, so that none has the number, or the digest before, of another.
+        # Entries of one project take turns, so that none gets the number, or the previous digest, of another.
         lock(project, by, person)
         last = AuditEntry.objects.filter(project=project).first()
         entry = AuditEntry(
@@ -59,10 +59,10 @@ def record(
 
 
 def lock(project: Project, *people: User | None) -> None:
-    """Make those who change a project take turns until the transaction ends; `people` are whom the log will name.
+    """Serialise changes to a project until the transaction ends; `people` are those whom the log will name.
 
-    Whoever changes these people's names is waited for first: a deleted account writes into the log last. A foreign key
-    takes the same lock, only later, and those who hold it do not wait for each other.
+    It first waits for changes to these people's names: the deletion of an account writes into the log last. A foreign
+    key takes the same lock, only later, and holders of it do not wait for each other.
     """
     _hold_names([one.pk for one in people if one is not None])
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
@@ -76,14 +76,14 @@ def _hold_names(people: list[int]) -> None:
 
 
 def digest_of(entry: AuditEntry, *, before: str) -> str:
-    """The SHA-256 of all that the entry says and of the digest `before` it."""
+    """Return the SHA-256 of all fields of the entry and of the digest `before` it."""
     when, who = entry.at.timestamp(), (entry.by_id, entry.person_id)
     content = [before, entry.project_id, entry.number, when, *who, entry.action, entry.about, entry.details]
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def broken(project: Project) -> Iterator[int]:
-    """Numbers of entries that are not as they were written, or before which one is missing."""
+    """Return numbers of entries that were changed, or before which one is missing."""
     before, number = "", 0
     for entry in AuditEntry.objects.filter(project=project).order_by("number").iterator():
         if entry.number != number + 1 or entry.digest != digest_of(entry, before=before):

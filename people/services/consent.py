@@ -1,4 +1,4 @@
-"""Publish consent texts, and record who agreed to them."""
+"""Publishing consent texts, and recording who agreed to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StaleConsentError(MembershipError):
 def publish_consent_text(
     *, project: Project, body: str, on_withdrawal: str = OnWithdrawal.CHOOSE, by: User, now: datetime
 ) -> ConsentText:
-    """Put a new version in force; everybody is asked again before they get more work."""
+    """Publish a new version; everybody is asked again before they get more work."""
     with transaction.atomic():
         audit_log.lock(project, by)
         newest = ConsentText.objects.filter(project=project).order_by("-version").first()
@@ -39,7 +39,7 @@ def publish_consent_text(
 
 
 def give_consent(*, project: Project, user: User, version: int | None, now: datetime) -> Consent:
-    """Record that `user` agreed to `version`, the one they were shown; the same again changes nothing.
+    """Record that `user` agreed to `version`, the one they were shown; repeating it changes nothing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Make and revoke invitations, and join a project by one. Who may is decided before."""
+"""Making and revoking invitations, and joining a project by one. Callers check permissions."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def invite(
 
 
 def send_invitation(*, invitation: Invitation, url: str) -> bool:
-    """Mail the link `url` to the invitation's address; whether it could be handed to the mail server."""
+    """Mail the link `url` to the invitation's address; return whether the mail server accepted it."""
     context = {"invitation": invitation, "project": invitation.project, "url": url}
-    # A line break in a name would begin another header, which Django refuses by failing.
+    # A line break in a name would begin another header, which Django refuses with an error.
     subject = _("Invitation to %(project)s") % {"project": " ".join(invitation.project.name.split())}
     try:
         send_mail(subject, render_to_string("people/email/invitation.txt", context), None, [invitation.email])
@@ -79,7 +79,7 @@ def send_invitation(*, invitation: Invitation, url: str) -> bool:
 
 
 def revoke_invitation(*, invitation: Invitation, by: User, now: datetime) -> None:
-    """Close an invitation for good; who came in by it stays. Done twice it is done once."""
+    """Close an invitation for good; people who joined by it stay. Repeating it changes nothing."""
     with transaction.atomic():
         if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now):
             audit_log.record(
@@ -101,9 +101,9 @@ def accept_invitation(
     consent_version: int | None,
     now: datetime,
 ) -> Membership:
-    """Take a place of an invitation: the role, what languages `user` knows, and consent to the version they read.
+    """Accept an invitation: give `user` the role, record their languages, and consent to the version they read.
 
-    The same person again, or who has the role already, takes no further place.
+    Somebody who accepts it twice, or has the role already, uses no further place.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def accept_invitation(
     """
     with transaction.atomic():
         lock_person(user)
-        # Whoever comes second waits here and then sees how many places are left.
+        # The second of two waits here and then sees how many places are left.
         invitation = Invitation.objects.select_for_update(of=("self",), no_key=True).get(token=token)
         project_id = invitation.project_id
         roles = set(Membership.objects.filter(project=project_id, user=user).values_list("role", flat=True))
@@ -126,7 +126,7 @@ def accept_invitation(
         if not is_known:
             _take_place(invitation, user, now)
         membership = add_member(project=invitation.project, user=user, role=Role(invitation.role))
-        # Players come by the hundred, through a door that is open to all, and give themselves the role.
+        # Players come by the hundred, through an invitation open to all, and give themselves the role.
         if invitation.role not in {*roles, Role.PLAYER}:
             audit_log.record(
                 project=invitation.project,
@@ -167,7 +167,7 @@ def join(
 ) -> User:
     """Make an account and accept an invitation with it, or neither. `email` is theirs once they have confirmed it.
 
-    Whether it is another account's is not looked at: nobody is to learn that here.
+    It does not check whether another account has the address: nobody may find that out here.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def join(
         As `accept_invitation`.
     """
     user = User(username=username, interface_language=interface_language)
-    user.set_password(password)  # slow on purpose, hence before the transaction, which on SQLite stops all writers
+    user.set_password(password)  # slow on purpose, so before the transaction, which on SQLite blocks all writers
     with transaction.atomic():
         try:
             with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Record which languages a person knows."""
+"""Recording which languages a person knows."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """Who is locked out of signing in, and for how long.
 
-Five failures for one account from one address lock that account there: a wrong password is one, a wrong code another.
+Five failures for one account from one address lock that account there; wrong passwords and wrong codes both count.
 Fifty failures from one address lock the address, because a classroom or an office shares one. Fifty for one account,
-from wherever they come, lock it for browsers in which nobody signed in to it by its present password: its owner goes
-on in their own.
-Counted in the database, so that all web processes know. The e-mail address and the user name of an account, in any
-case, count as one.
+from anywhere, lock it for browsers that have not signed in to it with its present password: its owner can continue in
+their own. Failures are counted in the database, so that all web processes know. The e-mail address and the user name of
+an account, in any case, count as one.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from people.models import User
 from people.selectors.accounts import account_named
 
 FAILURES_SHARED_PER_FAILURE = 10
-"""How many of an address, or of an account, are as much as one of an account at one address."""
+"""How many failures of an address, or of an account, weigh as much as one of an account at one address."""
 
 KNOWN_BROWSER_AGE = timedelta(days=365)
 SALT = "people.lockout"
@@ -54,12 +53,12 @@ class LockOutHandler(AxesDatabaseHandler):
     def reset_user_attempts(self, request: HttpRequest, credentials: Credentials = None) -> int:
         """Forget the failures of the account that signed in at its address, no others.
 
-        Otherwise one own account would be enough to try passwords of others without end.
+        Otherwise an attacker could sign in to an own account between guesses at others.
         """
         return self.filter_user_attempts(request, credentials)[0].delete()[0]
 
     def wait(self, request: HttpRequest, credentials: Credentials = None) -> timedelta:
-        """How long from now `request` stays locked out."""
+        """Return how long `request` stays locked out."""
         cool_off = get_cool_off(request) or timedelta(0)
         limit = get_failure_limit(request, credentials)
         locking = [attempts for attempts, failures in self._counted(request, credentials) if failures >= limit]
@@ -72,7 +71,7 @@ def _failures(attempts: QuerySet[AccessAttempt]) -> int:
 
 
 def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
-    """The account that a request tries to sign in to, named one way however it was typed; "" for none."""
+    """Return the account that a request tries to sign in to, the same however it was typed; "" for none."""
     values = credentials or {}
     tried = values.get("username") or values.get("email") or request.POST.get("login") or ""
     name = str(tried).replace("\0", "").strip()
@@ -81,10 +80,10 @@ def name_tried(request: HttpRequest, credentials: Credentials = None) -> str:
 
 
 def address_of(request: HttpRequest) -> str | None:
-    """Where a request comes from, behind as many proxies as the settings say; None where none is known.
+    """Return the address of a request, behind as many proxies as the settings say; None if unknown.
 
-    Of version 6 it is the network of 64 bits, which one house has whole. Where fewer proxies than that say anything,
-    all but signing in goes on.
+    For IPv6 it is the network of 64 bits, which one household has as a whole. If fewer proxies than configured report
+    an address, only signing in is refused.
     """
     try:
         address: str = truncate_ip(get_adapter().get_client_ip(request))
@@ -94,7 +93,7 @@ def address_of(request: HttpRequest) -> str | None:
 
 
 def know_browser(response: HttpResponse, user: User) -> None:
-    """Let the browser show, until the password is another, that `user` signed in with it."""
+    """Let the browser prove, until the password changes, that `user` signed in with it."""
     response.set_signed_cookie(
         settings.KNOWN_BROWSER_COOKIE_NAME,
         f"{user.pk}:{user.get_session_auth_hash()}",

@@ -1,4 +1,4 @@
-"""Mails about an address that somebody typed. Whose it is a worker looks up: no page tells, nor takes longer."""
+"""Mails about an address that somebody typed. A worker looks up its owner, so that no page reveals it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from people.selectors.accounts import owner_of
 
 
 def send_reset(*, email: str, site: str, language: str) -> None:
-    """Mail a link to choose a new password to whose address `email` is; to a stranger, nothing."""
+    """Mail a link to choose a new password to the owner of `email`; to a stranger, nothing."""
     user = owner_of(email) or _newest_who_gave(email)
     if user is not None and user.is_active:
         with _as_if_asked(site, user.interface_language or language) as request:
@@ -32,13 +32,13 @@ def send_reset(*, email: str, site: str, language: str) -> None:
 def send_confirmation(*, user_id: int, site: str, language: str) -> None:
     """Mail a link to confirm the address that somebody gave when they joined.
 
-    Where it is another account's, mail that there is one.
+    If it belongs to another account, say in the mail that there is one.
     """
     address = EmailAddress.objects.get_new(User(pk=user_id))
     if address is None:
         return
     with _as_if_asked(site, language) as request:
-        # Whoever joins again and again with the address of another fills no mailbox.
+        # Joining again and again with another's address fills no mailbox.
         counted = consume(request, app="allauth.account", action="confirm_email", key=address.email, limit_get=True)
         if counted is None:
             return
@@ -59,7 +59,7 @@ def _newest_who_gave(email: str) -> User | None:
 
 @contextmanager
 def _as_if_asked(site: str, language: str) -> Iterator[HttpRequest]:
-    """A request for the start page of `site`, of which allauth makes links."""
+    """Make a request for the start page of `site`, from which allauth builds links."""
     address = urlsplit(site)
     request = WSGIRequest(
         {

@@ -1,4 +1,4 @@
-"""Give roles in a project and take them away. Who may is decided before."""
+"""Giving and removing roles in a project. Callers check permissions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from people.services import audit_log
 
 
 class MembershipError(Exception):
-    """Something that may not be; says to the person at the screen why and what to do."""
+    """The change is not allowed; the message says why and what to do."""
 
 
 class RoleConflictError(MembershipError):
@@ -26,7 +26,7 @@ class LastManagerError(MembershipError):
 
 
 def add_member(*, project: Project, user: User, role: Role) -> Membership:
-    """Give `user` a role; the same again changes nothing. Whoever calls this writes it into the log.
+    """Give `user` a role; repeating it changes nothing. The caller writes the audit log.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def add_member(*, project: Project, user: User, role: Role) -> Membership:
 
 
 def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
-    """Take a role from somebody. What they handed in stays. Done twice it is done once.
+    """Remove a role from somebody. What they submitted stays. Repeating it changes nothing.
 
     Raises
     ------
@@ -70,5 +70,5 @@ def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
 
 
 def lock_person(user: User) -> None:
-    """Let one thing at a time happen to a person, whatever they have open in other tabs."""
+    """Lock the person, so that requests from several tabs take turns."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)

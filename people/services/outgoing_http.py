@@ -1,7 +1,7 @@
-"""One POST to an address that a manager named: never to a private one, never along a redirect, never for long.
+"""One POST to an address from a manager: never to a private one, without redirects, within a time limit.
 
-A name is resolved once, what it leads to is looked at, and that very address is connected to: a name that leads
-elsewhere a moment later gains nothing.
+A name is resolved once, its address is checked, and that very address is connected to: a name that resolves differently
+a moment later gains nothing.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from django.utils.translation import gettext as _
 
 CONNECT_S, READ_S = 5.0, 10.0
 LONGEST_S = 15.0
-"""Of a whole answer, however it trickles in; shorter than the first pause between two attempts."""
+"""For a whole response, however slowly it arrives; shorter than the first pause between two attempts."""
 LARGEST_ANSWER_BYTES = 1_000
 LONGEST_SAID = 200
 GONE = 410
 
-# Addresses that carry another one inside, which is where a packet would go in the end.
+# Addresses that contain another one, to which a packet would be routed.
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 INTERNET6 = ipaddress.IPv6Network("2000::/3")
-"""All of it that was ever given out; the rest is some network's own, or nobody's."""
+"""The whole allocated range; the rest belongs to private networks or nobody."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of one attempt: the status, None where there was no answer, and that in words."""
+    """The result of one attempt: the status, None if there was no response, and a description."""
 
     status: int | None
     said: str
@@ -54,11 +54,11 @@ Post = Callable[[str, bytes, Mapping[str, str]], Answer]
 
 
 class UnreachableError(Exception):
-    """Says why the address is not called."""
+    """The address is not called; the message says why."""
 
 
 def check_address(url: str) -> str | None:
-    """Why `url` may not be called, as a sentence; None where it may, as things are now."""
+    """Return why `url` may not be called, as a sentence; None if it may be called now."""
     try:
         _target(url)
     except UnreachableError as refused:
@@ -67,7 +67,7 @@ def check_address(url: str) -> str | None:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """Send `body`, JSON; whatever happens is an answer."""
+    """Send `body`, JSON; every outcome is returned as a result."""
     try:
         parts, address = _target(url)
         return _send(parts, address, body, headers)
@@ -76,7 +76,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
 
 
 def is_public(address: Address) -> bool:
-    """Whether it is one of the whole internet: not private, loopback, link-local, reserved or of a group."""
+    """Return whether it is a public address: not private, loopback, link-local, reserved or multicast."""
     if isinstance(address, ipaddress.IPv6Address):
         inside = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
         if address in NAT64:
@@ -89,7 +89,7 @@ def is_public(address: Address) -> bool:
 
 
 def _target(url: str) -> tuple[SplitResult, str]:
-    """The parts of `url` and the address that it leads to.
+    """Return the parts of `url` and the address that it resolves to.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _target(url: str) -> tuple[SplitResult, str]:
         addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in resolved]
     except (OSError, UnicodeError, ValueError):
         raise UnreachableError(_("The name %(host)s cannot be resolved. Check the address.") % {"host": host}) from None
-    # All of them, not the first alone: which one comes first may change.
+    # All of them, not just the first: their order may change.
     if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
         raise UnreachableError(
             _(
@@ -140,7 +140,7 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
         "Host": parts.netloc,
         "Content-Type": "application/json",
         "User-Agent": "crosslens",
-        # What was packed small could be huge; so nothing is to be packed.
+        # Compressed data could become huge, so none is accepted.
         "Accept-Encoding": "identity",
         "Connection": "close",
         **headers,
@@ -150,7 +150,7 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
         try:
             raw = until_done.enter_context(socket.create_connection((address, _port(parts)), timeout=CONNECT_S))
             raw.settimeout(READ_S)
-            # A limit of a socket begins anew with every byte: who sends one at a time could hold a worker for ever.
+            # A socket's timeout starts again with every byte: a slow sender could block a worker for ever.
             limit = threading.Timer(LONGEST_S, _shut, [raw.dup()])
             until_done.callback(limit.cancel)
             limit.start()
@@ -168,7 +168,7 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
 
 
 def _encrypted(raw: socket.socket, parts: SplitResult) -> ssl.SSLSocket:
-    # The certificate is to be of the name, not of the address that it led to.
+    # The certificate must be for the name, not for the address that it resolved to.
     return ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname)
 
 

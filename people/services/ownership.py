@@ -1,6 +1,6 @@
-"""To whom things belong that are made for one project or shared with all: who may choose what, and changing it.
+"""Owners of things that are made for one project or shared with all: who may choose what, and changing it.
 
-Apps say here what they use of each other's things, so that nothing is taken from a project that uses it.
+Apps register here what uses their things, so that nothing is taken from a project that uses it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from people.services import audit_log
 
 Users = Callable[[Any], "QuerySet[Any, Any]"]
 ANYBODY = ""
-"""In the place of a path: what uses it is shared with all, and so must it be."""
+"""In place of a path: its users are shared with all, so it must be too."""
 _users: dict[type[Owned], list[tuple[Users, str]]] = defaultdict(list)
 
 
@@ -30,12 +30,12 @@ class OwnerRefusedError(Exception):
 
 
 def register(kind: type[Owned], users: Users, project: str = "project") -> None:
-    """Rows that use a thing of `kind`, and the path from them to their project. Call this when the app is ready."""
+    """Register rows that use a thing of `kind`, and the path to their project. Call it when the app is ready."""
     _users[kind].append((users, project))
 
 
 def projects_to_own(user: User | AnonymousUser, *roles: Role) -> QuerySet[Project]:
-    """Those in which `user` may make things, or has one of `roles`; all for who may start projects."""
+    """Return projects in which `user` may make things, or has one of `roles`; all for people who may start projects."""
     if may_start_projects(user):
         return Project.objects.all()
     mine = Membership.objects.filter(user=user.pk, role__in=roles or RESEARCHERS).values("project")
@@ -55,7 +55,7 @@ def change_owner(
     try:
         with transaction.atomic():
             for thing in things:
-                # Whoever begins to use it meanwhile holds the project, and is not waited for.
+                # New uses lock the project and are not waited for.
                 locked: Owned = type(thing)._default_manager.select_for_update(no_key=True).get(pk=thing.pk)
                 if not is_shared:
                     _check_used_by_nobody_else(locked, project)
@@ -82,9 +82,9 @@ def check_parts(parts: Iterable[Owned | None], *, project: Project | None, is_sh
 
 
 def is_name_taken(thing: Any) -> bool:
-    """Whether another of its kind that is used beside `thing` has its name: of the same owner, or shared with all.
+    """Return whether another of its kind beside `thing` has its name: of the same owner, or shared with all.
 
-    What other projects have for themselves is not looked at, so that nobody learns of it.
+    What other projects have for themselves is not checked, so that nobody finds out about it.
     """
     of_owner = Q(project=thing.project_id) if thing.project_id else Q(project=None, created_by=thing.created_by_id)
     namesakes = type(thing)._default_manager.filter(of_owner | Q(is_shared=True), name=thing.name)
@@ -92,7 +92,7 @@ def is_name_taken(thing: Any) -> bool:
 
 
 def is_used_outside(thing: Owned, project: Project | None) -> bool:
-    """Whether anything uses `thing` that does not belong to `project`."""
+    """Return whether anything outside `project` uses `thing`."""
     return any(
         users(thing).exclude(Q(**{path: project}) if project and path else Q(pk__in=[])).exists()
         for users, path in _users[type(thing)]
@@ -107,7 +107,7 @@ def _check_used_by_nobody_else(thing: Owned, project: Project | None) -> None:
 
 
 def _record_change(thing: Owned, project: Project | None, *, is_shared: bool, by: User | None, now: datetime) -> None:
-    """In the logs of the project that had it and of the one that gets it."""
+    """Record it in the logs of the project that had it and of the one that gets it."""
     concerned = {one.pk: one for one in (thing.project, project) if one is not None}
     details = {"to": project.slug if project else "", "shared": is_shared}
     for _pk, one in sorted(concerned.items()):

@@ -1,4 +1,4 @@
-"""Start projects."""
+"""Starting projects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def create_project(
 ) -> Project:
     """Make a project with its first manager and the first version of its consent text; the caller logs it.
 
-    `slug` is made from `name` where none is given, with a number where it is taken.
+    Without a `slug`, it is made from `name`, with a number if it is taken.
     """
     wanted = (slug or slugify(name))[:SLUG_LENGTH].strip("-") or "project"
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Sessions in the database that say whose they are, so that those of a person can be listed and ended."""
+"""Sessions in the database that store their owner, so that a person's sessions can be listed and ended."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from django.utils import timezone
 from people.models import Session
 
 USE_NOTED_EVERY = timedelta(minutes=5)
-"""Somebody who reads a lot makes few writes."""
+"""A frequent reader causes few writes."""
 
 
 class SessionStore(db.SessionStore):
     client: tuple[str, str] = ("", "")
-    """Address and user agent of whoever asks now."""
+    """Address and user agent of the current request."""
     known: Session | None = None
-    """The row as it was read or written last."""
+    """The row as it was last read or written."""
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
@@ -41,7 +41,7 @@ class SessionStore(db.SessionStore):
             is_the_same = self.known is not None and self.known.person == person
             session.person = person
             session.signed_in_at = self.known.signed_in_at if self.known is not None and is_the_same else now
-            # Django would count from the last change of what is in it.
+            # Django would count from the last change of its data.
             longest = timedelta(seconds=self.get_session_cookie_age())
             session.expire_date = min(session.expire_date, (session.signed_in_at or now) + longest)
             session.seen_at, (session.address, session.user_agent) = now, self.client
@@ -49,7 +49,7 @@ class SessionStore(db.SessionStore):
         return session
 
     def note_use(self, *, now: datetime) -> None:
-        """Keep when and from where it was last used; a session that is saved anyway says so by itself."""
+        """Record when and from where it was last used; a session that is saved anyway includes it."""
         row = self.known
         if row is None or row.person is None or self.modified:
             return
@@ -63,9 +63,9 @@ def connect() -> None:
 
 
 def _begin_another(request: HttpRequest, *, reauthenticated: bool = False, **_about: Any) -> None:
-    """Give the session another key where somebody confirmed who they are, as Django does at signing in.
+    """Change the session's key after a confirmation of identity, as Django does at signing in.
 
-    A key that was stolen before opens nothing any more.
+    A key that was stolen before is useless then.
     """
     if reauthenticated:
         request.session.cycle_key()

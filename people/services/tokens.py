@@ -1,4 +1,4 @@
-"""Tokens by which programs act for a person. What is kept is a digest: a token is shown once, when it is made."""
+"""Tokens for programs that act for a person. Only a digest is stored: a token is shown once, when it is made."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from django.utils.translation import gettext as _
 from people.models import ApiToken, User
 
 BEGINNING = "clt_"
-"""By which programs that look for secrets in files know a token."""
+"""The prefix by which programs that search files for secrets recognise a token."""
 TOKEN_BYTES = 32
 MOST_TOKENS = 50
-"""In force, of one person."""
+"""How many valid tokens one person may have."""
 LONGEST = timedelta(days=365)
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 class TokenError(Exception):
-    """What may not be; says why and what to do."""
+    """The token cannot be made; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class NewToken:
 
 
 def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, now: datetime) -> NewToken:
-    """A new token, the only time that it is there in the clear.
+    """Make a token and return its text, which is shown only this once.
 
     Raises
     ------
@@ -61,22 +61,22 @@ def make_token(*, user: User, name: str, may_write: bool, expires_at: datetime, 
 
 
 def revoke_token(*, token: ApiToken, now: datetime) -> None:
-    """End a token at once and for good. Asked twice, it is done once."""
+    """Revoke a token at once and for good. Repeating it changes nothing."""
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
 
 
 def revoke_all_tokens(*, user: User, now: datetime) -> int:
-    """End every token of a person; how many were in force."""
+    """End every token of a person; return how many were valid."""
     return in_force(now).filter(user=user).update(revoked_at=now)
 
 
 def token_of(key: str, *, now: datetime) -> ApiToken | None:
-    """The row of a token in force, of a person whose account is; None for anything else."""
+    """Return the row of a valid token of an active person; None for anything else."""
     return in_force(now).filter(digest=digest_of(key), user__is_active=True).select_related("user").first()
 
 
 def note_use(*, token: ApiToken, now: datetime) -> None:
-    """Keep when it was last used, to the minute: a program that asks a lot makes few writes."""
+    """Record when it was last used, to the minute, so that a busy program causes few writes."""
     if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
 
@@ -86,5 +86,5 @@ def in_force(now: datetime) -> QuerySet[ApiToken]:
 
 
 def digest_of(token: str) -> str:
-    # Quick on purpose: a token is 256 random bits, which no list of likely passwords holds.
+    # Fast on purpose: a token is 256 random bits, which no list of likely passwords contains.
     return sha256(token.encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Telling other programs of what happened in a project: an event becomes a row for each address that wants it.
+"""Webhooks: an event becomes a row for each address that subscribed to it.
 
-The rows are written in the transaction of what they tell of, so none is told of that did not happen, and none is lost.
-They are sent in the background (`people.tasks`), signed as Standard Webhooks has it, and tried again ever later.
+The rows are written in the transaction of the event, so no event is announced that did not happen, and none is lost.
+They are sent in the background (`people.tasks`), signed as in Standard Webhooks, and retried at growing intervals.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from people.services.outgoing_http import Answer, Post, check_address
 SECRET_PREFIX = "whsec_"  # noqa: S105 what Standard Webhooks puts before a secret, not one
 SECRET_BYTES = 32
 MOST_WEBHOOKS = 20
-"""Of one project."""
+"""The most webhooks of one project."""
 TEST_EVENT = "webhook.test"
 
 MOST_ATTEMPTS = 9
@@ -38,11 +38,12 @@ DUE_AT_ONCE = 200
 
 
 class WebhookError(Exception):
-    """What may not be; says why and what to do."""
+    """The webhook or delivery is not possible; the message says why and what to do."""
 
 
 def emit(*, project: Project, event: WebhookEvent, payload: Mapping[str, Any], now: datetime) -> int:
-    """Have every active webhook of `project` that wants `event` told; returns how many. Call it with the change.
+    """Queue `event` for every active webhook of `project` that subscribed to it; return how many. Call it with the
+    change.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def _body(project: Project, event: str, payload: Mapping[str, Any], now: datetim
 
 
 def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], by: User, now: datetime) -> Webhook:
-    """Have `url` told of `events` from now on. Its secret is in the row that is returned; show it once.
+    """Register `url` for `events`. Its secret is in the returned row; show it once.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def add_webhook(*, project: Project, url: str, events: Iterable[WebhookEvent], b
 
 
 def turn_off(*, webhook: Webhook, by: User | None, now: datetime, why: str = "") -> None:
-    """Tell the address of nothing more, not even of what waits; for good. Asked twice, it is done once."""
+    """Turn a webhook off for good, including waiting deliveries. Repeating it changes nothing."""
     with transaction.atomic():
         if not Webhook.objects.filter(pk=webhook.pk, is_active=True).update(is_active=False):
             return
@@ -103,7 +104,7 @@ def turn_off(*, webhook: Webhook, by: User | None, now: datetime, why: str = "")
 
 
 def send_test(*, webhook: Webhook, now: datetime) -> Delivery:
-    """A delivery that says nothing, to see whether the address takes any.
+    """Queue a test delivery, to see whether the address accepts any.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def send_test(*, webhook: Webhook, now: datetime) -> Delivery:
 
 
 def retry(*, delivery: Delivery, now: datetime) -> None:
-    """Begin anew with one that was given up, or make one that waits due now. One that is done stays done.
+    """Retry a delivery that was given up, or make a waiting one due now. One that arrived stays as it is.
 
     Raises
     ------
@@ -131,13 +132,13 @@ def retry(*, delivery: Delivery, now: datetime) -> None:
 
 
 def due(*, now: datetime) -> list[int]:
-    """Deliveries to be sent now, the longest due first."""
+    """Return deliveries to be sent now, the longest due first."""
     waiting = Delivery.objects.filter(state=DeliveryState.WAITING, next_at__lte=now)
     return list(waiting.order_by("next_at", "pk").values_list("pk", flat=True)[:DUE_AT_ONCE])
 
 
 def deliver(*, delivery_id: int, post: Post, clock: Callable[[], datetime], rng: Random) -> None:
-    """Send one delivery once, where it is due and nobody else is at it."""
+    """Send one delivery once, if it is due and no other worker is sending it."""
     delivery = _claim(delivery_id, clock(), rng)
     if delivery is None:
         return
@@ -158,27 +159,27 @@ def headers_of(delivery: Delivery, body: bytes, *, at: datetime) -> dict[str, st
 
 
 def signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
-    """`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64."""
+    """Return `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     signed = b".".join([message_id.encode(), timestamp.encode(), body])
     return "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
 
 
 def pause_after(attempts: int, rng: Random) -> timedelta:
-    """How long after attempt number `attempts` the next one is made."""
+    """Return the pause after attempt number `attempts`."""
     pause: timedelta = FIRST_PAUSE * PAUSES_GROW_BY ** (attempts - 1)
     return pause * rng.uniform(1 - JITTER, 1 + JITTER)
 
 
 def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
-    """Count the attempt and say when the next one is due, before it is made: so a worker that dies costs one pause."""
+    """Count the attempt and set when the next one is due, before making it: a worker that dies costs only one pause."""
     with transaction.atomic():
         deliveries = Delivery.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
         delivery = deliveries.select_related("webhook__project").filter(pk=delivery_id).first()
         if delivery is None or delivery.state != DeliveryState.WAITING or delivery.next_at > now:
             return None
         if not delivery.webhook.is_active:
-            # It was turned off while somebody else emitted this.
+            # It was turned off while another transaction added this.
             delivery.state, delivery.done_at, delivery.answer = (
                 DeliveryState.FAILED,
                 now,
@@ -187,7 +188,7 @@ def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
             delivery.save(update_fields=["state", "done_at", "answer"])
             return None
         if delivery.attempts >= MOST_ATTEMPTS:
-            # Its last attempt ended without a word.
+            # Its last attempt ended without a result.
             delivery.state, delivery.done_at = DeliveryState.FAILED, now
             delivery.save(update_fields=["state", "done_at"])
             return None
@@ -198,7 +199,7 @@ def _claim(delivery_id: int, now: datetime, rng: Random) -> Delivery | None:
 
 
 def _settle(delivery: Delivery, answer: Answer, now: datetime) -> None:
-    # By now somebody may have asked for it again, or turned the webhook off; then what they did stays.
+    # By now somebody may have retried it, or turned the webhook off; then that is kept.
     ours = Delivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
     text = answer.said[: Delivery._meta.get_field("answer").max_length]
     if answer.is_success:
@@ -212,5 +213,5 @@ def _settle(delivery: Delivery, answer: Answer, now: datetime) -> None:
 
 
 def host_of(webhook: Webhook) -> str:
-    """The address as it may be named to others: some have a secret in their path."""
+    """Return the host, to show to others: the rest of the address may contain a secret."""
     return urlsplit(webhook.url).netloc

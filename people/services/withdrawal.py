@@ -1,4 +1,4 @@
-"""Withdraw consent; answers given before stay or count no longer, as the text said."""
+"""Withdrawing consent; earlier answers are kept or excluded, as the text said."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from people.services.members import MembershipError
 
 
 class WithdrawalChoiceError(MembershipError):
-    """The text leaves it to the person what becomes of their answers, and they did not say."""
+    """The text lets the person choose whether answers are kept, and they did not choose."""
 
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """How many versions of the text it was about, whether answers stay, and how many count no longer."""
+    """How many versions of the text it was about, whether answers stay, and how many no longer count."""
 
     versions: int
     keeps_answers: bool
@@ -30,17 +30,17 @@ class Withdrawn:
 def withdraw_consent(
     *, project: Project, user: User, keeps_answers: bool | None = None, now: datetime
 ) -> Withdrawn | None:
-    """Take back all that `user` agreed to in `project`; None where there was nothing to take back.
+    """Withdraw everything that `user` agreed to in `project`; None if there was nothing to withdraw.
 
-    Work in hand is given back, and no more is handed to them. What becomes of answers was stated beside the newest
-    text that they agreed to; `keeps_answers` says it where that leaves it to them, and is not asked otherwise.
+    Batches are returned, and no more are assigned. The newest text that they agreed to says what happens to answers;
+    `keeps_answers` is their choice if it leaves one, and ignored otherwise.
 
     Raises
     ------
     WithdrawalChoiceError
     """
     with transaction.atomic():
-        # One thing at a time happens to a person: nothing is handed to them meanwhile.
+        # Lock the person: nothing is assigned to them meanwhile.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         consents = Consent.objects.filter(text__project=project, user=user, withdrawn_at=None)
         text = governing_text(project, user)
@@ -62,7 +62,7 @@ def withdraw_consent(
 
 
 def governing_text(project: Project, user: User) -> ConsentText | None:
-    """The newest text that `user` agreed to and has not taken back: what it states holds for all of their answers."""
+    """Return the newest text that `user` agreed to and has not withdrawn: it applies to all of their answers."""
     consents = Consent.objects.filter(user=user, withdrawn_at=None, text__project=project).values("text")
     return ConsentText.objects.filter(pk__in=consents).order_by("-version").first()
 

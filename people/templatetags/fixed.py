@@ -1,4 +1,4 @@
-"""Parts of pages that say the same to everybody, rendered once per language and process."""
+"""Parts of pages that are the same for everybody, rendered once per language and process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.simple_tag
 def fixed(template_name: str) -> SafeString:
-    """`template_name`, which must need no variable: about a third of the time of a busy page went into such parts."""
+    """Render `template_name`, which must need no variable: such parts took a third of the time of a busy page."""
     return _rendered(template_name, get_language())
 
 

@@ -1,4 +1,4 @@
-"""Language and direction of what people wrote in a language of their choice."""
+"""Language and direction of user-written text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ register = template.Library()
 
 @register.simple_tag
 def written(text: str) -> SafeString:
-    """The attributes `lang` and `dir` of an element that holds `text`, plain or HTML.
+    """Return the attributes `lang` and `dir` of an element that contains `text`, plain or HTML.
 
-    The pages' own language must not be passed on to it. Empty, `lang` says that the language is not known.
+    Otherwise it would inherit the page's own language. An empty `lang` says that the language is not known.
     """
     return SafeString('lang="en" dir="ltr"' if is_english(strip_tags(text)) else 'lang="" dir="auto"')

@@ -21,12 +21,12 @@ from people.services.lockout import know_browser
 
 @method_decorator(axes_dispatch, name="dispatch")
 class SignInView(views.LoginView):
-    """Who is locked out is told so before the password is looked at; the failure that locks is AxesMiddleware's."""
+    """Answer locked-out users before checking the password; AxesMiddleware handles the failure that locks."""
 
 
 class AddressView(views.EmailView):
     def post(self, request: HttpRequest, *arguments: Any, **about: Any) -> HttpResponse:
-        # allauth would take an address that nobody confirmed. The page has no button that asks for it.
+        # allauth would accept an address that nobody confirmed. The page has no button for it.
         if "action_primary" in request.POST:
             return redirect("account_email")
         try:
@@ -38,7 +38,7 @@ class AddressView(views.EmailView):
 
 
 class _KnownBrowser:
-    """Whoever chose the password goes on with this browser, however many others guess it meanwhile."""
+    """Let a browser that signed in with the present password continue, however many others guess it meanwhile."""
 
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc] # that of the view it is mixed into
@@ -60,7 +60,7 @@ class PasswordResetView(_KnownBrowser, views.PasswordResetFromKeyView):
 
 @require_POST
 def language_choose(request: HttpRequest) -> HttpResponseBase:
-    """Django's own choice of a language, which also stays with the account of who is signed in."""
+    """Set the language as Django does, and also in the account of a signed-in user."""
     language = request.POST.get("language", "")
     if request.user.is_authenticated and language in dict(settings.LANGUAGES):
         User.objects.filter(pk=request.user.pk).update(interface_language=language)

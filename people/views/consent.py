@@ -1,4 +1,4 @@
-"""Consent: giving it, taking it back, and a manager's next version of the text."""
+"""Consent: giving and withdrawing it, and a manager's next version of the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start page: a welcome, or on to where one's work is."""
+"""The start page: a welcome, or a redirect to the user's work."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from people.services.members import MembershipError
 from people.tasks import send_confirmation
 
 PLACES_FOR_A_CLASS = 60
-"""At most so many may join by a link without waiting for one another."""
+"""How many people may join by a link without waiting for one another."""
 
 
 @require_safe
@@ -112,7 +112,7 @@ def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @rate_limit(action="signup")
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
-    # PostgreSQL cannot even be asked for a text with a NUL in it.
+    # PostgreSQL cannot even look up a text with a NUL in it.
     invitations = Invitation.objects.select_related("project").filter(token=token.replace("\0", ""))
     invitation = invitations.first() if token.isprintable() else None
     if invitation is None:
@@ -129,7 +129,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: User | None) -> HttpResponse | None:
-    """Take the place, and sign a new account in at once. None, with the reason in `form`, where that may not be."""
+    """Accept the invitation, and sign a new account in. Return None, with the reason in `form`, if impossible."""
     cleaned = form.cleaned_data
     values: dict[str, Any] = {
         "token": invitation.token,
@@ -140,7 +140,7 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     }
     account = {"username": cleaned.get("username", ""), "email": cleaned.get("email", "")}
     password = cleaned.get("password1", "")
-    # Who plays under several names can have one collect answers for another. A link for one class limits that itself.
+    # A player with several accounts can collect answers with one for another. A link for one class limits that itself.
     counted: ratelimit.RateLimitUsage | None = ratelimit.RateLimitUsage([])
     if user is None and invitation.role == Role.PLAYER and invitation.places > PLACES_FOR_A_CLASS:
         counted = ratelimit.consume(request, app="allauth.account", action="new_player")
@@ -171,7 +171,7 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
 
 
 def _next_page(request: HttpRequest) -> str:
-    """Where the door was that led here, such as a season of a game; else home."""
+    """Return to the page that led here, such as a season of a game; else home."""
     wanted = request.GET.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     return wanted if is_ours else reverse("people:home-show")
@@ -200,7 +200,7 @@ def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
 
 
 def _ask_to_confirm(request: HttpRequest, user: User, email: str) -> None:
-    """The same for every address: whose it is, only its mail tells."""
+    """Answer the same for every address: only a mail to it reveals whether it has an account."""
     send_confirmation.delay_on_commit(user.pk, request.build_absolute_uri("/"), get_language() or "")
     text = _(
         "We have sent a link to %(address)s. Follow it to confirm your address. Until then, sign in with "

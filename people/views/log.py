@@ -1,4 +1,4 @@
-"""A manager's page of what was changed in a project, and by whom."""
+"""A manager's page of the audit log of a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A manager's page of who is in a project."""
+"""A manager's page of a project's members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on which something is given to another project, or shared with all. Each app has an address for its own."""
+"""The page to give something to another project or share it. Each app has an address for its own things."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from people.services.ownership import OwnerRefusedError
 def owner_page(
     request: HttpRequest, *, thing: Owned, give: Callable[..., None], back: str, context: Mapping[str, Any]
 ) -> HttpResponse:
-    """Change the owner of `thing` by `give`, and lead `back` to its page.
+    """Change the owner of `thing` with `give`, and return `back` to its page.
 
     `context` has its `name`, its `breadcrumb` (a template, with what that needs) and perhaps a `note`.
     """

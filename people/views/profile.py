@@ -1,4 +1,4 @@
-"""What somebody says about themselves, and what they agreed to."""
+"""A person's profile, and their consent."""
 
 from __future__ import annotations
 

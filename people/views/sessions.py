@@ -1,4 +1,4 @@
-"""One's own sessions: where one is signed in, and ended from afar."""
+"""The user's own sessions: where they are signed in, and ending sessions elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One's own tokens for programs: made, shown once, revoked."""
+"""The user's own tokens for programs: made, shown once, revoked."""
 
 from __future__ import annotations
 

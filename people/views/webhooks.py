@@ -1,4 +1,4 @@
-"""A manager's pages of the addresses that are told of what happens in a project."""
+"""A manager's pages of the webhooks of a project."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def gold_line(value: Any) -> GoldLine:
     Raises
     ------
     LineError
-        With why, for who made the file.
+        With the reason, for the author of the file.
     """
     if not isinstance(value, dict):
         raise LineError(_("This line is not a JSON object with “image”, “better” and “worse”."))

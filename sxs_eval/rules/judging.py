@@ -64,8 +64,7 @@ def plan_trials(size: int, *, golds: int, old_repeats: int, new_repeats: int, rn
 
 
 def has_failed(kind: str, score: int, first_score: int | None) -> bool:
-    """(ours) Return whether an attention item failed: the better gold caption was not chosen, or a repeat
-    contradicts."""
+    """(ours) Return whether an item failed: the better gold caption was not chosen, or a repeat contradicts."""
     if kind == "gold":
         return score <= 0
     return first_score is not None and score * first_score < 0

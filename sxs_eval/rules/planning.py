@@ -217,8 +217,7 @@ def _session(
 
 
 def _doubts(base: Score, test: Score, thresholds: Thresholds) -> list[Reason]:
-    """Return why automatic scores do not settle which model is better. Zero agrees with no sign, nor with zero
-    (ours)."""
+    """Return why automatic scores do not settle which is better. Zero agrees with no sign, nor with zero (ours)."""
     signs = [_sign(gap) for gap in _differences(base, test) if gap is not None]
     doubts = []
     if 0 in signs:

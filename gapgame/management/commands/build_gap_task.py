@@ -1,4 +1,4 @@
-"""`manage.py build_gap_task CORPUS OUT_FOLDER`: fill-in-the-blank for machines, with parts that share nothing."""
+"""`manage.py build_gap_task CORPUS OUT_FOLDER`: fill-in-the-blank for machines, with disjoint parts."""
 
 from __future__ import annotations
 

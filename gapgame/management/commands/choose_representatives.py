@@ -1,4 +1,4 @@
-"""`manage.py choose_representatives --project SLUG --set NAME`: images of the first hint, by vectors."""
+"""`manage.py choose_representatives --project SLUG --set NAME`: choose images of the first hint by vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py gap_baselines TASK_FOLDER --method random|frequency|ngram`: predictions that look at no image."""
+"""`manage.py gap_baselines TASK_FOLDER --method random|frequency|ngram`: predictions that use no image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py import_gap_items FILE --project SLUG --set NAME`: the same import as in the browser, here and now."""
+"""`manage.py import_gap_items FILE --project SLUG --set NAME`: the same import as in the browser, run at once."""
 
 from __future__ import annotations
 

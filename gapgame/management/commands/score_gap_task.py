@@ -1,4 +1,4 @@
-"""`manage.py score_gap_task GOLD PREDICTIONS`: accuracy and mean similarity, and the machine beside people."""
+"""`manage.py score_gap_task GOLD PREDICTIONS`: accuracy and mean similarity, beside those of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python manage.py restore FOLDER`: a backup in place of what is here."""
+"""`python manage.py restore FOLDER`: replace this installation's data with a backup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets the password of an account from the command line: python manage.py changepassword NAME."""
+"""`manage.py changepassword NAME`: set the password of an account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from people.services.sessions import end_other_sessions
 
 
 class Command(changepassword.Command):
-    """Django's own, after which nothing is left of what the old password let in."""
+    """Django's own command, which also ends all sessions and tokens of the old password."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
         output = super().handle(*args, **options)

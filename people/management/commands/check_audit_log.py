@@ -1,4 +1,4 @@
-"""Whether the logs of changes are as they were written."""
+"""`manage.py check_audit_log`: check that the audit logs are unchanged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def _broken(self, project: Project) -> list[int]:
         numbers = list(audit_log.broken(project))
         last = AuditEntry.objects.filter(project=project).first()
-        # Entries cut off at the end leave a log that is whole: kept elsewhere, these two lines would show it.
+        # A log without its last entries is still consistent: compare these two lines with a copy kept elsewhere.
         end = f"{last.number} entries, the last one {last.digest}" if last else "no entries"
         self.stdout.write(f"{project.slug}: {end}{', broken' if numbers else ''}")
         return numbers

@@ -1,4 +1,4 @@
-"""Which images a player has in hand."""
+"""The images assigned to a player."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from people.models import User
 
 
 def assigned_images(person: User) -> QuerySet[ItemImage, int]:
-    """Images of sentences that `person` has yet to guess: what is said of them elsewhere may tell the word.
+    """Return images of sentences that `person` has yet to guess: captions of them elsewhere may reveal the word.
 
-    Without those of seasons that are closed: they never come back.
+    Closed seasons are left out: their sentences never come back.
     """
     turns = Turn.objects.filter(player__user=person, player__season__closed_at=None, outcome__in=UNFINISHED)
     return ItemImage.objects.filter(item__in=turns.values("item")).values_list("image", flat=True)
