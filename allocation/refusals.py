@@ -27,7 +27,7 @@ from people.selectors.qualification import NotQualifiedError
 
 @dataclass(frozen=True)
 class Refusal:
-    """`code` never changes; `errors` says more, by field or position; `stored` is what the sender must see to continue."""
+    """`code` never changes; `errors` says more, by field or position; `stored` is what the sender needs to continue."""
 
     status: int
     code: str
