@@ -24,7 +24,7 @@ class Pool(models.Model):
     replication = models.PositiveSmallIntegerField(default=2, help_text="How many different people do each task.")
     batch_size = models.PositiveSmallIntegerField(default=15)
     lease_s = models.PositiveIntegerField(default=24 * 3600, help_text="Length of a lease, in seconds.")
-    is_open = models.BooleanField(default=True, help_text="Whether new batches are handed out.")
+    is_open = models.BooleanField(default=True, help_text="Whether new batches are assigned.")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -48,7 +48,7 @@ class Task(models.Model):
     """`places` is the pool's replication, or more if that was lowered while more people had places."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tasks")
-    shuffle_key = models.PositiveIntegerField(help_text="Random order in which tasks are handed out.")
+    shuffle_key = models.PositiveIntegerField(help_text="Random order in which tasks are assigned.")
     places = models.PositiveSmallIntegerField()
     places_taken = models.PositiveSmallIntegerField(default=0)
 
@@ -83,8 +83,8 @@ class Batch(models.Model):
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="batches")
     state = models.CharField(max_length=8, choices=BatchState.choices, default=BatchState.OPEN)
     taken_at = models.DateTimeField()
-    lease_s = models.PositiveIntegerField(help_text="Seconds of a full lease, as the pool had it then.")
-    deadline = models.DateTimeField(help_text="When the lease runs out.")
+    lease_s = models.PositiveIntegerField(help_text="Seconds of a full lease, copied from the pool.")
+    deadline = models.DateTimeField(help_text="When the lease ends.")
     closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -124,7 +124,7 @@ class Season(models.Model):
     prizes = models.TextField(blank=True, help_text="Markdown")
     item_set = models.ForeignKey(ItemSet, on_delete=models.PROTECT, related_name="seasons")
     starts_at = models.DateTimeField()
-    ends_at = models.DateTimeField(help_text="The cut-off: what is guessed at this instant or later counts no more.")
+    ends_at = models.DateTimeField(help_text="The cut-off: guesses from this instant on do not count.")
     time_zone = models.CharField(max_length=64, default="UTC")
     batch_size = models.PositiveSmallIntegerField(default=100)
     access = models.CharField(max_length=8, choices=Access.choices, default=Access.INVITED)
@@ -159,7 +159,7 @@ class SeasonLanguage(models.Model):
     season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="languages")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     vectors = models.ForeignKey(WordVectorSet, on_delete=models.PROTECT, related_name="+")
-    signature = models.CharField(max_length=100, help_text="Of the vectors, as they were chosen.")
+    signature = models.CharField(max_length=100, help_text="The vectors' signature when they were chosen.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["season", "language"]
@@ -196,10 +196,12 @@ class Player(models.Model):
     total = models.BigIntegerField(default=0)
     reached_at = models.DateTimeField(null=True, blank=True)
     turns = models.PositiveIntegerField(default=0, help_text="Turns that are scored.")
-    streak = models.PositiveIntegerField(default=0, help_text="Words found one turn after the other.")
+    streak = models.PositiveIntegerField(default=0, help_text="Words found in a row.")
     best_streak = models.PositiveIntegerField(default=0)
-    turns_checked = models.PositiveIntegerField(default=0, help_text="Of `turns`, when rules last looked for scripts.")
-    is_marked = models.BooleanField(default=False, help_text="Whether a rule took the play for scripted.")
+    turns_checked = models.PositiveIntegerField(
+        default=0, help_text="The value of `turns` when rules last checked for scripts."
+    )
+    is_marked = models.BooleanField(default=False, help_text="Whether play looks scripted by a rule.")
     status = models.CharField(max_length=9, choices=PlayerStatus.choices, default=PlayerStatus.PLAYING)
     rank = models.PositiveIntegerField(null=True, blank=True)
 

@@ -11,7 +11,7 @@ from images.selectors import ServedImage
 
 class SizeSerializer(serializers.Serializer[Any]):
     width = serializers.IntegerField(help_text="Pixels.")
-    address = serializers.CharField(help_text="For whoever asked alone, until the end of the next day, UTC.")
+    address = serializers.CharField(help_text="Only for the person who asked, until the end of the next day, UTC.")
 
 
 class ServedImageSerializer(serializers.Serializer[Any]):

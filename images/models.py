@@ -90,7 +90,9 @@ class CollectionImage(models.Model):
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="entries")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="entries")
     key = models.CharField(max_length=200)
-    file_name = models.CharField(max_length=255, blank=True, help_text="As it came; files of captions may refer to it.")
+    file_name = models.CharField(
+        max_length=255, blank=True, help_text="As imported; files of captions may refer to it."
+    )
     position = models.PositiveIntegerField()
 
     class Meta:
@@ -126,11 +128,11 @@ class ImportJob(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="For which it is done, and whose managers see the report; none: who began it, and staff.",
+        help_text="Its managers see the report; without one, only its starter and staff.",
     )
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, null=True, blank=True, related_name="imports")
     options = models.JSONField(
-        default=dict, help_text="What this kind of import needs besides, such as model and language."
+        default=dict, help_text="Further arguments of this kind of import, such as model and language."
     )
     source_name = models.CharField(max_length=500)
     folder = models.CharField(max_length=500, blank=True)

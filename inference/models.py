@@ -154,7 +154,7 @@ class Run(Owned):
     failed = models.PositiveIntegerField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    nudged_at = models.DateTimeField(null=True, blank=True, help_text="When workers were last told of it.")
+    nudged_at = models.DateTimeField(null=True, blank=True, help_text="When workers were last notified of it.")
     created_at = models.DateTimeField()
 
     class Meta:
@@ -187,7 +187,7 @@ class Chunk(models.Model):
     state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
     lease_until = models.DateTimeField(null=True, blank=True)
     holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
-    attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since anything of it was last stored.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since the last progress was stored.")
     vectors = models.PositiveIntegerField(default=0, help_text="How many were stored, where vectors are made.")
 
     class Meta:
@@ -237,7 +237,7 @@ class RunEvent(models.Model):
     worker = models.CharField(max_length=200, blank=True)
     is_warning = models.BooleanField(default=False)
     message = models.TextField()
-    traceback = models.TextField(blank=True, help_text="Where the model's program broke.")
+    traceback = models.TextField(blank=True, help_text="Where the model's program failed.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["run", "pk"]
@@ -314,7 +314,9 @@ class Trial(models.Model):
 
     model = models.ForeignKey(CaptioningModel, on_delete=models.CASCADE, related_name="trials")
     image = models.ForeignKey(Image, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
-    upload = models.CharField(max_length=200, blank=True, help_text="Name in storage, where no image of a collection.")
+    upload = models.CharField(
+        max_length=200, blank=True, help_text="Name in storage, if it is not an image of a collection."
+    )
     languages = models.ManyToManyField(Language, related_name="+")
     decoding = models.JSONField(default=dict)
     state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
@@ -359,13 +361,13 @@ class EmbeddingSet(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Whose captions were put into vectors; empty where it was the images.",
+        help_text="The model whose captions were encoded; empty if images were.",
     )
     language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     precision = models.CharField(max_length=7, choices=Precision.choices, default=Precision.FLOAT16)
     dimensions = models.PositiveIntegerField(null=True, blank=True)
     rows = models.PositiveIntegerField(default=0)
-    file = models.CharField(max_length=200, blank=True, help_text="Name in storage, once it is whole.")
+    file = models.CharField(max_length=200, blank=True, help_text="Name in storage, once it is complete.")
     digest = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField()
 
@@ -398,7 +400,7 @@ class WordVectorSet(models.Model):
     dimensions = models.PositiveIntegerField()
     words = models.PositiveIntegerField(null=True, help_text="empty for a model, which takes any word")
     signature = models.CharField(max_length=64, unique=True)
-    source = models.TextField(help_text="where they come from, and under which licence")
+    source = models.TextField(help_text="source and licence")
     created_at = models.DateTimeField()
 
     class Meta:

@@ -240,7 +240,11 @@ class AuditEntry(models.Model):
     at = models.DateTimeField()
     by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     person = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", help_text="The person concerned, other than the one who did it."
+        User,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="The person concerned, other than the one who did it.",
     )
     action = models.CharField(max_length=40, help_text="Noun and verb, such as round.opened.")
     about = models.CharField(max_length=200, help_text="The object of the change, in words.")

@@ -35,9 +35,7 @@ class ReferenceSet(models.Model):
     name = models.CharField(max_length=120)
     kind = models.CharField(max_length=10, choices=ReferenceKind.choices)
     source = models.TextField(blank=True, help_text="Where the captions come from, and under which licence.")
-    origin = models.CharField(
-        max_length=64, blank=True, help_text="What they were collected by, such as “round 7”; empty for a file."
-    )
+    origin = models.CharField(max_length=64, blank=True, help_text="Its source, such as “round 7”; empty for a file.")
     images = models.PositiveIntegerField(default=0)
     captions = models.PositiveIntegerField(default=0)
     digest = models.CharField(max_length=64, blank=True)
@@ -115,7 +113,7 @@ class Scoring(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Of the English references, where it is another than that of the captions.",
+        help_text="The English references' licence, if it differs from that of the captions.",
     )
     features = models.ForeignKey(
         EmbeddingSet,
@@ -159,7 +157,7 @@ class Pass(models.Model):
     image_ids = models.BinaryField(default=bytes)
     captions_digest = models.CharField(max_length=64, blank=True)
     captions_mark = models.CharField(
-        max_length=64, blank=True, help_text="Tells quickly whether the model's captions may have changed since."
+        max_length=64, blank=True, help_text="Changes when the model's captions may have changed."
     )
     references_digest = models.CharField(max_length=64, blank=True)
     asked_at = models.DateTimeField()

@@ -57,9 +57,9 @@ class Comparison(models.Model):
     test = models.ForeignKey(CaptioningModel, on_delete=models.PROTECT, related_name="+")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="+")
     subset = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How many images are drawn by the seed; all of the collection where empty."
+        null=True, blank=True, help_text="How many images are drawn by the seed; empty for all."
     )
-    seed = models.BigIntegerField(help_text="Of the subset, of the order of pairs, and of the gold pairs drawn.")
+    seed = models.BigIntegerField(help_text="For the subset, the order of pairs, and the gold pairs drawn.")
     scale = models.PositiveSmallIntegerField(choices=Scale.choices, default=Scale.SEVEN)
     equal_captions = models.CharField(max_length=7, choices=EqualCaptions.choices, default=EqualCaptions.SHOWN)
     pool = models.OneToOneField(Pool, on_delete=models.PROTECT, related_name="comparison")
@@ -68,7 +68,7 @@ class Comparison(models.Model):
     checks_before_pause = models.PositiveSmallIntegerField(default=5)
     failures_percent = models.PositiveSmallIntegerField(default=40)
     awaits_pairs = models.BooleanField(
-        default=False, help_text="Whether background work has yet to look for images without a pair."
+        default=False, help_text="Whether background work still has to look for images without a pair."
     )
     left_out = models.PositiveIntegerField(default=0, help_text="Images that lack a caption of one of the models.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -134,7 +134,7 @@ class GoldPair(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="What the worse caption was written about, where that is another image.",
+        help_text="The image of the worse caption, if it is another one.",
     )
     is_used = models.BooleanField(default=True, help_text="Whether it is still shown.")
 
@@ -193,7 +193,7 @@ class Judgement(models.Model):
     comment = models.TextField(blank=True)
     judged_at = models.DateTimeField(null=True, blank=True)
     active_ms = models.PositiveIntegerField(default=0, help_text="Active time before the answer, idle time cut.")
-    is_late = models.BooleanField(default=False, help_text="Came after the place had gone to somebody else.")
+    is_late = models.BooleanField(default=False, help_text="Submitted after somebody else had taken the place.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["batch", "position"]

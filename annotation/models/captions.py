@@ -107,8 +107,10 @@ class SpotCheck(models.Model):
     caption = models.ForeignKey(Caption, on_delete=models.CASCADE, related_name="spot_checks")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
-    is_rating_right = models.BooleanField(null=True, help_text="Of the English caption, by the author.")
-    level = models.CharField(max_length=15, blank=True, help_text="What the manager gives the caption.")
+    is_rating_right = models.BooleanField(
+        null=True, help_text="Whether the author rated the English caption correctly."
+    )
+    level = models.CharField(max_length=15, blank=True, help_text="The manager's own level for the caption.")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -158,7 +160,7 @@ class AnnotatorStatus(models.Model):
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
     state = models.CharField(max_length=9, choices=AnnotatorState.choices)
-    was_qualified = models.BooleanField(default=False, help_text="Before the pause, which gives it back when lifted.")
+    was_qualified = models.BooleanField(default=False, help_text="Whether the person was qualified before the pause.")
     reason = models.TextField(blank=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
@@ -182,7 +184,7 @@ class Exclusion(models.Model):
     reason = models.TextField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
-    captions = models.PositiveIntegerField(default=0, help_text="How many ceased to count by it.")
+    captions = models.PositiveIntegerField(default=0, help_text="How many no longer count because of it.")
     undone_at = models.DateTimeField(null=True, blank=True)
     undone_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

@@ -33,7 +33,7 @@ class Guidelines(models.Model):
     version = models.PositiveIntegerField()
     rating = models.TextField(help_text="Markdown")
     writing = models.TextField(help_text="Markdown")
-    note = models.TextField(blank=True, help_text="What changed and why, as the manager says to the annotators.")
+    note = models.TextField(blank=True, help_text="What changed and why, for the annotators.")
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
@@ -110,7 +110,7 @@ class Round(models.Model):
     )
     pool = models.OneToOneField(Pool, on_delete=models.PROTECT, related_name="round")
     guidelines = models.ForeignKey(
-        Guidelines, on_delete=models.PROTECT, related_name="+", help_text="Shown with batches taken from now on."
+        Guidelines, on_delete=models.PROTECT, related_name="+", help_text="Shown with new batches."
     )
     state = models.CharField(max_length=8, choices=RoundState.choices, default=RoundState.OPEN)
     sample_size = models.PositiveIntegerField(
@@ -119,15 +119,11 @@ class Round(models.Model):
     needs_qualification = models.BooleanField(
         default=False, help_text="Whether only annotators whom a manager qualified in the language get batches."
     )
-    seed = models.BigIntegerField(
-        help_text="Of the sample, of the order of the images and of the choice among several models."
-    )
+    seed = models.BigIntegerField(help_text="For the sample, the order of the images and the choice among models.")
     awaits_tasks = models.BooleanField(
-        default=False, help_text="Whether background work has yet to look for images without a task."
+        default=False, help_text="Whether background work still has to look for images without a task."
     )
-    source = models.TextField(
-        blank=True, help_text="Of captions that came from a file: where from, and under which licence."
-    )
+    source = models.TextField(blank=True, help_text="For captions from a file: its source and licence.")
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -135,7 +131,7 @@ class Round(models.Model):
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    reason = models.TextField(blank=True, help_text="Of the decision: why accepted, why not, why skipped.")
+    reason = models.TextField(blank=True, help_text="Why the round was accepted, rejected or skipped.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["project", "language", "kind", "number"]
@@ -192,7 +188,9 @@ class Tally(models.Model):
     lengths = models.JSONField(default=dict, help_text="Captions by characters, in steps of ten: {“40”: 7} is 40–49.")
     days = models.JSONField(default=dict, help_text="Captions by day in UTC: {“2026-11-21”: 15}.")
     last_at = models.DateTimeField(null=True, blank=True)
-    revision = models.PositiveBigIntegerField(default=0, help_text="Grows with every change, and so does their sum.")
+    revision = models.PositiveBigIntegerField(
+        default=0, help_text="Raised with every change, so that their sum changes too."
+    )
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -215,7 +213,9 @@ class RoundFigures(models.Model):
     wanted = models.PositiveIntegerField(default=0, help_text="Places of all tasks.")
     tasks = models.PositiveIntegerField(default=0)
     figures = models.JSONField(default=dict)
-    revision = models.PositiveBigIntegerField(default=0, help_text="Of the tallies, when it was computed.")
+    revision = models.PositiveBigIntegerField(
+        default=0, help_text="The sum of the tallies' revisions when it was computed."
+    )
     computed_at = models.DateTimeField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
 

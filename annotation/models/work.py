@@ -86,7 +86,7 @@ class CaptionItem(models.Model):
     revision = models.PositiveIntegerField(default=0)
     saved_at = models.DateTimeField(null=True, blank=True)
     copied_revision = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Of the text that the writer was told is almost the English caption."
+        null=True, blank=True, help_text="Revision that the writer was warned is almost the English caption."
     )
     writing_ms = models.PositiveIntegerField(default=0, help_text="Active time on screen 2, idle time cut.")
 
