@@ -1,6 +1,5 @@
-import uuid
-
 import django.db.models.deletion
+import uuid
 from django.conf import settings
 from django.db import migrations, models
 
@@ -23,7 +22,7 @@ class Migration(migrations.Migration):
                 ),
                 ("batch_size", models.PositiveSmallIntegerField(default=15)),
                 ("lease_s", models.PositiveIntegerField(default=86400, help_text="Length of a lease, in seconds.")),
-                ("is_open", models.BooleanField(default=True, help_text="Whether new batches are handed out.")),
+                ("is_open", models.BooleanField(default=True, help_text="Whether new batches are assigned.")),
             ],
             options={
                 "constraints": [
@@ -45,7 +44,7 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE, related_name="tasks", to="allocation.pool"
                     ),
                 ),
-                ("shuffle_key", models.PositiveIntegerField(help_text="Random order in which tasks are handed out.")),
+                ("shuffle_key", models.PositiveIntegerField(help_text="Random order in which tasks are assigned.")),
                 ("places", models.PositiveSmallIntegerField()),
                 ("places_taken", models.PositiveSmallIntegerField(default=0)),
             ],
@@ -95,8 +94,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("taken_at", models.DateTimeField()),
-                ("lease_s", models.PositiveIntegerField(help_text="Seconds of a full lease, as the pool had it then.")),
-                ("deadline", models.DateTimeField(help_text="When the lease runs out.")),
+                ("lease_s", models.PositiveIntegerField(help_text="Seconds of a full lease, copied from the pool.")),
+                ("deadline", models.DateTimeField(help_text="When the lease ends.")),
                 ("closed_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={

@@ -29,12 +29,7 @@ class Migration(migrations.Migration):
                 ("version", models.PositiveIntegerField()),
                 ("rating", models.TextField(help_text="Markdown")),
                 ("writing", models.TextField(help_text="Markdown")),
-                (
-                    "note",
-                    models.TextField(
-                        blank=True, help_text="What changed and why, as the manager says to the annotators."
-                    ),
-                ),
+                ("note", models.TextField(blank=True, help_text="What changed and why, for the annotators.")),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "created_by",
@@ -160,7 +155,7 @@ class Migration(migrations.Migration):
                 (
                     "guidelines",
                     models.ForeignKey(
-                        help_text="Shown with batches taken from now on.",
+                        help_text="Shown with new batches.",
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="annotation.guidelines",
@@ -197,21 +192,16 @@ class Migration(migrations.Migration):
                 (
                     "seed",
                     models.BigIntegerField(
-                        help_text="Of the sample, of the order of the images and of the choice among several models."
+                        help_text="For the sample, the order of the images and the choice among models."
                     ),
                 ),
                 (
                     "awaits_tasks",
                     models.BooleanField(
-                        default=False, help_text="Whether background work has yet to look for images without a task."
+                        default=False, help_text="Whether background work still has to look for images without a task."
                     ),
                 ),
-                (
-                    "source",
-                    models.TextField(
-                        blank=True, help_text="Of captions that came from a file: where from, and under which licence."
-                    ),
-                ),
+                ("source", models.TextField(blank=True, help_text="For captions from a file: its source and licence.")),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("opened_at", models.DateTimeField(blank=True, null=True)),
                 ("closed_at", models.DateTimeField(blank=True, null=True)),
@@ -226,10 +216,7 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                (
-                    "reason",
-                    models.TextField(blank=True, help_text="Of the decision: why accepted, why not, why skipped."),
-                ),
+                ("reason", models.TextField(blank=True, help_text="Why the round was accepted, rejected or skipped.")),
                 (
                     "captioners",
                     models.ManyToManyField(
@@ -318,7 +305,7 @@ class Migration(migrations.Migration):
                 (
                     "revision",
                     models.PositiveBigIntegerField(
-                        default=0, help_text="Grows with every change, and so does their sum."
+                        default=0, help_text="Raised with every change, so that their sum changes too."
                     ),
                 ),
             ],
@@ -347,7 +334,9 @@ class Migration(migrations.Migration):
                 ("figures", models.JSONField(default=dict)),
                 (
                     "revision",
-                    models.PositiveBigIntegerField(default=0, help_text="Of the tallies, when it was computed."),
+                    models.PositiveBigIntegerField(
+                        default=0, help_text="The sum of the tallies' revisions when it was computed."
+                    ),
                 ),
                 ("computed_at", models.DateTimeField(blank=True, null=True)),
                 ("lease_until", models.DateTimeField(blank=True, null=True)),
@@ -510,7 +499,7 @@ class Migration(migrations.Migration):
                     "copied_revision",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="Of the text that the writer was told is almost the English caption.",
+                        help_text="Revision that the writer was warned is almost the English caption.",
                         null=True,
                     ),
                 ),
@@ -687,8 +676,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("at", models.DateTimeField()),
-                ("is_rating_right", models.BooleanField(help_text="Of the English caption, by the author.", null=True)),
-                ("level", models.CharField(blank=True, help_text="What the manager gives the caption.", max_length=15)),
+                (
+                    "is_rating_right",
+                    models.BooleanField(help_text="Whether the author rated the English caption correctly.", null=True),
+                ),
+                (
+                    "level",
+                    models.CharField(blank=True, help_text="The manager's own level for the caption.", max_length=15),
+                ),
             ],
             options={
                 "constraints": [models.UniqueConstraint(fields=("caption", "by"), name="spot_check_once_per_manager")],
@@ -777,7 +772,7 @@ class Migration(migrations.Migration):
                 ("state", models.CharField(choices=[("qualified", "Qualified"), ("paused", "Paused")], max_length=9)),
                 (
                     "was_qualified",
-                    models.BooleanField(default=False, help_text="Before the pause, which gives it back when lifted."),
+                    models.BooleanField(default=False, help_text="Whether the person was qualified before the pause."),
                 ),
                 ("reason", models.TextField(blank=True)),
                 (
@@ -827,7 +822,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("at", models.DateTimeField()),
-                ("captions", models.PositiveIntegerField(default=0, help_text="How many ceased to count by it.")),
+                (
+                    "captions",
+                    models.PositiveIntegerField(default=0, help_text="How many no longer count because of it."),
+                ),
                 ("undone_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "undone_by",
@@ -880,13 +878,13 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "authors",
-                    models.TextField(help_text="As they are to be cited, one a line: family name, given names."),
+                    models.TextField(help_text="As they should be cited, one a line: family name, given names."),
                 ),
                 ("description", models.TextField(blank=True, help_text="Markdown; opens the datasheet.")),
                 (
                     "changes",
                     models.TextField(
-                        blank=True, help_text="What changed since the release before, in the manager's words."
+                        blank=True, help_text="What changed since the previous release, in the manager's words."
                     ),
                 ),
                 ("salt", models.CharField(max_length=64)),

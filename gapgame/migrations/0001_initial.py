@@ -1,8 +1,7 @@
-import uuid
-
 import django.db.models.deletion
 import django.db.models.expressions
 import django.db.models.functions.text
+import uuid
 from django.conf import settings
 from django.db import migrations, models
 
@@ -170,12 +169,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("starts_at", models.DateTimeField()),
-                (
-                    "ends_at",
-                    models.DateTimeField(
-                        help_text="The cut-off: what is guessed at this instant or later counts no more."
-                    ),
-                ),
+                ("ends_at", models.DateTimeField(help_text="The cut-off: guesses from this instant on do not count.")),
                 ("time_zone", models.CharField(default="UTC", max_length=64)),
                 ("batch_size", models.PositiveSmallIntegerField(default=100)),
                 (
@@ -256,7 +250,10 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT, related_name="+", to="inference.wordvectorset"
                     ),
                 ),
-                ("signature", models.CharField(help_text="Of the vectors, as they were chosen.", max_length=100)),
+                (
+                    "signature",
+                    models.CharField(help_text="The vectors' signature when they were chosen.", max_length=100),
+                ),
             ],
             options={
                 "ordering": ["season", "language"],
@@ -288,16 +285,15 @@ class Migration(migrations.Migration):
                 ("total", models.BigIntegerField(default=0)),
                 ("reached_at", models.DateTimeField(blank=True, null=True)),
                 ("turns", models.PositiveIntegerField(default=0, help_text="Turns that are scored.")),
-                ("streak", models.PositiveIntegerField(default=0, help_text="Words found one turn after the other.")),
+                ("streak", models.PositiveIntegerField(default=0, help_text="Words found in a row.")),
                 ("best_streak", models.PositiveIntegerField(default=0)),
                 (
                     "turns_checked",
-                    models.PositiveIntegerField(default=0, help_text="Of `turns`, when rules last looked for scripts."),
+                    models.PositiveIntegerField(
+                        default=0, help_text="The value of `turns` when rules last checked for scripts."
+                    ),
                 ),
-                (
-                    "is_marked",
-                    models.BooleanField(default=False, help_text="Whether a rule took the play for scripted."),
-                ),
+                ("is_marked", models.BooleanField(default=False, help_text="Whether play looks scripted by a rule.")),
                 (
                     "status",
                     models.CharField(

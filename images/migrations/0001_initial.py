@@ -1,6 +1,5 @@
-import uuid
-
 import django.db.models.deletion
+import uuid
 from django.conf import settings
 from django.db import migrations, models
 
@@ -96,10 +95,6 @@ class Migration(migrations.Migration):
                         verbose_name="shared with all",
                     ),
                 ),
-                ("slug", models.SlugField(unique=True)),
-                ("name", models.CharField(max_length=120)),
-                ("description", models.TextField(blank=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "created_by",
                     models.ForeignKey(
@@ -109,6 +104,10 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                ("slug", models.SlugField(unique=True)),
+                ("name", models.CharField(max_length=120)),
+                ("description", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
                 "ordering": ["name", "pk"],
@@ -134,7 +133,7 @@ class Migration(migrations.Migration):
                 (
                     "file_name",
                     models.CharField(
-                        blank=True, help_text="As it came; files of captions may refer to it.", max_length=255
+                        blank=True, help_text="As imported; files of captions may refer to it.", max_length=255
                     ),
                 ),
                 ("position", models.PositiveIntegerField()),
@@ -179,7 +178,7 @@ class Migration(migrations.Migration):
                     "project",
                     models.ForeignKey(
                         blank=True,
-                        help_text="For which it is done, and whose managers see the report; none: who began it, and staff.",
+                        help_text="Its managers see the report; without one, only its starter and staff.",
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",
@@ -199,7 +198,7 @@ class Migration(migrations.Migration):
                 (
                     "options",
                     models.JSONField(
-                        default=dict, help_text="What this kind of import needs besides, such as model and language."
+                        default=dict, help_text="Further arguments of this kind of import, such as model and language."
                     ),
                 ),
                 ("source_name", models.CharField(max_length=500)),

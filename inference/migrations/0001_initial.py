@@ -37,8 +37,19 @@ class Migration(migrations.Migration):
                         verbose_name="shared with all",
                     ),
                 ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
                 ("name", models.CharField(max_length=120)),
                 ("description", models.TextField(blank=True)),
+                ("options", models.JSONField(blank=True, default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "backend",
                     models.CharField(help_text="A name of inference.backends.registry.translators().", max_length=40),
@@ -49,20 +60,10 @@ class Migration(migrations.Migration):
                         help_text="Folder, model of the hub with its commit, or endpoint.", max_length=500
                     ),
                 ),
-                ("options", models.JSONField(blank=True, default=dict)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["name"],
+                "abstract": False,
                 "constraints": [
                     models.UniqueConstraint(fields=("project", "name"), name="translator_named_once_per_project"),
                     models.UniqueConstraint(
@@ -100,8 +101,18 @@ class Migration(migrations.Migration):
                         verbose_name="shared with all",
                     ),
                 ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
                 ("name", models.CharField(max_length=120)),
                 ("description", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "backend",
                     models.CharField(
@@ -153,19 +164,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("decoding", models.JSONField(blank=True, default=dict)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["name"],
+                "abstract": False,
                 "constraints": [
                     models.UniqueConstraint(fields=("project", "name"), name="captioning_model_named_once_per_project"),
                     models.UniqueConstraint(
@@ -224,18 +226,6 @@ class Migration(migrations.Migration):
                         verbose_name="shared with all",
                     ),
                 ),
-                ("name", models.CharField(max_length=120)),
-                ("description", models.TextField(blank=True)),
-                (
-                    "backend",
-                    models.CharField(help_text="A name of inference.backends.registry.encoders().", max_length=40),
-                ),
-                ("source", models.CharField(blank=True, max_length=500)),
-                ("options", models.JSONField(blank=True, default=dict)),
-                ("signature", models.CharField(blank=True, max_length=120)),
-                ("space", models.CharField(blank=True, max_length=120)),
-                ("dimensions", models.PositiveIntegerField(blank=True, null=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "created_by",
                     models.ForeignKey(
@@ -245,9 +235,22 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
+                ("name", models.CharField(max_length=120)),
+                ("description", models.TextField(blank=True)),
+                ("options", models.JSONField(blank=True, default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "backend",
+                    models.CharField(help_text="A name of inference.backends.registry.encoders().", max_length=40),
+                ),
+                ("source", models.CharField(blank=True, max_length=500)),
+                ("signature", models.CharField(blank=True, max_length=120)),
+                ("space", models.CharField(blank=True, max_length=120)),
+                ("dimensions", models.PositiveIntegerField(blank=True, null=True)),
             ],
             options={
                 "ordering": ["name"],
+                "abstract": False,
                 "constraints": [
                     models.UniqueConstraint(fields=("project", "name"), name="encoder_named_once_per_project"),
                     models.UniqueConstraint(
@@ -283,6 +286,15 @@ class Migration(migrations.Migration):
                         default=False,
                         help_text="Managers and researchers of every project can use it.",
                         verbose_name="shared with all",
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
                     ),
                 ),
                 (
@@ -347,18 +359,9 @@ class Migration(migrations.Migration):
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "nudged_at",
-                    models.DateTimeField(blank=True, help_text="When workers were last told of it.", null=True),
+                    models.DateTimeField(blank=True, help_text="When workers were last notified of it.", null=True),
                 ),
                 ("created_at", models.DateTimeField()),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
                 ("languages", models.ManyToManyField(blank=True, related_name="+", to="languages.language")),
             ],
             options={
@@ -428,9 +431,7 @@ class Migration(migrations.Migration):
                 ("holder", models.CharField(blank=True, help_text="The worker's name.", max_length=200)),
                 (
                     "attempts",
-                    models.PositiveSmallIntegerField(
-                        default=0, help_text="Starts since anything of it was last stored."
-                    ),
+                    models.PositiveSmallIntegerField(default=0, help_text="Starts since the last progress was stored."),
                 ),
                 (
                     "vectors",
@@ -501,7 +502,7 @@ class Migration(migrations.Migration):
                 ("worker", models.CharField(blank=True, max_length=200)),
                 ("is_warning", models.BooleanField(default=False)),
                 ("message", models.TextField()),
-                ("traceback", models.TextField(blank=True, help_text="Where the model's program broke.")),
+                ("traceback", models.TextField(blank=True, help_text="Where the model's program failed.")),
             ],
             options={
                 "ordering": ["run", "pk"],
@@ -646,7 +647,7 @@ class Migration(migrations.Migration):
                 (
                     "upload",
                     models.CharField(
-                        blank=True, help_text="Name in storage, where no image of a collection.", max_length=200
+                        blank=True, help_text="Name in storage, if it is not an image of a collection.", max_length=200
                     ),
                 ),
                 ("decoding", models.JSONField(default=dict)),
@@ -706,7 +707,7 @@ class Migration(migrations.Migration):
                     "captions_of",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Whose captions were put into vectors; empty where it was the images.",
+                        help_text="The model whose captions were encoded; empty if images were.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -733,7 +734,10 @@ class Migration(migrations.Migration):
                 ),
                 ("dimensions", models.PositiveIntegerField(blank=True, null=True)),
                 ("rows", models.PositiveIntegerField(default=0)),
-                ("file", models.CharField(blank=True, help_text="Name in storage, once it is whole.", max_length=200)),
+                (
+                    "file",
+                    models.CharField(blank=True, help_text="Name in storage, once it is complete.", max_length=200),
+                ),
                 ("digest", models.CharField(blank=True, max_length=64)),
                 ("created_at", models.DateTimeField()),
             ],
@@ -775,7 +779,7 @@ class Migration(migrations.Migration):
                 ("dimensions", models.PositiveIntegerField()),
                 ("words", models.PositiveIntegerField(help_text="empty for a model, which takes any word", null=True)),
                 ("signature", models.CharField(max_length=64, unique=True)),
-                ("source", models.TextField(help_text="where they come from, and under which licence")),
+                ("source", models.TextField(help_text="source and licence")),
                 ("created_at", models.DateTimeField()),
             ],
             options={

@@ -2,10 +2,9 @@ import django.contrib.auth.validators
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
+import people.models
 from django.conf import settings
 from django.db import migrations, models
-
-import people.models
 
 
 class Migration(migrations.Migration):
@@ -66,7 +65,7 @@ class Migration(migrations.Migration):
                 ("interface_language", models.CharField(blank=True, max_length=35, verbose_name="interface language")),
                 (
                     "deleted_at",
-                    models.DateTimeField(blank=True, help_text="When the account's owner deleted it.", null=True),
+                    models.DateTimeField(blank=True, help_text="When its owner deleted the account.", null=True),
                 ),
                 (
                     "groups",
@@ -329,7 +328,7 @@ class Migration(migrations.Migration):
                             ("choose", "Let each person choose"),
                         ],
                         default="choose",
-                        help_text="What becomes of answers when somebody withdraws; stated beside the text.",
+                        help_text="What happens to answers when somebody withdraws; shown beside the text.",
                         max_length=6,
                     ),
                 ),
@@ -369,7 +368,7 @@ class Migration(migrations.Migration):
                     "answers_kept",
                     models.BooleanField(
                         blank=True,
-                        help_text="Of one withdrawn: whether answers given before stay, under a pseudonym.",
+                        help_text="If withdrawn: whether earlier answers stay, under a pseudonym.",
                         null=True,
                     ),
                 ),
@@ -414,7 +413,7 @@ class Migration(migrations.Migration):
                 (
                     "person",
                     models.ForeignKey(
-                        help_text="Whom it concerns, besides who did it.",
+                        help_text="The person concerned, other than the one who did it.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -422,7 +421,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("action", models.CharField(help_text="Noun and verb, such as round.opened.", max_length=40)),
-                ("about", models.CharField(help_text="What it was done to, in words.", max_length=200)),
+                ("about", models.CharField(help_text="The object of the change, in words.", max_length=200)),
                 ("details", models.JSONField(default=dict)),
                 ("digest", models.CharField(max_length=64)),
             ],
@@ -446,7 +445,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("name", models.CharField(max_length=100)),
-                ("prefix", models.CharField(help_text="Its first letters, to know it again by.", max_length=8)),
+                ("prefix", models.CharField(help_text="Its first letters, to recognise it.", max_length=8)),
                 ("digest", models.CharField(max_length=64, unique=True)),
                 ("may_write", models.BooleanField(default=False)),
                 ("created_at", models.DateTimeField()),

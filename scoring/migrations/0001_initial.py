@@ -56,9 +56,7 @@ class Migration(migrations.Migration):
                 (
                     "origin",
                     models.CharField(
-                        blank=True,
-                        help_text="What they were collected by, such as “round 7”; empty for a file.",
-                        max_length=64,
+                        blank=True, help_text="Its source, such as “round 7”; empty for a file.", max_length=64
                     ),
                 ),
                 ("images", models.PositiveIntegerField(default=0)),
@@ -192,7 +190,7 @@ class Migration(migrations.Migration):
                     "english_encoder",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Of the English references, where it is another than that of the captions.",
+                        help_text="The English references' licence, if it differs from that of the captions.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -269,9 +267,7 @@ class Migration(migrations.Migration):
                 (
                     "captions_mark",
                     models.CharField(
-                        blank=True,
-                        help_text="Tells quickly whether the model's captions may have changed since.",
-                        max_length=64,
+                        blank=True, help_text="Changes when the model's captions may have changed.", max_length=64
                     ),
                 ),
                 ("references_digest", models.CharField(blank=True, max_length=64)),

@@ -86,16 +86,12 @@ class Migration(migrations.Migration):
                 (
                     "subset",
                     models.PositiveIntegerField(
-                        blank=True,
-                        help_text="How many images are drawn by the seed; all of the collection where empty.",
-                        null=True,
+                        blank=True, help_text="How many images are drawn by the seed; empty for all.", null=True
                     ),
                 ),
                 (
                     "seed",
-                    models.BigIntegerField(
-                        help_text="Of the subset, of the order of pairs, and of the gold pairs drawn."
-                    ),
+                    models.BigIntegerField(help_text="For the subset, the order of pairs, and the gold pairs drawn."),
                 ),
                 (
                     "scale",
@@ -133,7 +129,7 @@ class Migration(migrations.Migration):
                 (
                     "awaits_pairs",
                     models.BooleanField(
-                        default=False, help_text="Whether background work has yet to look for images without a pair."
+                        default=False, help_text="Whether background work still has to look for images without a pair."
                     ),
                 ),
                 (
@@ -240,7 +236,7 @@ class Migration(migrations.Migration):
                     "other_image",
                     models.ForeignKey(
                         blank=True,
-                        help_text="What the worse caption was written about, where that is another image.",
+                        help_text="The image of the worse caption, if it is another one.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -372,7 +368,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "is_late",
-                    models.BooleanField(default=False, help_text="Came after the place had gone to somebody else."),
+                    models.BooleanField(default=False, help_text="Submitted after somebody else had taken the place."),
                 ),
             ],
             options={
