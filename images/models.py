@@ -22,6 +22,19 @@ class JobState(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
+class Leased(models.Model):
+    """A row with background work that one worker at a time has; see `images.services.leases`."""
+
+    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
 class Image(models.Model):
     """One image, however often it was uploaded: `sha256` is of the original file's bytes."""
 
@@ -118,7 +131,7 @@ class ImportKind(models.TextChoices):
     REFERENCES = "refs", _("Reference captions")
 
 
-class ImportJob(models.Model):
+class ImportJob(Leased):
     """One import, from the browser or the command line. `rows` is its report; its files wait in `folder`."""
 
     kind = models.CharField(max_length=8, choices=ImportKind.choices)
@@ -136,11 +149,9 @@ class ImportJob(models.Model):
     )
     source_name = models.CharField(max_length=500)
     folder = models.CharField(max_length=500, blank=True)
-    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
     error = models.TextField(blank=True)
     total = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)
-    lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

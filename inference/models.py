@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from images.models import Collection, Image, JobState
+from images.models import OPEN_STATES, Collection, Image, Leased
 from languages.models import Language
 from people.models import Owned
 
@@ -178,14 +178,12 @@ class Run(Owned):
         return f"run {self.pk}"
 
 
-class Chunk(models.Model):
+class Chunk(Leased):
     """Images of a run that one worker claims at a time. `image_ids`: 64-bit integers, little-endian."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="chunks")
     position = models.PositiveIntegerField()
     image_ids = models.BinaryField()
-    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
-    lease_until = models.DateTimeField(null=True, blank=True)
     holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since the last progress was stored.")
     vectors = models.PositiveIntegerField(default=0, help_text="How many were stored, where vectors are made.")
@@ -198,7 +196,7 @@ class Chunk(models.Model):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(
                 fields=["run", "position"],
-                condition=Q(state__in=[JobState.QUEUED, JobState.RUNNING]),
+                condition=Q(state__in=OPEN_STATES),
                 name="chunk_to_do",
             ),
         ]
@@ -309,7 +307,7 @@ class Stabiliser(models.Model):
         return str(self.pk)
 
 
-class Trial(models.Model):
+class Trial(Leased):
     """A model tried on one image; `results` by language tag. They are not stored as model captions."""
 
     model = models.ForeignKey(CaptioningModel, on_delete=models.CASCADE, related_name="trials")
@@ -319,11 +317,9 @@ class Trial(models.Model):
     )
     languages = models.ManyToManyField(Language, related_name="+")
     decoding = models.JSONField(default=dict)
-    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
     results = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     worker = models.CharField(max_length=200, blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")

@@ -9,12 +9,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from images.models import Collection, Image, JobState
+from images.models import OPEN_STATES, Collection, Image, Leased
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from languages.models import Language
 from people.models import Project
-
-OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
 class ReferenceKind(models.TextChoices):
@@ -139,18 +137,16 @@ class Scoring(models.Model):
         return f"scoring {self.pk} of project {self.project_id}"
 
 
-class Pass(models.Model):
+class Pass(Leased):
     """One computation of all metrics of a scoring over the captions as they are then; the newest done one counts.
 
     `image_ids` are 64-bit integers, little-endian, in the order of the per-image values of its scores.
     """
 
     scoring = models.ForeignKey(Scoring, on_delete=models.CASCADE, related_name="passes")
-    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
     error = models.TextField(blank=True)
     total = models.PositiveIntegerField(default=0, help_text="Metrics to compute.")
     done = models.PositiveIntegerField(default=0)
-    lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     images = models.PositiveIntegerField(default=0, help_text="Images with a caption and a reference.")
     left_out = models.PositiveIntegerField(default=0, help_text="Images with references that lack the model's caption.")

@@ -9,9 +9,9 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from images.models import ImportKind
+from images.models import OPEN_STATES, ImportKind
 from images.services import jobs
-from scoring.models import OPEN_STATES, Pass, Scoring
+from scoring.models import Pass, Scoring
 from scoring.services import reference_imports, scoring_passes, scoring_sweep
 
 

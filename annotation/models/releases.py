@@ -8,11 +8,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from images.models import JobState
+from images.models import Leased
 from people.models import Project
 
 
-class Release(models.Model):
+class Release(Leased):
     """One release. Its files are built in the background from what was submitted by `until`; then nothing changes.
 
     `salt` makes the pseudonyms of this release its own. `counts` says how much it holds, and what was left out and why.
@@ -28,9 +28,7 @@ class Release(models.Model):
     changes = models.TextField(blank=True, help_text="What changed since the previous release, in the manager's words.")
     salt = models.CharField(max_length=64)
     until = models.DateTimeField()
-    state = models.CharField(max_length=8, choices=JobState.choices, default=JobState.QUEUED)
     error = models.TextField(blank=True)
-    lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     folder = models.CharField(max_length=200, blank=True, help_text="Name in storage.")
     archive = models.CharField(max_length=200, blank=True, help_text="Name in storage.")

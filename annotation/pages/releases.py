@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.formats.licences import LICENCES
 from annotation.models import CaptionState, Release
-from annotation.selectors.releases import OPEN_STATES
+from images.models import OPEN_STATES
 from languages.models import Language
 
 SIZES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))

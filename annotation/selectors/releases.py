@@ -8,11 +8,10 @@ from django.utils.translation import ngettext
 
 from allocation.models import Batch, BatchState
 from annotation.models import Caption, Release, Round, RoundKind, RoundState
-from images.models import CollectionImage, Image, JobState
+from images.models import OPEN_STATES, CollectionImage, Image, JobState
 from people.models import Project
 
 IMAGES_NAMED = 20
-OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
 def released_rounds(project: Project) -> list[Round]:

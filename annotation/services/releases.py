@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.formats.archives import write_archive
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
-from annotation.selectors.releases import OPEN_STATES, lacking
+from annotation.selectors.releases import lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
 from images.models import JobState
-from images.services import file_storage
+from images.services import file_storage, leases
+from images.services.leases import LEASE, NUDGE_AFTER, LeaseLostError
 from people.models import Project, User, WebhookEvent
 from people.services import audit_log, webhooks
 
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
-
-LEASE = timedelta(minutes=1)
-"""How long a worker may be silent before another one starts again."""
-
-NUDGE_AFTER = timedelta(minutes=1)
-"""How long the message that starts the work may take before it is sent again."""
 
 RENEW_AFTER = timedelta(seconds=10)
 MAX_ATTEMPTS = 3
@@ -53,10 +48,6 @@ class ReleaseSettingsError(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__(" ".join(problems))
         self.problems = problems
-
-
-class LeaseLostError(Exception):
-    """Another worker took over the release."""
 
 
 def start_release(
@@ -186,25 +177,12 @@ def _has_control_characters(text: str) -> bool:
 
 
 def claim(*, release_id: int, now: datetime) -> Release | None:
-    """Claim the release; return None if it is done or another worker has it."""
-    with transaction.atomic():
-        found = Release.objects.select_for_update(of=("self",), no_key=True).filter(pk=release_id)
-        release = found.select_related("project", "created_by").first()
-        if release is None or release.state not in OPEN_STATES:
-            return None
-        if release.state == JobState.RUNNING and release.lease_until is not None and release.lease_until > now:
-            return None
-        release.state, release.lease_until, release.attempts = JobState.RUNNING, now + LEASE, release.attempts + 1
-        release.save(update_fields=["state", "lease_until", "attempts"])
-        return release
+    return leases.claim(Release.objects.filter(pk=release_id).select_related("project", "created_by"), now=now)
 
 
 def releases_waiting(*, now: datetime) -> list[int]:
     """Return releases that were never started, or whose worker fell silent."""
-    silent = Release.objects.filter(state__in=OPEN_STATES).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
-    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
-    Release.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
-    return waiting
+    return leases.nudged(Release.objects.all(), now=now)
 
 
 def name_of(release: Release) -> str:
@@ -242,11 +220,7 @@ def _extend(release: Release, *, now: datetime) -> None:
     """Renew the lease, though not with every piece of work."""
     if release.lease_until is not None and release.lease_until - now > LEASE - RENEW_AFTER:
         return
-    # A microsecond more each time: workers recognise their lease by it.
-    until = max(now + LEASE, (release.lease_until or now) + timedelta(microseconds=1))
-    if not _held(release).update(lease_until=until):
-        raise LeaseLostError(release.pk)
-    release.lease_until = until
+    release.lease_until = leases.renewed(release, now=now)
 
 
 def _finish(release: Release, *, now: datetime, error: str = "") -> None:
@@ -257,7 +231,7 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
         # Before the row of the release: as in `start_release`.
         audit_log.lock(release.project)
         values = {name: getattr(release, name) for name in made}
-        if not _held(release).update(state=state, error=error, lease_until=None, finished_at=now, **values):
+        if not leases.held(release).update(state=state, error=error, lease_until=None, finished_at=now, **values):
             raise LeaseLostError(release.pk)
         about = {"number": release.number, "title": release.title}
         what = {"reason": error} if error else {"checksum": release.checksum, "captions": release.counts["captions"]}
@@ -272,7 +246,3 @@ def _finish(release: Release, *, now: datetime, error: str = "") -> None:
         event = WebhookEvent.RELEASE_FAILED if error else WebhookEvent.RELEASE_DONE
         webhooks.emit(project=release.project, event=event, payload=about | what, now=now)
     release.state, release.error, release.finished_at, release.lease_until = state, error, now, None
-
-
-def _held(release: Release) -> QuerySet[Release]:
-    return Release.objects.filter(pk=release.pk, state=JobState.RUNNING, lease_until=release.lease_until)

@@ -34,6 +34,7 @@ from images.services import file_storage as storage
 from images.services import jobs
 from images.services.imports import FILE_NAMES, keep_waiting, unexpected
 from images.services.jobs import Clock
+from images.services.leases import LEASE
 from languages.models import Language
 from people.models import User
 
@@ -209,7 +210,7 @@ class _Import:
                 found[number] = self._ready(line)
             except LineError as refused:
                 found[number] = str(refused)
-            if self.job.lease_until is None or self.clock() > self.job.lease_until - jobs.LEASE / 2:
+            if self.job.lease_until is None or self.clock() > self.job.lease_until - LEASE / 2:
                 self.job.lease_until = jobs.extend(self.job, now=self.clock())
         return found
 

@@ -22,6 +22,7 @@ from images.services import file_storage, jobs
 from images.services.collections import KeyTakenError, file_name_of, key_of, put_in
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
+from images.services.leases import LeaseLostError
 from images.services.sources import ImportEntry, plan_of_path, plan_of_upload, spooled
 from people.models import User
 
@@ -30,7 +31,7 @@ Announce = Callable[[int], None]
 
 FILE_NAMES = "files"
 
-NOT_OF_ONE_FILE = (jobs.LeaseLostError, *jobs.DATABASE_IS_GONE)
+NOT_OF_ONE_FILE = (LeaseLostError, *jobs.DATABASE_IS_GONE)
 """What ends an import rather than being told of the file at hand: the job or the database is gone."""
 
 ROWS_PER_TRANSACTION = 250

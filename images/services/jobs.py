@@ -5,30 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import printable
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from images.services import file_storage
+from images.services import file_storage, leases
+from images.services.leases import LeaseLostError
 from people.models import Project
 
 Clock = Callable[[], datetime]
 T = TypeVar("T")
-
-LEASE = timedelta(minutes=1)
-"""How long a worker may be silent before another one takes the job up where it was."""
-
-NUDGE_AFTER = timedelta(minutes=1)
-"""How long the message that starts a job may be on its way before it is sent again."""
 
 SKIP_AFTER_ATTEMPTS = 3
 """After so many starts that ended without a word, the next file is taken to be what ends them."""
@@ -50,10 +45,6 @@ IS_INLINE = "is_inline"
 
 
 log = logging.getLogger(__name__)
-
-
-class LeaseLostError(Exception):
-    """Another worker has taken over the job."""
 
 
 def row(
@@ -81,22 +72,13 @@ def start_inline(
         options={**(options or {}), IS_INLINE: True},
         source_name=printable(str(path))[-NAME_CHARACTERS:],
         state=JobState.RUNNING,
-        lease_until=clock() + LEASE,
+        lease_until=clock() + leases.LEASE,
         attempts=1,
     )
 
 
 def claim(*, job_id: int, kind: ImportKind, now: datetime) -> ImportJob | None:
-    """Claim the job, or return None if it is done or another worker has it."""
-    with transaction.atomic():
-        job = ImportJob.objects.select_for_update().filter(pk=job_id, kind=kind).first()
-        if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
-            return None
-        if job.state == JobState.RUNNING and job.lease_until is not None and job.lease_until > now:
-            return None
-        job.state, job.lease_until, job.attempts = JobState.RUNNING, now + LEASE, job.attempts + 1
-        job.save(update_fields=["state", "lease_until", "attempts"])
-        return job
+    return leases.claim(ImportJob.objects.filter(pk=job_id, kind=kind), now=now)
 
 
 def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJob], None]) -> None:
@@ -147,8 +129,7 @@ def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
     if _may_pass(error) and not is_inline:
         return False
     log.error("Import %s stopped.", job.pk, exc_info=error)
-    leased = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
-    if is_inline or not leased.filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
+    if is_inline or not leases.held(job).filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
         reason = _(
             "An error stopped the import (%(error)s). What was imported is kept. For details, see the server log."
         )
@@ -202,33 +183,25 @@ def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datet
 
 
 def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
-    # A microsecond more each time: the lease is what tells one holder from the next.
-    until = max(now + LEASE, (job.lease_until or now) + timedelta(microseconds=1))
-    leased = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
-    if not leased.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
-        raise LeaseLostError(job.pk)
-    return until
+    attempts = 0 if done else F("attempts")
+    return leases.renewed(job, now=now, done=F("done") + done, attempts=attempts)
 
 
 def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     """Close the job and delete its waiting files."""
-    leased = ImportJob.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_until=job.lease_until)
     state = JobState.FAILED if error else JobState.DONE
-    if leased.update(state=state, error=printable(error), lease_until=None, finished_at=now) and job.folder:
+    values = {"state": state, "error": printable(error), "lease_until": None, "finished_at": now}
+    if leases.held(job).update(**values) and job.folder:
         file_storage.drop_folder(job.folder)
 
 
 def jobs_waiting(*, kind: ImportKind, now: datetime) -> list[int]:
     """List jobs that were never started or whose worker fell silent. Those of commands are closed instead."""
-    silent = ImportJob.objects.filter(kind=kind, state__in=[JobState.QUEUED, JobState.RUNNING]).filter(
-        Q(lease_until__isnull=True) | Q(lease_until__lte=now)
-    )
-    silent.filter(**{f"options__{IS_INLINE}": True}).update(
+    imports = ImportJob.objects.filter(kind=kind)
+    leases.silent(imports, now=now).filter(**{f"options__{IS_INLINE}": True}).update(
         state=JobState.FAILED,
         finished_at=now,
         lease_until=None,
         error="The command was interrupted. Run it again: what is in stays in, and is not taken twice.",
     )
-    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
-    ImportJob.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
-    return waiting
+    return leases.nudged(imports, now=now)

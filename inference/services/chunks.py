@@ -8,10 +8,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from images.models import JobState
+from images.services import leases
 from inference.models import Chunk
-
-LEASE = timedelta(minutes=1)
-"""How long a worker may be silent before another one continues its chunk."""
 
 RENEW_EVERY_S = 15.0
 
@@ -20,10 +18,6 @@ NUDGE_AFTER = timedelta(minutes=1)
 
 SKIP_AFTER_ATTEMPTS = 4
 """After so many attempts in which the worker died, the next image is taken to be the cause."""
-
-
-class LeaseLostError(Exception):
-    """Another worker has the chunk, or it was deleted."""
 
 
 def claimable(*, now: datetime) -> QuerySet[Chunk]:
@@ -40,7 +34,7 @@ def claim(*, run_id: int, worker: str, now: datetime) -> tuple[Chunk, str] | Non
         if chunk is None:
             return None
         silent = chunk.holder
-        chunk.state, chunk.lease_until, chunk.holder = JobState.RUNNING, _later(chunk, now), worker
+        chunk.state, chunk.lease_until, chunk.holder = JobState.RUNNING, leases.next_end(chunk, now), worker
         chunk.attempts += 1
         chunk.save(update_fields=["state", "lease_until", "holder", "attempts"])
         return chunk, silent
@@ -64,7 +58,7 @@ def record_stored(chunk: Chunk, *, now: datetime, is_complete: bool) -> None:
         The transaction must be rolled back.
     """
     if is_complete:
-        _update(chunk, now=now, state=JobState.DONE, holder="", attempts=0)
+        _update(chunk, now=now, state=JobState.DONE, lease_until=None, holder="", attempts=0)
     else:
         _update(chunk, now=now, attempts=0)
     chunk.attempts = 0
@@ -73,21 +67,8 @@ def record_stored(chunk: Chunk, *, now: datetime, is_complete: bool) -> None:
 def release(chunk: Chunk) -> None:
     """Release the chunk in order; this does not count as an attempt in which the worker died."""
     attempts = max(chunk.attempts - 1, 0)
-    _leased(chunk).update(state=JobState.QUEUED, lease_until=None, holder="", attempts=attempts)
+    leases.held(chunk).update(state=JobState.QUEUED, lease_until=None, holder="", attempts=attempts)
 
 
 def _update(chunk: Chunk, *, now: datetime, **values: object) -> None:
-    until = _later(chunk, now)
-    lease = None if values.get("state") == JobState.DONE else until
-    if not _leased(chunk).update(lease_until=lease, **values):
-        raise LeaseLostError(chunk.pk)
-    chunk.lease_until = until
-
-
-def _leased(chunk: Chunk) -> QuerySet[Chunk]:
-    return Chunk.objects.filter(pk=chunk.pk, state=JobState.RUNNING, lease_until=chunk.lease_until)
-
-
-def _later(chunk: Chunk, now: datetime) -> datetime:
-    # A microsecond more each time: the end of the lease identifies its holder.
-    return max(now + LEASE, (chunk.lease_until or now) + timedelta(microseconds=1))
+    chunk.lease_until = leases.renewed(chunk, now=now, **values)

@@ -24,11 +24,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from crosslens_metrics.formats.records import printable
+from images.services.leases import LeaseLostError
 from inference.backends.captioners import Failed
 from inference.models import GOING, Run, RunFailure, RunState
 from inference.services import chunks, progress
 from inference.services.captioning import captioning_kind
-from inference.services.chunks import LeaseLostError
 from inference.services.device import Device
 from inference.services.embedding import embedding_kind
 from inference.services.job_kind import WHOLE, JobKind, Outcome, PendingImage

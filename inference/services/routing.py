@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from images.models import OPEN_STATES
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError
 from inference.models import GOING, CaptioningModel, Encoder, Run, Trial
@@ -21,7 +22,7 @@ def is_run_for_another(*, run_id: int, now: datetime) -> bool:
 
 def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
     """Whether the same is true of a trial."""
-    trial = Trial.objects.select_related("model__translator").filter(pk=trial_id, state__in=trials.OPEN).first()
+    trial = Trial.objects.select_related("model__translator").filter(pk=trial_id, state__in=OPEN_STATES).first()
     if trial is None or not _lacks_pytorch(trial.model):
         return False
     return worker_status.count_listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0

@@ -13,15 +13,15 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, transaction
-from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
-from images.models import Image, JobState
+from images.models import OPEN_STATES, Image, JobState
 from images.rules.image_checks import ImageRefusedError, inspect
-from images.services import file_storage
+from images.services import file_storage, leases
 from images.services.images import sha256_of
+from images.services.leases import LeaseLostError
 from inference.backends.captioners import (
     BackendSettingsError,
     Captioner,
@@ -34,7 +34,7 @@ from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.image_similarity import resembles_assigned_image
 from inference.services import model_cache, worker_status
 from inference.services.captioning import ENGLISH, checked
-from inference.services.chunks import LEASE, NUDGE_AFTER, RENEW_EVERY_S, LeaseLostError
+from inference.services.chunks import RENEW_EVERY_S
 from inference.services.device import Device
 from inference.services.executor import Clock
 from inference.services.image_reading import UnreadableImageError, read_image
@@ -48,7 +48,6 @@ log = logging.getLogger(__name__)
 FORGOTTEN_AFTER = timedelta(days=1)
 GIVEN_UP_AFTER = timedelta(minutes=10)
 
-OPEN = (JobState.QUEUED, JobState.RUNNING)
 MOST_OPEN, MOST_UPLOADS = 20, 100
 """Of one person."""
 
@@ -93,7 +92,7 @@ def start(
 def _check_not_too_many(by: User, *, sends: bool) -> None:
     """Limit trials: uploaded images fill the disk, and trials go before runs."""
     trials = Trial.objects.filter(created_by=by)
-    if trials.filter(state__in=OPEN).count() >= MOST_OPEN:
+    if trials.filter(state__in=OPEN_STATES).count() >= MOST_OPEN:
         raise RunRefusedError(_("Too many of your trials are waiting for a worker. Try again when they are done."))
     if sends and trials.exclude(upload="").count() >= MOST_UPLOADS:
         raise RunRefusedError(
@@ -152,16 +151,8 @@ def run_trial(*, trial_id: int, worker: str, clock: Clock) -> None:
 
 
 def _claim(*, trial_id: int, worker: str, now: datetime) -> Trial | None:
-    with transaction.atomic():
-        trials = Trial.objects.select_for_update(of=("self",), no_key=True).filter(pk=trial_id, state__in=OPEN)
-        trial = trials.select_related("model__translator", "model__english_model", "image", "created_by").first()
-        if trial is None:
-            return None
-        if trial.state == JobState.RUNNING and trial.lease_until is not None and trial.lease_until > now:
-            return None
-        trial.state, trial.worker, trial.lease_until = JobState.RUNNING, worker, now + LEASE
-        trial.save(update_fields=["state", "worker", "lease_until"])
-        return trial
+    related = ("model__translator", "model__english_model", "image", "created_by")
+    return leases.claim(Trial.objects.filter(pk=trial_id).select_related(*related), now=now, worker=worker)
 
 
 def _results(trial: Trial, clock: Clock) -> dict[str, Any]:
@@ -176,7 +167,7 @@ def _results(trial: Trial, clock: Clock) -> dict[str, Any]:
     with Device() as device:
         future = device.submit(_TrialRunner(trial, name, key, pixels, english).results, tags)
         while not wait([future], timeout=RENEW_EVERY_S).done:
-            _extend(trial, now=clock())
+            trial.lease_until = leases.renewed(trial, now=clock())
     return future.result()
 
 
@@ -249,32 +240,19 @@ def _stored(made: GeneratedCaption | Failed) -> dict[str, str]:
     return {"text": made.text, "stabiliser": made.stabiliser}
 
 
-def _extend(trial: Trial, *, now: datetime) -> None:
-    # A microsecond more each time: the lease is what tells one holder from the next.
-    until = max(now + LEASE, (trial.lease_until or now) + timedelta(microseconds=1))
-    if not _leased(trial).update(lease_until=until):
-        raise LeaseLostError(trial.pk)
-    trial.lease_until = until
-
-
 def _finish(trial: Trial, *, now: datetime, results: dict[str, Any] | None = None, error: str = "") -> None:
     state = JobState.FAILED if error else JobState.DONE
-    _leased(trial).update(state=state, results=results or {}, error=printable(error), lease_until=None, finished_at=now)
-
-
-def _leased(trial: Trial) -> Any:
-    return Trial.objects.filter(pk=trial.pk, state=JobState.RUNNING, lease_until=trial.lease_until)
+    values = {"state": state, "results": results or {}, "error": printable(error), "finished_at": now}
+    leases.held(trial).update(**values, lease_until=None)
 
 
 def trials_waiting(*, now: datetime) -> list[tuple[int, str]]:
     """List trials that were never started or whose worker fell silent, with their queues, each at most once a while."""
-    silent = Trial.objects.filter(state__in=OPEN).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
-    silent.filter(created_at__lte=now - GIVEN_UP_AFTER).update(
+    too_old = Trial.objects.filter(created_at__lte=now - GIVEN_UP_AFTER)
+    leases.silent(too_old, now=now).update(
         state=JobState.FAILED, finished_at=now, lease_until=None, error=_("No worker finished it.")
     )
-    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
-    Trial.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
-    return [(trial_id, queue_of(trial_id)) for trial_id in waiting]
+    return [(trial_id, queue_of(trial_id)) for trial_id in leases.nudged(Trial.objects.all(), now=now)]
 
 
 def forget_old(*, now: datetime) -> int:

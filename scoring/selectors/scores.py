@@ -10,9 +10,9 @@ from django.db.models import Max, QuerySet
 
 from crosslens_metrics.scoring import FIGURES
 from crosslens_metrics.signatures import Signature, differences
-from images.models import JobState
+from images.models import OPEN_STATES, JobState
 from people.models import Project
-from scoring.models import OPEN_STATES, Pass, Score, Scoring
+from scoring.models import Pass, Score, Scoring
 
 WITHOUT_COLUMNS = ("values", "sums")
 FIGURE_ORDER = {name: place for place, name in enumerate(FIGURES)}

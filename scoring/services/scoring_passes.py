@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from importlib.util import find_spec
 from typing import TypeVar
 
@@ -25,13 +25,15 @@ from crosslens_metrics.scoring import MissingInputError, Prepared, Scored, prepa
 from crosslens_metrics.undefined import UndefinedFigureError
 from crosslens_metrics.word_vectors import Vectors
 from images.models import JobState
+from images.services import leases
+from images.services.leases import LeaseLostError
 from inference.backends.captioners import BackendSettingsError
 from inference.backends.encoders import ExtraMissingError
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from inference.services import worker_status
 from inference.services.encoders import queue_of
-from scoring.models import OPEN_STATES, Pass, Score, Scoring
+from scoring.models import Pass, Score, Scoring
 from scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
 from scoring.selectors.captions import Material, material_of
@@ -41,9 +43,6 @@ log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 T = TypeVar("T")
-
-LEASE = timedelta(minutes=1)
-"""How long a worker may be silent before another one continues its pass."""
 
 RENEW_EVERY_S = 15.0
 """While a metric is computed."""
@@ -55,10 +54,6 @@ MAX_ATTEMPTS = 6
 REASON_CHARACTERS = 200
 MISSING_HERE = (ToolMissingError, ToolFailedError, BackendSettingsError, ExtraMissingError, EmbeddingsUnavailableError)
 """Errors for what a metric needs and this machine lacks."""
-
-
-class LeaseLostError(Exception):
-    """Another worker took the pass over, or it was deleted."""
 
 
 class ScoringFailedError(Exception):
@@ -89,17 +84,7 @@ def queue_elsewhere(*, pass_id: int, now: datetime) -> str:
 
 
 def claim(*, pass_id: int, now: datetime) -> Pass | None:
-    """Claim the pass, or return None if it is done or another worker has it."""
-    with transaction.atomic():
-        rows = Pass.objects.select_for_update(of=("self",), no_key=True).filter(pk=pass_id)
-        locked = rows.select_related("scoring").first()
-        if locked is None or locked.state not in OPEN_STATES:
-            return None
-        if locked.state == JobState.RUNNING and locked.lease_until is not None and locked.lease_until > now:
-            return None
-        locked.state, locked.lease_until, locked.attempts = JobState.RUNNING, now + LEASE, locked.attempts + 1
-        locked.save(update_fields=["state", "lease_until", "attempts"])
-        return locked
+    return leases.claim(Pass.objects.filter(pk=pass_id).select_related("scoring"), now=now)
 
 
 def _run(scoring_pass: Pass, clock: Clock) -> None:
@@ -280,18 +265,14 @@ def _keep(scoring_pass: Pass, scores: list[Score], *, now: datetime) -> None:
 
 
 def _extend(scoring_pass: Pass, *, now: datetime, done: int = 0) -> None:
-    # A microsecond more each time: the end of the lease identifies its holder.
-    until = max(now + LEASE, (scoring_pass.lease_until or now) + timedelta(microseconds=1))
-    leased = Pass.objects.filter(pk=scoring_pass.pk, state=JobState.RUNNING, lease_until=scoring_pass.lease_until)
-    if not leased.update(lease_until=until, done=F("done") + done, attempts=0 if done else F("attempts")):
-        raise LeaseLostError(scoring_pass.pk)
-    scoring_pass.lease_until = until
+    values = {"done": F("done") + done, "attempts": 0 if done else F("attempts")}
+    scoring_pass.lease_until = leases.renewed(scoring_pass, now=now, **values)
 
 
 def _finish(scoring_pass: Pass, *, now: datetime, error: str = "") -> None:
-    leased = Pass.objects.filter(pk=scoring_pass.pk, state=JobState.RUNNING, lease_until=scoring_pass.lease_until)
     state = JobState.FAILED if error else JobState.DONE
-    leased.update(state=state, error=error, lease_until=None, finished_at=now, total=F("done"))
+    values = {"state": state, "error": error, "finished_at": now, "total": F("done")}
+    leases.held(scoring_pass).update(**values, lease_until=None)
 
 
 def _nothing(scoring: Scoring, material: Material) -> str:

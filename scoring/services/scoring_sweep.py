@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Max, Q
 
-from images.models import ImportJob, ImportKind, JobState
-from scoring.models import OPEN_STATES, Pass, Scoring
+from images.models import OPEN_STATES, ImportJob, ImportKind
+from images.services import leases
+from scoring.models import Pass, Scoring
 from scoring.selectors.captions import marks_of, material_of
 from scoring.services.scorings import ask_again
-
-NUDGE_AFTER = timedelta(minutes=1)
-"""How long the message that starts a pass may be on its way before it is sent again."""
 
 
 def passes_waiting(*, now: datetime) -> list[int]:
     """List passes that were never started or whose worker fell silent."""
-    silent = Pass.objects.filter(state__in=OPEN_STATES).filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now))
-    waiting = list(silent.order_by("pk").values_list("pk", flat=True))
-    Pass.objects.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
-    return waiting
+    return leases.nudged(Pass.objects.all(), now=now)
 
 
 def ask_where_changed(*, now: datetime) -> list[int]:

@@ -10,9 +10,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from images.models import OPEN_STATES
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
 from people.models import Project, User
-from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
+from scoring.models import Pass, ReferenceSet, Scoring
 from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics
 
 WHAT = {

@@ -16,8 +16,9 @@ from annotation import tasks
 from annotation.models import Caption, CaptionState, Release, RoundState
 from annotation.services import releases as services
 from annotation.services.release_files import write_release
-from annotation.services.releases import LEASE, MAX_ATTEMPTS, NUDGE_AFTER, ReleaseSettingsError, build, releases_waiting
+from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build, releases_waiting
 from images.models import Image, JobState
+from images.services.leases import LEASE, NUDGE_AFTER
 from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
 from tests.concurrency import together

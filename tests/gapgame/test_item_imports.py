@@ -20,6 +20,7 @@ from gapgame.services import item_imports
 from gapgame.services.items import create_item_set
 from images.models import Image, ImportJob, ImportKind, JobState
 from images.services import jobs
+from images.services.leases import LEASE
 from tests.concurrency import together
 from tests.factories import NOW, make_project, make_season, make_user
 from tests.gapgame.item_files import LINE, WORD, run, sha_of, shas, told, write
@@ -171,7 +172,7 @@ def test_an_import_that_was_interrupted_goes_on_after_the_last_line_of_its_repor
     run_upload(job, now=NOW + timedelta(seconds=30))
     assert item_set.items.count() == 2  # its lease is not over
 
-    job = run_upload(job, now=NOW + 2 * jobs.LEASE)
+    job = run_upload(job, now=NOW + 2 * LEASE)
     assert (job.state, job.done, item_set.items.count()) == (JobState.DONE, 5, 5)
     assert [outcome for outcome, _ in told(job)] == ["added"] * 5
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from images.models import CollectionImage, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
 from images.services import file_storage, images, imports, jobs
 from images.services.collections import collection_named
+from images.services.leases import LeaseLostError
 from tests.concurrency import together
 from tests.factories import NOW
 from tests.images.image_files import image_file
@@ -88,7 +89,7 @@ def test_who_lost_the_lease_writes_nothing_more():
     assert mine is not None
     assert theirs is not None
 
-    with pytest.raises(jobs.LeaseLostError):
+    with pytest.raises(LeaseLostError):
         jobs.extend(mine, now=later)
     jobs.finish(mine, now=later)
 

@@ -11,10 +11,11 @@ LEASE_S = 1.5
 
 
 def hurry() -> None:
+    from images.services import leases
     from inference import tasks
     from inference.services import chunks, executor, heartbeat
 
-    chunks.LEASE = timedelta(seconds=LEASE_S)
+    leases.LEASE = timedelta(seconds=LEASE_S)
     chunks.RENEW_EVERY_S = 0.4
     executor.STORE_EVERY_S = 0.05
     tasks.SHORT_SLICE_S = 0.7

@@ -16,12 +16,12 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from images.models import JobState
+from images.services.leases import LEASE
 from inference.backends.captioners import OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState
 from inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
 from inference.services import embedding_store, encoders, executor, runs
-from inference.services.chunks import LEASE
 from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference import embedded

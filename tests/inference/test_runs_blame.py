@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from images.services.leases import LEASE
 from inference.models import Run
 from inference.services import chunks, runs
-from inference.services.chunks import LEASE
 from inference.services.executor import CRASH_LIMIT
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeCaptioner

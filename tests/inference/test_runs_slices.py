@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from images.services import leases
 from inference.backends.captioners import OutOfMemoryError
 from inference.models import Run, RunState
 from inference.selectors.embeddings import EmbeddingsUnavailableError
@@ -196,7 +197,7 @@ def test_of_very_many_runs_a_sweep_tells_of_some_and_each_has_its_turn(monkeypat
     collection = make_collection(8)
     waiting = [make_run(collection, model=make_model(f"Model {number}"), languages=["de"]) for number in range(5)]
     # Nothing is to be told of the first: another worker has all of it.
-    waiting[0].chunks.update(state="running", lease_until=NOW + chunks.LEASE)
+    waiting[0].chunks.update(state="running", lease_until=NOW + leases.LEASE)
     told = [[run_id for run_id, _queue, _wanted in runs.runs_waiting(now=NOW)] for _ in range(3)]
 
     assert told == [[run.pk for run in waiting[1:3]], [run.pk for run in waiting[3:]], []]

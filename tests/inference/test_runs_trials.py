@@ -14,11 +14,11 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
 from images.models import JobState
+from images.services.leases import LEASE
 from inference.backends.captioners import BackendDownError, Decoding
 from inference.models import CaptioningModel, ModelCaption, Stabiliser, Trial, Worker
 from inference.rules.pivot import separators_of, split
 from inference.services import trials, worker_status
-from inference.services.chunks import LEASE
 from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference.fake_backend import FakeCaptioner

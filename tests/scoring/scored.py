@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from images.models import Collection
+from images.models import OPEN_STATES, Collection
 from inference.models import CaptioningModel
 from people.models import Project
-from scoring.models import OPEN_STATES, Pass, ReferenceSet, Scoring
+from scoring.models import Pass, ReferenceSet, Scoring
 from scoring.services.references import put_references, set_of
 from scoring.services.scoring_passes import run_pass
 from scoring.services.scorings import create_scorings

@@ -18,6 +18,7 @@ from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.scoring import Prepared, Scored, score
 from crosslens_metrics.undefined import Reason
 from images.models import JobState
+from images.services import leases
 from inference.models import ModelCaption
 from scoring.models import Pass, Reference, ReferenceKind, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
@@ -30,7 +31,7 @@ from tests.factories import NOW, make_captioner, make_collection, make_vectors
 from tests.scoring.scored import make_references, make_scoring, run, ticking, values_of
 
 FIGURES = ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
-LATER = NOW + 2 * scoring_passes.LEASE
+LATER = NOW + 2 * leases.LEASE
 Metric = Callable[[Prepared, str], list[Scored]]
 
 
@@ -283,11 +284,11 @@ def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     for attempt in range(1, scoring_passes.SKIP_AFTER_ATTEMPTS + 1):
         # The first one did a metric, so that its start does not count.
         with pytest.raises(KeyboardInterrupt):
-            scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + attempt * 2 * scoring_passes.LEASE))
+            scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + attempt * 2 * leases.LEASE))
     with pytest.raises(KeyboardInterrupt):
-        scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + 50 * scoring_passes.LEASE))
+        scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + 50 * leases.LEASE))
 
-    after = run(scoring, at=NOW + 100 * scoring_passes.LEASE)
+    after = run(scoring, at=NOW + 100 * leases.LEASE)
 
     assert (after.state, after.done) == (JobState.DONE, 3)
     assert "every time" in after.scores.get(metric="rouge-l").why_undefined

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
 from images.services import jobs
+from images.services.leases import LEASE
 from people.models import Project
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.rules.digests import as_digest, image_digest
@@ -317,7 +318,7 @@ def test_an_import_that_was_broken_off_goes_on_and_tells_of_each_line_once(monke
     assert (job.rows.count(), found.images) == (2, 2)
     assert found.digest == digest_anew(found)
 
-    later = NOW + 2 * jobs.LEASE
+    later = NOW + 2 * LEASE
     assert jobs.jobs_waiting(kind=ImportKind.REFERENCES, now=later) == [job.pk]
     reference_imports.run_import(job_id=job.pk, clock=lambda: later)
 

@@ -7,13 +7,14 @@ from datetime import timedelta
 import pytest
 
 from images.models import ImportJob, ImportKind, JobState
+from images.services.leases import NUDGE_AFTER
 from inference.models import CaptioningModel, ModelCaption
 from scoring import tasks
 from scoring.models import Pass, Score, Scoring
 from scoring.selectors.scores import current_pass, score_cells, scoring_details, scoring_rows
 from scoring.services import scoring_passes
 from scoring.services.references import put_references
-from scoring.services.scoring_sweep import NUDGE_AFTER, ask_where_changed, passes_waiting
+from scoring.services.scoring_sweep import ask_where_changed, passes_waiting
 from scoring.services.scorings import ask_again, create_scorings, drop
 from tests.factories import NOW, make_captioner, make_collection, make_image
 from tests.scoring.scored import make_references, make_scoring, run, values_of

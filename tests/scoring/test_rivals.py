@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from scoring.models import OPEN_STATES, Pass, Reference, ReferenceSet, Score, Scoring
+from images.models import OPEN_STATES
+from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.services import scoring_passes
 from scoring.services.references import drop_references, put_references
 from scoring.services.scorings import ask_again, create_scorings, drop

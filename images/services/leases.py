@@ -1,0 +1,77 @@
+"""Lease rows with background work: one worker at a time has a row, and another continues where it falls silent.
+
+The end of a lease is later each time, by a microsecond at least, so that it identifies its holder.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from images.models import OPEN_STATES, JobState, Leased
+
+Row = TypeVar("Row", bound=Leased)
+
+LEASE = timedelta(minutes=1)
+"""How long a worker may be silent before another one continues its work."""
+
+NUDGE_AFTER = timedelta(minutes=1)
+"""How long the message that starts a job may be on its way before it is sent again."""
+
+
+class LeaseLostError(Exception):
+    """Another worker has taken over, or the row was deleted. Nothing of the transaction may stay."""
+
+
+def claim(rows: QuerySet[Row], *, now: datetime, **values: Any) -> Row | None:
+    """Claim the only row of `rows`, or return None if it is done or another worker has it."""
+    with transaction.atomic():
+        row = rows.select_for_update(of=("self",), no_key=True).first()
+        if row is None or row.state not in OPEN_STATES:
+            return None
+        if row.state == JobState.RUNNING and row.lease_until is not None and row.lease_until > now:
+            return None
+        values |= {"state": JobState.RUNNING, "lease_until": now + LEASE}
+        if hasattr(row, "attempts"):
+            values["attempts"] = row.attempts + 1
+        for name, value in values.items():
+            setattr(row, name, value)
+        row.save(update_fields=values)
+        return row
+
+
+def held(row: Row) -> QuerySet[Row]:
+    """Find `row` as long as this lease of it lasts."""
+    return type(row)._default_manager.filter(pk=row.pk, state=JobState.RUNNING, lease_until=row.lease_until)
+
+
+def next_end(row: Leased, now: datetime) -> datetime:
+    return max(now + LEASE, (row.lease_until or now) + timedelta(microseconds=1))
+
+
+def renewed(row: Leased, *, now: datetime, **values: Any) -> datetime:
+    """Renew the lease, and store `values` with it; returns its new end.
+
+    Raises
+    ------
+    LeaseLostError
+    """
+    until = next_end(row, now)
+    if not held(row).update(**{"lease_until": until} | values):
+        raise LeaseLostError(row.pk)
+    return until
+
+
+def silent(rows: QuerySet[Row], *, now: datetime) -> QuerySet[Row]:
+    """Find those of `rows` that were never started or whose worker fell silent."""
+    return rows.filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now), state__in=OPEN_STATES)
+
+
+def nudged(rows: QuerySet[Row], *, now: datetime) -> list[int]:
+    """List silent rows for a sweep to send their messages again, each at most once a while."""
+    waiting = list(silent(rows, now=now).order_by("pk").values_list("pk", flat=True))
+    rows.filter(pk__in=waiting, state=JobState.QUEUED).update(lease_until=now + NUDGE_AFTER)
+    return waiting
