@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import OPEN_STATES, Collection, Image, Leased
@@ -342,6 +343,9 @@ class Precision(models.TextChoices):
     FLOAT32 = "float32", _("32 bits per number")
 
 
+BYTES = {Precision.FLOAT16: 2, Precision.FLOAT32: 4}
+
+
 class EmbeddingSet(models.Model):
     """The vectors of one encoder for a collection's images, or for one model's captions of them in one language.
 
@@ -380,6 +384,18 @@ class EmbeddingSet(models.Model):
 
     def __str__(self) -> str:
         return f"embeddings {self.pk} by encoder {self.encoder_id}"
+
+    @property
+    def subject(self) -> str:
+        if self.captions_of is None or self.language is None:
+            return gettext("Images")
+        values = {"model": self.captions_of.name, "language": self.language.name}
+        return gettext("Captions of “%(model)s”, %(language)s") % values
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of the vectors alone; None if it is not known yet."""
+        return self.rows * self.dimensions * BYTES[Precision(self.precision)] if self.dimensions else None
 
 
 class VectorKind(models.TextChoices):

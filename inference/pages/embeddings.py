@@ -1,14 +1,12 @@
-"""Prepare embedding sets for pages: sizes and similarities as text, and what cannot be shown yet."""
+"""Prepare embedding sets for pages: the central image, neighbours, and what cannot be shown yet."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 
-from charts import texts
 from images.models import CollectionImage
 from inference.backends.registry import encoders
 from inference.models import GOING, EmbeddingSet, Encoder, RunState
@@ -17,31 +15,14 @@ from inference.selectors.embedding_sets import SetImage
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from people.models import User
 
-SIMILARITY_DIGITS = 3
-
-
-@dataclass(frozen=True)
-class SetLine:
-    embedding_set: EmbeddingSet
-    subject: str
-    size: str
-    """Empty where it is not known yet."""
-
 
 @dataclass(frozen=True)
 class SetPage:
     """`trouble` says why the vectors cannot be used, if they cannot; `centre` is the image closest to all."""
 
-    line: SetLine
     trouble: str
     centre: SetImage | None
     is_without_centre: bool
-
-
-@dataclass(frozen=True)
-class Near:
-    image: SetImage
-    similarity: str
 
 
 @dataclass(frozen=True)
@@ -49,17 +30,8 @@ class NeighboursPage:
     """`trouble` says why there are no neighbours, if there are none."""
 
     image: SetImage
-    near: Sequence[Near]
+    near: Sequence[SetImage]
     trouble: str
-
-
-def set_line(embedding_set: EmbeddingSet) -> SetLine:
-    size = selectors.bytes_of(embedding_set)
-    return SetLine(
-        embedding_set=embedding_set,
-        subject=subject_of(embedding_set),
-        size="" if size is None else filesizeformat(size),
-    )
 
 
 def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
@@ -68,29 +40,21 @@ def encoder_lines(viewer: User) -> list[tuple[Encoder, str]]:
     return [(encoder, titles.get(encoder.backend, encoder.backend)) for encoder in selectors.encoders(viewer)]
 
 
-def subject_of(embedding_set: EmbeddingSet) -> str:
-    if embedding_set.captions_of is None or embedding_set.language is None:
-        return _("Images")
-    return _("Captions of “%(model)s”, %(language)s") % {
-        "model": embedding_set.captions_of.name,
-        "language": embedding_set.language.name,
-    }
-
-
 def set_page(embedding_set: EmbeddingSet, viewer: User) -> SetPage:
-    line, trouble, centre = set_line(embedding_set), not_whole(embedding_set), None
+    trouble, centre = not_whole(embedding_set), None
     if not trouble:
         try:
             centre = selectors.centre(embedding_set)
         except EmbeddingsUnavailableError as error:
             trouble = str(error)
     images = selectors.set_images(embedding_set, [centre], viewer) if centre is not None else []
-    return SetPage(line, trouble, images[0] if images else None, is_without_centre=not trouble and centre is None)
+    return SetPage(trouble, images[0] if images else None, is_without_centre=not trouble and centre is None)
 
 
 def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer: User) -> NeighboursPage:
     (image,) = selectors.set_images(embedding_set, [entry.image_id], viewer)
-    near, trouble = [], not_whole(embedding_set)
+    near: list[SetImage] = []
+    trouble = not_whole(embedding_set)
     if image.image is None:
         trouble = _(
             "This image is in a batch assigned to you. Its neighbours are hidden from you until you have "
@@ -103,7 +67,7 @@ def neighbours_page(embedding_set: EmbeddingSet, entry: CollectionImage, viewer:
             trouble = str(error)
         except KeyError:
             trouble = _("This image has no vector: it has no such caption, could not be read, or was added later.")
-    return NeighboursPage(image, [Near(one, _similarity(one)) for one in near], trouble)
+    return NeighboursPage(image, near, trouble)
 
 
 def not_whole(embedding_set: EmbeddingSet) -> str:
@@ -120,7 +84,3 @@ def not_whole(embedding_set: EmbeddingSet) -> str:
     if state == RunState.FAILED:
         return _("The run that should have computed the vectors failed. Its page says why.")
     return _("The vectors are being assembled. Reload the page in a moment.")
-
-
-def _similarity(image: SetImage) -> str:
-    return "" if image.similarity is None else texts.plain(image.similarity, SIMILARITY_DIGITS)

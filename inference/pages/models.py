@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError
 from inference.models import IMPORTED, TRANSLATED, CaptioningModel
-from inference.pages.runs import decoding_lines
+from inference.pages.decoding import decoding_lines
 from inference.selectors.models import ENGLISH, ModelDetails, ModelRow, languages_by_tag
 from inference.selectors.runs import RunRow, run_rows
 from inference.services.model_cache import spec_of, translator_spec_of

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from images.models import Collection
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel
-from inference.pages.units import count_text
 from inference.rules.runs import variant_name
 from inference.selectors.models import ENGLISH, ascribed_to, counts_in
 from languages.models import Language
@@ -21,9 +20,7 @@ class RunPlan:
     is_variant: bool
     is_new_variant: bool
     to_make: int
-    to_make_text: str
     there: int
-    there_text: str
     lacking: int
     """Images that have no English caption, where those are translated."""
     english: str
@@ -43,17 +40,14 @@ def run_plan(
     whose, base = ascribed_to(model, decoding), model.variant_of or model
     counts = counts_in(whose, collection) if whose is not None else {}
     stored = sum(counts.get(language.tag, 0) for language in languages)
-    to_make = images * len(languages) - stored
     english = model.english_model
     lacking = images - counts_in(english, collection).get(ENGLISH, 0) if english is not None else 0
     return RunPlan(
         name=whose.name if whose else name or variant_name(base.name, decoding.stored(), base.decoding),
         is_variant=whose is None or whose.variant_of_id is not None,
         is_new_variant=whose is None,
-        to_make=to_make,
-        to_make_text=count_text(to_make),
+        to_make=images * len(languages) - stored,
         there=stored,
-        there_text=count_text(stored),
         lacking=lacking,
         english=english.name if english is not None else "",
     )

@@ -15,27 +15,13 @@ from inference.models import CaptioningModel
 from inference.selectors.stabilisers import Tally, tallies
 from people.models import User
 
-MEAN_DIGITS = 2
-
-
-@dataclass(frozen=True)
-class Line:
-    """A collection, with means as text. `several` is how many of its images have more than one stabiliser."""
-
-    slug: str
-    name: str
-    images: int
-    languages: str
-    mean: str
-    several: int
-
 
 @dataclass(frozen=True)
 class StabilisersPage:
     """`distribution` is of the collection `chosen`: number of stabilisers, images, share of the images."""
 
-    lines: Sequence[Line]
-    chosen: Line
+    tallies: Sequence[Tally]
+    chosen: Tally
     distribution: Sequence[tuple[int, int, str]]
     plot: BarPlot
     is_consistent: bool
@@ -52,8 +38,8 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
     chosen = next((tally for tally in collection_tallies if tally.collection.slug == collection), largest)
     counts = [(number, chosen.images[number]) for number in range(1, max(chosen.images) + 1)]
     return StabilisersPage(
-        lines=[_line(tally) for tally in collection_tallies],
-        chosen=_line(chosen),
+        tallies=collection_tallies,
+        chosen=chosen,
         distribution=[(number, count, texts.percent(100 * count / chosen.total)) for number, count in counts],
         plot=bar_plot(_("Images by their number of stabilisers"), [(_bar_name(n), c, "images") for n, c in counts]),
         is_consistent=Decoding.from_stored(model.decoding).is_consistent,
@@ -63,14 +49,3 @@ def stabilisers_page(model: CaptioningModel, viewer: User, *, collection: str) -
 
 def _bar_name(number: int) -> str:
     return ngettext("%(number)d stabiliser", "%(number)d stabilisers", number) % {"number": number}
-
-
-def _line(tally: Tally) -> Line:
-    return Line(
-        slug=tally.collection.slug,
-        name=tally.collection.name,
-        images=tally.total,
-        languages=texts.plain(tally.languages, MEAN_DIGITS),
-        mean=texts.plain(tally.mean, MEAN_DIGITS),
-        several=tally.several,
-    )

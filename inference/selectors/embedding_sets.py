@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crosslens_metrics.central import SAME_WITHIN
 from images.models import CollectionImage
 from images.selectors import ServedImage, served_image
-from inference.models import EmbeddingSet, Encoder, ModelCaption, Precision
+from inference.models import EmbeddingSet, Encoder, ModelCaption
 from inference.permissions import embedding_sets_for, encoders_for
 from inference.selectors.assigned_work import is_assigned
 from inference.selectors.embeddings import BLOCK_NUMBERS, Embeddings, nearest, open_set
@@ -25,7 +25,6 @@ from people.models import User
 NEIGHBOURS = 24
 KEPT_S = 7 * 24 * 3600
 NO_IMAGE = 0
-BYTES = {Precision.FLOAT16: 2, Precision.FLOAT32: 4}
 
 
 @dataclass(frozen=True)
@@ -50,15 +49,6 @@ def embedding_sets(viewer: User) -> QuerySet[EmbeddingSet]:
 
 def encoders(viewer: User) -> QuerySet[Encoder]:
     return encoders_for(viewer).select_related("project").order_by("name")
-
-
-def bytes_of(embedding_set: EmbeddingSet) -> int | None:
-    """Compute the size of the vectors alone; None if it is not known yet."""
-    return (
-        embedding_set.rows * embedding_set.dimensions * BYTES[Precision(embedding_set.precision)]
-        if embedding_set.dimensions
-        else None
-    )
 
 
 def image_with_key(embedding_set: EmbeddingSet, key: str) -> CollectionImage | None:

@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 from inference.models import GOING, CaptioningModel, Run, RunEvent, RunFailure, RunState
 from inference.permissions import models_for, runs_for
 from inference.selectors import assigned_work
-from inference.selectors.workers import WorkerRow, worker_rows
+from inference.selectors.workers import WORKER_COMMAND, WorkerRow, worker_rows
 from people.models import User
 
 NEWEST_LINES = 100
@@ -44,6 +44,31 @@ class RunDetails(RunRow):
     rate: float | None
     """Per second; of all workers over the last minute, or on average where none says its own. None: not known yet."""
     left: timedelta | None
+
+    @property
+    def took(self) -> timedelta | None:
+        """From its start to its end; None until then."""
+        run = self.run
+        return run.finished_at - run.started_at if run.started_at and run.finished_at else None
+
+    @property
+    def command(self) -> str:
+        """What starts a worker, where the run waits for one and none takes from its queue."""
+        return "" if self.listeners or not self.is_going else WORKER_COMMAND.format(queue=self.run.queue)
+
+    @property
+    def can_resume(self) -> bool:
+        # Where every image was tried and failed, trying again is what helps.
+        is_over = self.run.already + self.run.done + self.run.failed >= self.run.total
+        return self.run.state == RunState.PAUSED or (self.run.state == RunState.FAILED and not is_over)
+
+    @property
+    def can_cancel(self) -> bool:
+        return self.is_going or self.run.state in (RunState.PAUSED, RunState.FAILED)
+
+    @property
+    def can_retry(self) -> bool:
+        return bool(self.run.failed) and not self.is_going
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ THERE_FOR = timedelta(seconds=45)
 """A worker that has been silent for longer is taken to be gone."""
 LISTED_FOR = timedelta(days=1)
 QUEUES = ("default", "gpu")
+WORKER_COMMAND = "celery --app config worker --queues {queue}"
 NO_PYTORCH = "no PyTorch"
 """How the software of a worker begins that has none."""
 
@@ -25,6 +26,24 @@ class WorkerRow:
     @property
     def queues(self) -> list[str]:
         return [name.strip() for name in self.worker.queues.split(",") if name.strip()]
+
+    @property
+    def silent(self) -> timedelta:
+        return timedelta(seconds=self.silent_s)
+
+    @property
+    def memory_percent(self) -> int | None:
+        """How much of the device's memory is used."""
+        used, total = self.worker.device_memory, self.worker.device_memory_total
+        return None if used is None or not total else min(100, round(100 * used / total))
+
+    @property
+    def busy_percent(self) -> int | None:
+        return None if self.worker.device_busy is None else round(100 * self.worker.device_busy)
+
+    @property
+    def lacks_pytorch(self) -> bool:
+        return self.worker.software.startswith(NO_PYTORCH)
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,35 @@
-"""Format times, rates and shares."""
+"""Format counts, times and rates."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
+from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
 
+register = template.Library()
+
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 
 
-def count_text(number: int) -> str:
+@register.filter
+def grouped(number: int) -> str:
     """Format a count with the page language's thousands separators."""
     return number_format(number, 0, force_grouping=True)
 
 
-def rate_text(per_second: float | None) -> str:
+@register.filter
+def rounded(number: float | None, digits: int) -> str:
+    """Format a number; empty if it is not known."""
+    return "" if number is None else texts.plain(number, digits)
+
+
+@register.filter
+def rate(per_second: float | None) -> str:
     """Format a rate; empty if it is not known."""
     if per_second is None:
         return ""
@@ -29,7 +40,8 @@ def rate_text(per_second: float | None) -> str:
     return _("%(number)s an hour") % {"number": texts.plain(per_second * HOUR_S)}
 
 
-def duration_text(time: timedelta | None) -> str:
+@register.filter
+def duration(time: timedelta | None) -> str:
     """Format a duration in its two largest units; empty if it is not known."""
     if time is None:
         return ""
@@ -43,11 +55,6 @@ def duration_text(time: timedelta | None) -> str:
     days = seconds // DAY_S
     text = ngettext("%(number)d day", "%(number)d days", days) % {"number": days}
     return _joined(text, _hours(seconds % DAY_S // HOUR_S), seconds % DAY_S >= HOUR_S)
-
-
-def share(part: int | None, whole: int | None) -> int | None:
-    """Compute a percentage; None if one of the two numbers is not known."""
-    return None if part is None or not whole else min(100, round(100 * part / whole))
 
 
 def _hours(number: int) -> str:

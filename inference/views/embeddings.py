@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from inference import tasks
 from inference.backends.encoders import EncoderSettingsError
 from inference.forms.embeddings import EmbeddingForm, EncoderForm
-from inference.pages.embeddings import encoder_lines, neighbours_page, set_line, set_page
+from inference.pages.embeddings import encoder_lines, neighbours_page, set_page
 from inference.permissions import check_researcher, embedding_set_for
 from inference.selectors import embedding_sets as selectors
 from inference.services import encoders, runs
@@ -32,11 +32,7 @@ SETS_PER_PAGE = 50
 def embedding_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
     page = Paginator(selectors.embedding_sets(user_of(request)), SETS_PER_PAGE).get_page(request.GET.get("page"))
-    context = {
-        "page": page,
-        "lines": [set_line(embedding_set) for embedding_set in page],
-        "encoders": encoder_lines(user_of(request)),
-    }
+    context = {"page": page, "encoders": encoder_lines(user_of(request))}
     return render(request, "inference/embeddings.html", context)
 
 

@@ -21,10 +21,10 @@ from images.models import Collection
 from inference import tasks
 from inference.forms.runs import RunChoiceForm, RunForm
 from inference.models import GOING, CaptioningModel, Run
+from inference.pages.decoding import decoding_lines
 from inference.pages.failures import failures_page
 from inference.pages.models import ability_of
 from inference.pages.planning import run_plan
-from inference.pages.runs import RunPage, decoding_lines, run_page
 from inference.permissions import check_researcher, may_give_run, may_steer, run_for, run_to_give, run_to_steer
 from inference.selectors import runs as selectors
 from inference.services import runs as services
@@ -92,8 +92,9 @@ def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collec
 @login_required
 def run_show(request: HttpRequest, run_id: int) -> HttpResponse:
     run = run_for(request.user, run_id)
-    page = _page(run, is_whole=request.GET.get("log") == WHOLE_LOG)
-    context = {"run": run, "page": page, "decoding": decoding_lines(run.decoding)}
+    context = {"run": run, "details": selectors.run_details(run, now=timezone.now())}
+    context |= {"log": selectors.log_of(run, is_whole=request.GET.get("log") == WHOLE_LOG)}
+    context |= {"decoding": decoding_lines(run.decoding)}
     context |= {"may_steer": may_steer(request.user, run), "may_give": may_give_run(request.user, run)}
     return render(request, "inference/run.html", context)
 
@@ -122,10 +123,10 @@ def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
     run = run_for(request.user, run_id)
     if not is_htmx(request):
         return redirect("inference:run-show", run.pk)
-    page = _page(run)
-    has_grown = request.GET.get("last") != str(page.log.last)
-    response = render(request, "inference/_run_progress.html", {"run": run, "page": page, "has_grown": has_grown})
-    if not page.is_going:
+    details, log = selectors.run_details(run, now=timezone.now()), selectors.log_of(run)
+    context = {"run": run, "details": details, "log": log, "has_grown": request.GET.get("last") != str(log.last)}
+    response = render(request, "inference/_run_progress.html", context)
+    if not details.is_going:
         response["HX-Refresh"] = "true"
     return response
 
@@ -176,7 +177,3 @@ def _do(request: HttpRequest, run_id: int, action: Callable[..., object], messag
             tasks.ask_for_run(run)
         messages.success(request, message)
     return redirect("inference:run-show", run.pk)
-
-
-def _page(run: Run, *, is_whole: bool = False) -> RunPage:
-    return run_page(selectors.run_details(run, now=timezone.now()), selectors.log_of(run, is_whole=is_whole))

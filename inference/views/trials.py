@@ -14,11 +14,11 @@ from images.rules import limits
 from inference import tasks
 from inference.forms.trials import TryForm
 from inference.models import CaptioningModel
+from inference.pages.decoding import decoding_lines
 from inference.pages.models import Ability, ability_of
-from inference.pages.runs import decoding_lines
-from inference.pages.trials import trial_page
 from inference.permissions import model_for, trial_for
 from inference.selectors import trials as selectors
+from inference.selectors.workers import WORKER_COMMAND
 from inference.services import trials as services
 from inference.services.runs import RunRefusedError
 from people.requests import is_htmx, user_of
@@ -75,9 +75,12 @@ def _form_page(
 def trial_show(request: HttpRequest, trial_id: int) -> HttpResponse:
     """Asked for by the page's script, only the part that asks for itself again until the trial is done."""
     trial = trial_for(request.user, trial_id)
-    page = trial_page(trial, user_of(request), now=timezone.now())
-    template = "inference/_trial_result.html" if is_htmx(request) else "inference/trial.html"
-    return render(request, template, {"page": page, "model": trial.model, "decoding": decoding_lines(trial.decoding)})
+    details = selectors.trial_details(trial, user_of(request))
+    context = {"details": details, "model": trial.model, "decoding": decoding_lines(trial.decoding)}
+    queue = services.queue_of(trial.pk) if details.is_open else ""
+    if queue and not selectors.is_listened_to(queue, now=timezone.now()):
+        context |= {"queue": queue, "command": WORKER_COMMAND.format(queue=queue)}
+    return render(request, "inference/_trial_result.html" if is_htmx(request) else "inference/trial.html", context)
 
 
 @require_safe

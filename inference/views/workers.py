@@ -8,9 +8,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inference.pages.workers import workers_page
-from inference.permissions import check_researcher
-from inference.selectors.workers import worker_rows
+from inference.permissions import check_researcher, runs_for
+from inference.selectors.workers import queue_rows, worker_rows
 from people.requests import is_htmx, user_of
 
 
@@ -19,5 +18,12 @@ from people.requests import is_htmx, user_of
 def worker_list(request: HttpRequest) -> HttpResponse:
     """The whole page, or the part of it that asks for itself again."""
     check_researcher(request.user)
-    context = {"page": workers_page(worker_rows(now=timezone.now()), user_of(request))}
+    rows = worker_rows(now=timezone.now())
+    runs = {row.worker.run_id for row in rows if row.worker.run_id is not None}
+    context = {
+        "there": [row for row in rows if row.is_there],
+        "gone": [row for row in rows if not row.is_there],
+        "queues": queue_rows(rows),
+        "shown_runs": set(runs_for(user_of(request)).filter(pk__in=runs).values_list("pk", flat=True)),
+    }
     return render(request, "inference/_workers.html" if is_htmx(request) else "inference/workers.html", context)

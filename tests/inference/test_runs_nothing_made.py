@@ -13,8 +13,7 @@ from images.models import JobState
 from inference import tasks
 from inference.backends import registry
 from inference.models import Run, RunState, Trial
-from inference.pages.runs import run_page
-from inference.selectors.runs import log_of, run_details
+from inference.selectors.runs import run_details
 from inference.services import executor
 from people.models import Role
 from tests.factories import NOW
@@ -35,7 +34,7 @@ pytestmark = pytest.mark.django_db
 
 def page_of(run: Run) -> Any:
     run.refresh_from_db()
-    return run_page(run_details(run, now=timezone.now()), log_of(run))
+    return run_details(run, now=timezone.now())
 
 
 def seen_by_researcher(run: Run, name: str = "run-show") -> str:
