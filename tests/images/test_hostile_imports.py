@@ -21,6 +21,8 @@ from tests.factories import NOW
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
 
+pytestmark = pytest.mark.django_db
+
 MINUTE = timedelta(minutes=1)
 
 
@@ -31,7 +33,6 @@ def with_locator(place: int) -> bytes:
     return content[:end] + struct.pack("<4sLQL", b"PK\x06\x07", 0, place, 1) + content[end:]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("place", [2**64 - 1, 2**63, 2**63 - 1, 2**32, 10_000, 0])
 def test_a_zip_whose_table_of_contents_lies_nowhere_is_no_zip(folder, place):
     (folder / "all.zip").write_bytes(with_locator(place))
@@ -56,7 +57,6 @@ def test_a_table_of_contents_that_memory_would_not_hold_is_not_read(comment):
         open_zip(io.BytesIO(content[:at] + record + locator + end))
 
 
-@pytest.mark.django_db
 def test_a_link_that_leads_to_itself_is_told_of_and_the_rest_goes_in(stocked):
     (stocked / "loop.jpg").symlink_to(stocked / "loop.jpg")
     (stocked / "to.jpg").symlink_to(stocked / "fro.jpg")
@@ -71,7 +71,6 @@ def test_a_link_that_leads_to_itself_is_told_of_and_the_rest_goes_in(stocked):
     assert outcomes(run_path(stocked / "manifest.csv")) == {"a.jpg": "already", "loop.jpg": "rejected"}
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("long", ["x" * 300_000, '"' + "x" * 300_000 + '"', "," * 300_000, "x" * 3_000_000])
 def test_a_row_that_is_far_too_long_is_told_by_its_number(stocked, long):
     (stocked / "manifest.csv").write_text(f"file,title\ngone.jpg,{long}\na.jpg,Harbour\n")
@@ -82,7 +81,6 @@ def test_a_row_that_is_far_too_long_is_told_by_its_number(stocked, long):
     assert "more than 100000 characters" in job.rows.get(number=2).reason
 
 
-@pytest.mark.django_db
 def test_a_first_line_that_is_far_too_long_names_no_columns(stocked):
     (stocked / "manifest.csv").write_text("file," + "x" * 300_000 + "\na.jpg,\n")
     job = run_path(stocked)
@@ -90,7 +88,6 @@ def test_a_first_line_that_is_far_too_long_names_no_columns(stocked):
     assert "first line" in job.error
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("following", [3, 20_000])
 def test_a_quotation_mark_that_is_never_closed_is_told_of_before_anything_is_taken(stocked, following):
     lines = ["file,title", "a.jpg,Harbour", '"b.jpg","Two\nlines"', 'c.jpg,"Dawn', *["d.jpg,Dusk"] * following]
@@ -103,13 +100,11 @@ def test_a_quotation_mark_that_is_never_closed_is_told_of_before_anything_is_tak
     assert not job.rows.exists()
 
 
-@pytest.mark.django_db
 def test_a_quotation_mark_that_is_open_on_the_last_line_costs_that_line(stocked):
     (stocked / "manifest.csv").write_text('file,title\na.jpg,Harbour\nb.jpg,"Dawn')
     assert {row.number: row.outcome for row in run_path(stocked).rows.all()} == {2: "added", 3: "rejected"}
 
 
-@pytest.mark.django_db
 def test_lines_that_need_no_look_are_reported_some_hundred_at_a_time(stocked, django_assert_max_num_queries):
     lines = [f"gone{number}.jpg" for number in range(1_000)]
     (stocked / "manifest.csv").write_text("\n".join(["file", *lines[:500], "a.jpg", *lines[500:]]))
@@ -129,7 +124,6 @@ def stumble(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     monkeypatch.setattr(imports, "plan_of_path", stumbles)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("error", [ValueError("secret"), RecursionError(), MemoryError(), struct.error("secret")])
 def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatch, caplog, error):
     job = upload({"a.jpg": image_file()})
@@ -148,7 +142,6 @@ def test_an_error_that_comes_again_ends_the_import_at_the_second_time(monkeypatc
     assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW + 60 * MINUTE) == []
 
 
-@pytest.mark.django_db
 def test_an_error_that_is_gone_the_second_time_costs_nothing(monkeypatch):
     job = upload({"a.jpg": image_file()})
     with monkeypatch.context() as patch:
@@ -158,7 +151,6 @@ def test_an_error_that_is_gone_the_second_time_costs_nothing(monkeypatch):
     assert (job.state, outcomes(job)) == (JobState.DONE, {"a.jpg": "added"})
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("error", [OperationalError(), ConnectionResetError(), OSError(5, "Input/output error")])
 def test_a_fault_that_may_pass_is_tried_for_longer(monkeypatch, error):
     job = upload({"a.jpg": image_file()})
@@ -174,7 +166,6 @@ def test_a_fault_that_may_pass_is_tried_for_longer(monkeypatch, error):
     assert job.state == JobState.DONE
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("error", [ValueError(), PermissionError(13, "Permission denied")])
 def test_an_import_by_a_command_ends_at_the_first_error(stocked: Path, monkeypatch, error):
     stumble(monkeypatch, error)

@@ -18,6 +18,8 @@ from tests.factories import NOW
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, run, run_path, upload
 
+pytestmark = pytest.mark.django_db
+
 MINUTE = timedelta(minutes=1)
 SOON = timedelta(seconds=30)
 
@@ -29,7 +31,6 @@ def image(stocked: Path) -> Image:
     return Image.objects.get()
 
 
-@pytest.mark.django_db
 def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     job = upload({f"{number}.jpg": image_file(shade=number) for number in range(5)})
     taken: list[str] = []
@@ -60,7 +61,6 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     assert set(outcomes(job).values()) == {"added"}
 
 
-@pytest.mark.django_db
 def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
     job = upload({"deadly.jpg": image_file(), "b.jpg": image_file(shade=10)})
     real = imports._add
@@ -80,7 +80,6 @@ def test_a_file_that_stops_the_worker_each_time_is_passed_over(monkeypatch):
     assert job.state == JobState.DONE
 
 
-@pytest.mark.django_db
 def test_who_lost_the_lease_writes_nothing_more():
     job = upload({"a.jpg": image_file()})
     mine = jobs.claim(job_id=job.pk, kind=ImportKind.IMAGES, now=NOW)
@@ -98,7 +97,6 @@ def test_who_lost_the_lease_writes_nothing_more():
     assert default_storage.exists(f"{job.folder}/1")
 
 
-@pytest.mark.django_db
 def test_an_interrupted_command_is_closed_by_the_sweep(folder):
     job = ImportJob.objects.create(
         kind=ImportKind.IMAGES, options={jobs.IS_INLINE: True}, state=JobState.RUNNING, lease_until=NOW
@@ -109,7 +107,6 @@ def test_an_interrupted_command_is_closed_by_the_sweep(folder):
     assert "Run it again" in job.error
 
 
-@pytest.mark.django_db
 def test_a_lost_message_is_sent_again_but_not_with_every_sweep():
     job = upload({"a.jpg": image_file()})
     assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW) == [job.pk]
@@ -135,7 +132,6 @@ def test_imports_of_the_same_images_at_the_same_time_store_each_once(folder):
     assert rows.filter(outcome=Outcome.ALREADY).count() == 6
 
 
-@pytest.mark.django_db
 def test_sizes_are_made_in_the_background_once(folder):
     (folder / "a.jpg").write_bytes(image_file(size=(1000, 800)))
     run_path(folder)
@@ -151,7 +147,6 @@ def test_sizes_are_made_in_the_background_once(folder):
     assert sorted(names) == ["1600.webp", "320.webp", "800.webp"]
 
 
-@pytest.mark.django_db
 def test_sizes_whose_maker_was_killed_are_made_by_the_next(image, monkeypatch):
     def dies(*arguments):
         raise KeyboardInterrupt
@@ -169,7 +164,6 @@ def test_sizes_whose_maker_was_killed_are_made_by_the_next(image, monkeypatch):
     assert (image.sizes_state, image.sizes_attempts) == (JobState.DONE, 2)
 
 
-@pytest.mark.django_db
 def test_sizes_that_cannot_be_made_are_given_up_in_the_end(image):
     default_storage.delete(image.original)
 

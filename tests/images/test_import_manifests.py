@@ -11,8 +11,9 @@ from tests.images.image_files import exif, image_file
 from tests.images.importing import outcomes, run, run_path, upload, zipped
 from tests.published import published
 
+pytestmark = pytest.mark.django_db
 
-@pytest.mark.django_db
+
 def test_a_manifest_says_whose_the_images_are(folder):
     (folder / "a.jpg").write_bytes(
         image_file(exif=exif(artist="Camera Owner", gps=(("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))))
@@ -38,7 +39,6 @@ def test_a_manifest_says_whose_the_images_are(folder):
     assert (plain.author, plain.latitude, plain.longitude) == ("Ben", 1.0, 2.0)
 
 
-@pytest.mark.django_db
 def test_what_was_blank_is_filled_in_later_and_what_was_there_is_kept(stocked):
     manifest = stocked / "list.jsonl"
     manifest.write_text(json.dumps({"file": "a.jpg", "author": "Ann"}))
@@ -70,7 +70,6 @@ BROKEN_LINES = [
 ]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(("line", "says"), BROKEN_LINES)
 def test_a_line_of_a_manifest_that_cannot_be_used_is_told_by_its_number(stocked, line, says):
     (stocked.parent / "outside.jpg").write_bytes(image_file(shade=30))
@@ -87,7 +86,6 @@ def test_a_line_of_a_manifest_that_cannot_be_used_is_told_by_its_number(stocked,
     assert Image.objects.count() == 1
 
 
-@pytest.mark.django_db
 def test_lines_in_another_encoding_and_lines_that_name_one_file_twice_are_reported(stocked):
     manifest = stocked / "list.csv"
     manifest.write_bytes(b"file;author\na.jpg;Ann\nb.jpg;J\xf6rg\na.jpg;Bob\n")
@@ -100,14 +98,12 @@ def test_lines_in_another_encoding_and_lines_that_name_one_file_twice_are_report
     assert "Line 2 already names this file" in reasons[4]
 
 
-@pytest.mark.django_db
 def test_a_number_that_json_does_not_know_rejects_its_line_alone(stocked):
     (stocked / "b.jpg").write_bytes(image_file(shade=10))
     (stocked / "manifest.jsonl").write_bytes(b'{"file": "a.jpg", "height_m": 1e400}\n{"file": "b.jpg"}\n')
     assert outcomes(run_path(stocked)) == {"a.jpg": "rejected", "b.jpg": "added"}
 
 
-@pytest.mark.django_db
 def test_a_csv_manifest_may_end_its_lines_as_old_macs_do_and_has_to_be_utf8(stocked):
     (stocked / "manifest.csv").write_bytes(b"file,title\ra.jpg,Harbour\rgone.jpg,x\r")
     assert outcomes(run_path(stocked)) == {"a.jpg": "added", "gone.jpg": "rejected"}
@@ -119,7 +115,6 @@ def test_a_csv_manifest_may_end_its_lines_as_old_macs_do_and_has_to_be_utf8(stoc
     assert "UTF-8" in job.error
 
 
-@pytest.mark.django_db
 def test_a_manifest_inside_a_zip_or_among_sent_files_counts():
     job = upload(
         {
@@ -148,7 +143,6 @@ def test_a_manifest_inside_a_zip_or_among_sent_files_counts():
     assert dict(authors) == {"b": "Bob", "c": "Cem", "a": "Ann"}
 
 
-@pytest.mark.django_db
 def test_the_real_photographs_go_in_with_their_manifest():
     manifest = published("photos") / "manifest.json"
     job = run_path(manifest)

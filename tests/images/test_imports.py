@@ -20,8 +20,9 @@ from tabular.spreadsheets import csv_safe
 from tests.images.image_files import bomb, image_file
 from tests.images.importing import outcomes, report, run, run_path, upload, zipped
 
+pytestmark = pytest.mark.django_db
 
-@pytest.mark.django_db
+
 def test_of_a_folder_the_images_go_in_and_the_rest_is_told_about(folder):
     (folder / "a.jpg").write_bytes(image_file())
     (folder / "more").mkdir()
@@ -57,14 +58,12 @@ def test_of_a_folder_the_images_go_in_and_the_rest_is_told_about(folder):
     assert Image.objects.count() == 2
 
 
-@pytest.mark.django_db
 def test_a_second_run_takes_nothing_twice(stocked):
     run_path(stocked)
     assert outcomes(run_path(stocked)) == {"a.jpg": "already"}
     assert (Image.objects.count(), CollectionImage.objects.count()) == (1, 1)
 
 
-@pytest.mark.django_db
 def test_an_image_of_another_collection_is_stored_once(stocked):
     run_path(stocked, "One")
     outcome, reason = report(run_path(stocked, "Two"))["a.jpg"]
@@ -73,7 +72,6 @@ def test_an_image_of_another_collection_is_stored_once(stocked):
     assert (Image.objects.count(), CollectionImage.objects.count()) == (1, 2)
 
 
-@pytest.mark.django_db
 def test_a_key_that_another_image_has_is_reported_and_leaves_nothing_behind(folder):
     (folder / "one").mkdir()
     (folder / "two").mkdir()
@@ -87,7 +85,6 @@ def test_a_key_that_another_image_has_is_reported_and_leaves_nothing_behind(fold
     assert Image.objects.count() == 1
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
@@ -106,7 +103,6 @@ def test_a_source_that_cannot_be_used_at_all_fails_with_one_sentence(folder, nam
     assert says in job.error
 
 
-@pytest.mark.django_db
 def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
     monkeypatch.setattr(limits, "MAX_IMAGE_BYTES", 5_000_000)
     archive = folder / "all.zip"
@@ -136,7 +132,6 @@ def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
     assert Image.objects.count() == 1
 
 
-@pytest.mark.django_db
 def test_a_zip_that_would_fill_the_disk_is_refused_as_a_whole(folder, monkeypatch):
     monkeypatch.setattr(limits, "MAX_ZIP_BYTES", 1_000)
     (folder / "all.zip").write_bytes(zipped({"a.jpg": image_file(), "b.jpg": image_file(size=(900, 900))}))
@@ -146,7 +141,6 @@ def test_a_zip_that_would_fill_the_disk_is_refused_as_a_whole(folder, monkeypatc
     assert "more than 1 files" in run_path(folder / "all.zip").error
 
 
-@pytest.mark.django_db
 def test_a_broken_entry_of_a_zip_does_not_stop_the_others(folder):
     content = bytearray(zipped({"a.jpg": image_file(), "b.jpg": image_file(shade=10)}))
     content[60] ^= 0xFF
@@ -157,7 +151,6 @@ def test_a_broken_entry_of_a_zip_does_not_stop_the_others(folder):
     assert found == {"a.jpg": "rejected", "b.jpg": "added"}
 
 
-@pytest.mark.django_db
 def test_sent_files_wait_in_storage_until_they_are_in():
     job = upload({"a.jpg": image_file(), "b.jpg": b""})
     assert default_storage.exists(f"{job.folder}/1")
@@ -169,7 +162,6 @@ def test_sent_files_wait_in_storage_until_they_are_in():
     assert not default_storage.exists(job.folder)
 
 
-@pytest.mark.django_db
 def test_names_that_are_not_utf8_do_not_stop_an_import(stocked):
     for name, content in (
         (b"\xff\xe9.jpg", image_file(shade=10)),
@@ -185,7 +177,6 @@ def test_names_that_are_not_utf8_do_not_stop_an_import(stocked):
     assert set(job.collection.entries.values_list("key", flat=True)) == {"a", "\ufffd\ufffd"}
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("error", [AssertionError, ValueError, DataError])
 def test_an_error_that_nobody_foresaw_costs_one_file(folder, monkeypatch, caplog, error):
     for number in range(3):
@@ -207,7 +198,6 @@ def test_an_error_that_nobody_foresaw_costs_one_file(folder, monkeypatch, caplog
     assert caplog.records[-1].exc_info
 
 
-@pytest.mark.django_db
 def test_a_database_that_is_gone_is_not_blamed_on_the_file(stocked, monkeypatch):
     def fails(*args, **more):
         raise OperationalError
@@ -218,7 +208,6 @@ def test_a_database_that_is_gone_is_not_blamed_on_the_file(stocked, monkeypatch)
     assert not ImportRow.objects.exists()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     "wrong", [{"collection": name} for name in ("", " ", "!!!", "x" * 121, "a\nb")] + [{"report": Path("/gone/r.csv")}]
 )
@@ -228,7 +217,6 @@ def test_the_command_checks_what_it_was_told_before_it_takes_anything(stocked, w
     assert not ImportJob.objects.exists()
 
 
-@pytest.mark.django_db
 def test_the_command_prints_what_was_not_taken_and_writes_a_report_no_spreadsheet_runs(stocked, tmp_path):
     (stocked / "=cmd().jpg").write_bytes(b"")
     printed = io.StringIO()

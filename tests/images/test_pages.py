@@ -24,6 +24,8 @@ from people.models import Project
 from tests.factories import NOW, make_annotator, make_collection, make_image, make_project, make_round, make_user
 from tests.images.image_files import image_file
 
+pytestmark = pytest.mark.django_db
+
 
 @pytest.fixture
 def manager():
@@ -77,7 +79,6 @@ def addresses(collection: Collection, job: ImportJob) -> list[str]:
     ]
 
 
-@pytest.mark.django_db
 def test_managers_see_the_pages_and_nobody_else_does(client_of, manager, collection):
     job = make_job(collection, state=JobState.DONE)
     round = make_round(collection=collection)
@@ -94,7 +95,6 @@ def test_managers_see_the_pages_and_nobody_else_does(client_of, manager, collect
     assert client_of(outsiders[0]).get(progress, headers={"HX-Request": "true"}).status_code == 404
 
 
-@pytest.mark.django_db
 def test_outsiders_can_send_nothing(client_of, sent):
     collection = make_collection()
     client = client_of(make_user("outsider"))
@@ -107,14 +107,12 @@ def test_outsiders_can_send_nothing(client_of, sent):
     assert not ImportJob.objects.exists()
 
 
-@pytest.mark.django_db
 def test_what_is_not_there_is_not_there_for_managers_either(client_of, manager):
     client = client_of(manager)
     assert client.get(reverse("images:collection-show", args=["gone"])).status_code == 404
     assert client.get(reverse("images:import-show", args=[10**6])).status_code == 404
 
 
-@pytest.mark.django_db
 def test_a_collection_gets_an_address_of_its_own(client_of, manager):
     client = client_of(manager)
     for name, slug in (("New", "new"), ("Häfen im Norden", "hafen-im-norden"), ("港", "collection")):
@@ -125,13 +123,11 @@ def test_a_collection_gets_an_address_of_its_own(client_of, manager):
         assert made.created_by == manager
 
 
-@pytest.mark.django_db
 def test_addresses_of_shared_collections_are_numbered():
     made = [create_collection(name=name, is_shared=True) for name in ("New", "Häfen", "Häfen")]
     assert [collection.slug for collection in made] == ["new-2", "hafen", "hafen-2"]
 
 
-@pytest.mark.django_db
 def test_a_name_is_given_once(client_of, manager):
     client = client_of(manager)
     client.post(reverse("images:collection-create"), {"name": "New"})
@@ -141,7 +137,6 @@ def test_a_name_is_given_once(client_of, manager):
     assert "already" in again.text
 
 
-@pytest.mark.django_db
 def test_images_are_shown_with_who_made_them(client_of, manager):
     collection = make_collection(images=0)
     waiting = make_image(sizes_state=JobState.QUEUED, author="Wanda")
@@ -156,7 +151,6 @@ def test_images_are_shown_with_who_made_them(client_of, manager):
     assert text.count("/images/") == 1 + len(sizes_of(640, 480))
 
 
-@pytest.mark.django_db
 def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(
     client_of, manager, django_assert_max_num_queries
 ):
@@ -169,7 +163,6 @@ def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(
     assert len(second.context["shown"]) == 10
 
 
-@pytest.mark.django_db
 def test_many_files_are_sent_and_imported_in_the_background(
     client_of, manager, collection, sent, django_capture_on_commit_callbacks
 ):
@@ -201,14 +194,12 @@ def test_many_files_are_sent_and_imported_in_the_background(
     assert set(Image.objects.values_list("sizes_state", flat=True)) == {JobState.DONE}
 
 
-@pytest.mark.django_db
 def test_nothing_sent_is_told_in_the_form(client_of, manager, collection):
     response = client_of(manager).post(reverse("images:images-add", args=[collection.slug]), {})
     assert response.status_code == 422
     assert not ImportJob.objects.exists()
 
 
-@pytest.mark.django_db
 def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkeypatch, settings):
     address = reverse("images:images-add", args=[collection.slug])
     two = {"images": [SimpleUploadedFile("a.jpg", image_file()), SimpleUploadedFile("b.jpg", image_file())]}
@@ -225,7 +216,6 @@ def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkey
     assert not ImportJob.objects.exists()
 
 
-@pytest.mark.django_db
 def test_a_form_from_elsewhere_is_refused(client_of, manager, collection):
     address = reverse("images:images-add", args=[collection.slug])
     client = client_of(manager, enforce_csrf_checks=True)
@@ -237,7 +227,6 @@ def test_a_form_from_elsewhere_is_refused(client_of, manager, collection):
     assert client.post(address, signed).status_code == 302
 
 
-@pytest.mark.django_db
 def test_a_report_can_be_narrowed_and_downloaded(client_of, manager, collection):
     job = make_job(collection, state=JobState.DONE)
     client = client_of(manager)
@@ -257,7 +246,6 @@ def test_a_report_can_be_narrowed_and_downloaded(client_of, manager, collection)
     ]
 
 
-@pytest.mark.django_db
 def test_progress_asks_for_itself_until_the_import_is_done(client_of, manager, collection):
     job = make_job(collection, state=JobState.RUNNING, total=8, done=2)
     address = reverse("images:import-progress", args=[job.pk])
@@ -283,7 +271,6 @@ def image() -> Image:
     return made
 
 
-@pytest.mark.django_db
 def test_an_image_is_served_to_its_viewer_without_a_word_about_it(client_of, image):
     viewer = make_user("viewer")
     shown = served_image(image, viewer)
@@ -299,7 +286,6 @@ def test_an_image_is_served_to_its_viewer_without_a_word_about_it(client_of, ima
         assert image.sha256 not in str(response.headers) + address
 
 
-@pytest.mark.django_db
 def test_the_address_of_an_image_is_of_no_use_to_anybody_else(client_of, image):
     viewer, other = make_user("viewer"), make_user("other")
     address = served_image(image, viewer).src
@@ -307,7 +293,6 @@ def test_the_address_of_an_image_is_of_no_use_to_anybody_else(client_of, image):
     assert Client().get(address).status_code == 404
 
 
-@pytest.mark.django_db
 def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(client_of, image):
     viewer = make_user("viewer")
     client = client_of(viewer)
@@ -331,7 +316,6 @@ def test_an_address_that_was_tampered_with_or_ran_out_is_of_no_use(client_of, im
         assert client.get(wrong).status_code == 404, wrong
 
 
-@pytest.mark.django_db
 def test_an_image_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of):
     viewer = make_user("viewer")
     image = make_image(sizes_state=JobState.QUEUED)
@@ -343,7 +327,6 @@ def test_an_image_whose_sizes_are_not_made_yet_says_when_to_ask_again(client_of)
     assert response["Cache-Control"] == "private, no-store"
 
 
-@pytest.mark.django_db
 def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_num_queries):
     viewer = make_user("viewer")
     with django_assert_num_queries(0):
@@ -352,7 +335,6 @@ def test_addresses_stay_the_same_all_day_and_cost_no_query(image, django_assert_
     assert (morning.width, morning.height) == (800, 640)
 
 
-@pytest.mark.django_db
 def test_a_sweep_sends_again_what_was_lost(sent, monkeypatch):
     lost = make_image(sizes_state=JobState.QUEUED)
     job = imports.start_upload(

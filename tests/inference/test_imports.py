@@ -36,7 +36,7 @@ MINUTE = timedelta(minutes=1)
 WORDS = "a heron stands on one leg"
 
 
-pytestmark = pytest.mark.usefixtures("media")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 
 def lines(*values: Any) -> bytes:
@@ -59,7 +59,6 @@ def keys(collection) -> list[str]:
     return list(collection.entries.values_list("key", flat=True))
 
 
-@pytest.mark.django_db
 def test_images_are_found_by_key_by_file_name_and_by_content(tmp_path):
     collection = make_collection(images=0)
     for position, (key, file_name) in enumerate(
@@ -87,7 +86,6 @@ def test_images_are_found_by_key_by_file_name_and_by_content(tmp_path):
     assert job.rows.get(number=1).image == CollectionImage.objects.get(key="harbour").image
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -124,7 +122,6 @@ def test_a_line_that_cannot_be_used_is_told_by_its_number_without_its_words(tmp_
     assert ModelCaption.objects.count() == 1
 
 
-@pytest.mark.django_db
 def test_what_is_there_is_not_taken_again_and_never_changed(tmp_path):
     collection = make_collection(images=1)
     (key,) = keys(collection)
@@ -145,14 +142,12 @@ def test_what_is_there_is_not_taken_again_and_never_changed(tmp_path):
     assert ModelCaption.objects.count() == 3
 
 
-@pytest.mark.django_db
 def test_two_captions_for_one_image_in_one_file_are_not_both_taken(tmp_path):
     (key,) = keys(make_collection(images=1))
     job = run_file(lines({"image": key, "caption": "one"}, {"image": key, "caption": "two"}), tmp_path)
     assert [outcome for outcome, _ in reasons(job).values()] == ["added", "rejected"]
 
 
-@pytest.mark.django_db
 def test_a_key_that_two_collections_use_asks_which_one(tmp_path):
     one, two = make_collection(images=1), make_collection(images=1)
     CollectionImage.objects.update(key="same")
@@ -165,7 +160,6 @@ def test_a_key_that_two_collections_use_asks_which_one(tmp_path):
     assert one.entries.get().image.model_captions.count() == 0
 
 
-@pytest.mark.django_db
 def test_coco_results_and_lists_that_break_off_are_read_as_far_as_they_go(tmp_path):
     collection = make_collection(images=3)
     items = [{"image_id": key, "caption": f"caption of {key}"} for key in keys(collection)]
@@ -179,7 +173,6 @@ def test_coco_results_and_lists_that_break_off_are_read_as_far_as_they_go(tmp_pa
     assert "Nothing after it" in reasons(cut)[3][1]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("content", [b"", b"  \n", '[{"image": "a"}]'.encode("utf-16")])
 def test_a_file_that_cannot_be_read_at_all_fails_with_one_sentence(tmp_path, content):
     job = run_file(content, tmp_path)
@@ -187,7 +180,6 @@ def test_a_file_that_cannot_be_read_at_all_fails_with_one_sentence(tmp_path, con
     assert job.error
 
 
-@pytest.mark.django_db
 def test_a_large_file_is_read_bit_by_bit(tmp_path, django_assert_max_num_queries):
     collection = make_collection(images=1)
     (key,) = keys(collection)
@@ -197,7 +189,6 @@ def test_a_large_file_is_read_bit_by_bit(tmp_path, django_assert_max_num_queries
     assert key not in set(job.rows.values_list("name", flat=True))
 
 
-@pytest.mark.django_db
 def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     collection = make_collection(images=5)
     content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
@@ -249,7 +240,6 @@ def test_imports_at_the_same_time_take_each_caption_once(tmp_path):
     assert added == 20
 
 
-@pytest.mark.django_db
 def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
     collection = make_collection(images=1)
     (key,) = keys(collection)
@@ -279,7 +269,6 @@ def client():
     return client
 
 
-@pytest.mark.django_db
 def test_a_file_is_sent_and_imported_in_the_background(client, monkeypatch, django_capture_on_commit_callbacks):
     collection = make_collection(images=2)
     content = lines(*({"image": key, "caption": WORDS} for key in keys(collection)))
@@ -307,14 +296,12 @@ def test_a_file_is_sent_and_imported_in_the_background(client, monkeypatch, djan
     assert '<td class="number">2</td>' in client.get(reverse("inference:model-list")).text
 
 
-@pytest.mark.django_db
 def test_pages_about_models_never_show_what_they_said(client):
     make_captioner(make_collection(images=2), "m", text=WORDS)
     for name in ("inference:model-list", "inference:captions-import"):
         assert WORDS not in client.get(reverse(name)).text
 
 
-@pytest.mark.django_db
 def test_outsiders_are_told_that_nothing_is_there():
     collection = make_collection()
     for outsider in (make_user(), make_annotator(make_round(collection=collection))):
@@ -328,7 +315,6 @@ def test_outsiders_are_told_that_nothing_is_there():
     assert Client().get(reverse("inference:model-list")).status_code == 302
 
 
-@pytest.mark.django_db
 def test_a_form_with_gaps_or_from_elsewhere_is_refused(client):
     assert client.post(reverse("inference:captions-import"), {"model": "m"}).status_code == 422
     strict = Client(enforce_csrf_checks=True)
@@ -336,14 +322,12 @@ def test_a_form_with_gaps_or_from_elsewhere_is_refused(client):
     assert strict.post(reverse("inference:captions-import"), {"model": "m"}).status_code == 403
 
 
-@pytest.mark.django_db
 def test_the_form_knows_the_collection_one_comes_from(client):
     collection = make_collection()
     page = client.get(reverse("inference:captions-import"), {"collection": collection.slug}).text
     assert f'<option value="{collection.slug}" selected>' in page
 
 
-@pytest.mark.django_db
 def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, caplog):
     collection = make_collection(images=3)
     content = lines(*({"image": key, "caption": f"{WORDS} {key}"} for key in keys(collection)))
@@ -364,7 +348,6 @@ def test_an_error_that_nobody_foresaw_costs_one_line(tmp_path, monkeypatch, capl
     assert caplog.records[-1].exc_info
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("is_list", [True, False])
 def test_a_line_that_says_one_thing_twice_is_refused(tmp_path, is_list):
     first, second = keys(make_collection(images=2))
@@ -374,7 +357,6 @@ def test_a_line_that_says_one_thing_twice_is_refused(tmp_path, is_list):
     assert reasons(job) == {1: ("rejected", "Not valid JSON."), 2: ("added", "")}
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("wrong", [{"model": "a\x07b"}, {"report": Path("/gone/r.csv")}])
 def test_a_model_is_made_with_its_first_caption_only(tmp_path, wrong):
     run_file(lines({"image": "gone", "caption": WORDS}), tmp_path)

@@ -28,6 +28,8 @@ from tests.inference.fake_runs import (
 )
 from tests.inference.watched import make_worker
 
+pytestmark = pytest.mark.django_db
+
 
 def refused(**about: object) -> str:
     with pytest.raises(RunRefusedError) as reason:
@@ -35,7 +37,6 @@ def refused(**about: object) -> str:
     return str(reason.value)
 
 
-@pytest.mark.django_db
 def test_a_run_is_cut_up_so_that_even_a_small_collection_can_be_shared():
     run = make_run(20)
 
@@ -54,13 +55,11 @@ def test_chunks_are_neither_too_small_for_a_batch_nor_too_large_to_share(images)
     assert max(sizes) <= LARGEST_CHUNK
 
 
-@pytest.mark.django_db
 def test_a_language_that_the_model_has_no_code_for_is_refused_when_the_run_is_started():
     assert "no code for Cusco Quechua" in refused(languages=["de", "quz"])
     assert not Run.objects.exists()
 
 
-@pytest.mark.django_db
 def test_what_cannot_be_run_is_refused_with_what_to_do():
     imported = make_captioner(make_collection(1))
     assert "come from files" in refused(model=imported)
@@ -72,7 +71,6 @@ def test_what_cannot_be_run_is_refused_with_what_to_do():
     assert not Run.objects.exists()
 
 
-@pytest.mark.django_db
 def test_running_again_makes_only_what_is_missing():
     first = go(make_run(10, languages=["de"]))
     again = make_run(first.collection, model=first.model, languages=["de", "fr"])
@@ -86,7 +84,6 @@ def test_running_again_makes_only_what_is_missing():
     assert once_more.finished_at == NOW
 
 
-@pytest.mark.django_db
 def test_images_that_came_since_are_made_by_the_next_run():
     first = go(make_run(5))
     first.collection.entries.create(image=make_image(), key="new", position=99)
@@ -97,7 +94,6 @@ def test_images_that_came_since_are_made_by_the_next_run():
     assert again.chunks.count() == 1
 
 
-@pytest.mark.django_db
 def test_the_first_run_says_how_the_model_decodes():
     run = make_run(decoding=Decoding(beams=5))
 
@@ -105,7 +101,6 @@ def test_the_first_run_says_how_the_model_decodes():
     assert run.model.decoding == run.decoding == Decoding(beams=5).stored()
 
 
-@pytest.mark.django_db
 def test_another_decoding_is_a_variant_with_captions_of_its_own():
     first = go(make_run(3, languages=["de"]))
     other = make_run(first.collection, model=first.model, languages=["de"], decoding=Decoding(beams=5, max_tokens=20))
@@ -123,7 +118,6 @@ def test_another_decoding_is_a_variant_with_captions_of_its_own():
     assert (same.model, same.state) == (other.model, RunState.DONE)
 
 
-@pytest.mark.django_db
 def test_a_variant_has_the_name_that_is_given_unless_another_has_it():
     first = make_run(3)
     named = make_run(first.collection, model=first.model, decoding=Decoding(beams=2), name=" Fake, wide ")
@@ -133,7 +127,6 @@ def test_a_variant_has_the_name_that_is_given_unless_another_has_it():
     assert "that no other model has" in said
 
 
-@pytest.mark.django_db
 def test_a_setting_that_came_later_does_not_make_a_variant_of_what_was_stored_without_it():
     model = make_model()
     stored = Decoding().stored()
@@ -143,14 +136,12 @@ def test_a_setting_that_came_later_does_not_make_a_variant_of_what_was_stored_wi
     assert make_run(model=model).model == model
 
 
-@pytest.mark.django_db
 def test_consistent_decoding_is_only_of_models_that_have_stabilisers():
     assert make_run(model=make_model("a"), decoding=Decoding(is_consistent=True)).decoding["is_consistent"] is False
     pivot = make_run(model=make_model("b", is_pivot=True), decoding=Decoding(is_consistent=True))
     assert pivot.decoding["is_consistent"] is True
 
 
-@pytest.mark.django_db
 def test_the_same_captions_are_not_made_by_two_runs_at_once():
     first = make_run(3, languages=["de", "fr"])
 
@@ -161,7 +152,6 @@ def test_the_same_captions_are_not_made_by_two_runs_at_once():
     assert make_run(first.collection, model=first.model, languages=["fr"]).state == RunState.QUEUED
 
 
-@pytest.mark.django_db
 def test_a_translation_of_captions_that_are_not_there_is_refused_and_of_some_is_told():
     english = make_captioner(make_collection(0), name="English")
     model = make_translated(english)
@@ -175,7 +165,6 @@ def test_a_translation_of_captions_that_are_not_there_is_refused_and_of_some_is_
     assert "no code for Spanish" in refused(images=collection, model=model, languages=["es"])
 
 
-@pytest.mark.django_db
 def test_pause_resume_and_cancel_come_from_the_states_they_make_sense_in():
     run = make_run()
     for step, state in ((runs.pause, "paused"), (runs.resume, "queued"), (runs.cancel, "cancelled")):
@@ -189,7 +178,6 @@ def test_pause_resume_and_cancel_come_from_the_states_they_make_sense_in():
     assert log_of(run).splitlines()[-3:] == ["Paused.", "Resumed.", "Cancelled."]
 
 
-@pytest.mark.django_db
 def test_a_run_that_failed_goes_on_once_it_is_resumed():
     model = make_model(source="broken")
     run = go(make_run(5, model=model))
@@ -201,7 +189,6 @@ def test_a_run_that_failed_goes_on_once_it_is_resumed():
     check_complete(go(run))
 
 
-@pytest.mark.django_db
 def test_failed_images_are_tried_again_and_counted_once(monkeypatch):
     run = make_run(20)
     unlucky = set(list(run.collection.images.order_by("pk").values_list("sha256", flat=True))[5:8])
@@ -228,13 +215,11 @@ def test_failed_images_are_tried_again_and_counted_once(monkeypatch):
         runs.retry(run=run, now=NOW)
 
 
-@pytest.mark.django_db
 def test_nothing_is_put_back_while_workers_are_at_it():
     with pytest.raises(RunRefusedError, match="Workers are working on it"):
         runs.retry(run=make_run(), now=NOW)
 
 
-@pytest.mark.django_db
 def test_as_many_workers_are_told_as_there_are_and_have_something_to_do():
     run = make_run(20)
     for number, queues in enumerate(("gpu", "gpu", "default", "default,gpu"), start=1):
@@ -244,7 +229,6 @@ def test_as_many_workers_are_told_as_there_are_and_have_something_to_do():
     assert runs.workers_wanted(run=run, now=LATER) == 1, "those who fell silent are not counted on"
 
 
-@pytest.mark.django_db
 def test_of_a_run_that_needs_pytorch_only_workers_that_have_it_are_told(monkeypatch):
     run = make_run(20)
     for number in (1, 2, 3):
@@ -257,7 +241,6 @@ def test_of_a_run_that_needs_pytorch_only_workers_that_have_it_are_told(monkeypa
     assert runs.workers_wanted(run=run, now=NOW) == 2
 
 
-@pytest.mark.django_db
 def test_a_run_is_told_of_again_only_after_a_while_and_only_where_something_is_to_do():
     run, paused = make_run(20), make_run(20, model=make_model("paused"))
     runs.pause(run=paused, now=NOW)
@@ -269,7 +252,6 @@ def test_a_run_is_told_of_again_only_after_a_while_and_only_where_something_is_t
     assert runs.runs_waiting(now=LATER + (LATER - NOW)) == []
 
 
-@pytest.mark.django_db
 def test_a_run_whose_last_worker_went_before_closing_it_is_told_of():
     run = make_run(5)
     run.chunks.update(state="done")

@@ -23,6 +23,8 @@ from tests.inference.fake_runs import (
     make_run,
 )
 
+pytestmark = pytest.mark.django_db
+
 
 class Killed(BaseException):
     """As far as this process goes, what a killed one does: nothing is given back."""
@@ -57,7 +59,6 @@ def key_of(run: Run, position: int) -> str:
     return str(run.collection.entries.get(position=position).image.sha256)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(("images", "positions"), [(32, [8]), (32, [1]), (32, [4, 16]), (24, [8, 9]), (16, [7, 8])])
 def test_of_images_that_end_workers_each_is_left_out_and_no_other(monkeypatch, images: int, positions: list[int]):
     run = make_run(images, model=make_model(batch_size=4), languages=["de"])
@@ -72,7 +73,6 @@ def test_of_images_that_end_workers_each_is_left_out_and_no_other(monkeypatch, i
     assert killed <= 6 * len(culprits)
 
 
-@pytest.mark.django_db
 def test_a_chunk_in_which_an_image_is_looked_for_is_alone_assigned(monkeypatch):
     run = make_run(24, model=make_model(batch_size=4), languages=["de"])
     run.chunks.filter(position=1).update(attempts=2)
@@ -101,7 +101,6 @@ def break_on(monkeypatch: pytest.MonkeyPatch, keys: Sequence[str], *, and_all_af
     monkeypatch.setattr(FakeCaptioner, "before", staticmethod(fail))
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("languages", [["de"], ["de", "fr"]])
 def test_many_neighbours_that_the_model_cannot_take_do_not_end_the_run(monkeypatch, languages: list[str]):
     run = make_run(40, model=make_model(batch_size=4), languages=languages)
@@ -113,7 +112,6 @@ def test_many_neighbours_that_the_model_cannot_take_do_not_end_the_run(monkeypat
     assert set(run.failures.values_list("image__sha256", flat=True)) == set(culprits)
 
 
-@pytest.mark.django_db
 def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(monkeypatch):
     run = make_run(40, model=make_model(batch_size=4), languages=["de"])
     with monkeypatch.context() as patch:

@@ -31,8 +31,9 @@ from tests.inference.fake_runs import (
     store_image,
 )
 
+pytestmark = pytest.mark.django_db
 
-@pytest.mark.django_db
+
 def test_a_run_is_done_with_every_caption_once_and_its_log_says_how():
     run = go(make_run(20))
 
@@ -46,7 +47,6 @@ def test_a_run_is_done_with_every_caption_once_and_its_log_says_how():
     assert caption.text not in log_of(run)
 
 
-@pytest.mark.django_db
 def test_batches_are_as_large_as_the_model_wants_them(batch_sizes):
     run = go(make_run(20, model=make_model(batch_size=6), languages=["de"]))
 
@@ -54,7 +54,6 @@ def test_batches_are_as_large_as_the_model_wants_them(batch_sizes):
     assert run.batch_size == 6
 
 
-@pytest.mark.django_db
 def test_where_memory_runs_out_batches_are_halved_and_the_log_says_so(batch_sizes):
     run = go(make_run(20, model=make_model(batch_size=8, fits=3)))
 
@@ -65,7 +64,6 @@ def test_where_memory_runs_out_batches_are_halved_and_the_log_says_so(batch_size
     assert "batches have 2 images" in log_of(run)
 
 
-@pytest.mark.django_db
 def test_an_image_for_which_memory_never_suffices_fails_alone(monkeypatch):
     run = make_run(3, model=make_model(batch_size=2), languages=["de"])
     culprit = key_of(run, 2)
@@ -80,7 +78,6 @@ def test_an_image_for_which_memory_never_suffices_fails_alone(monkeypatch):
     assert set(run.failures.values_list("reason", flat=True)) == {"Memory ran out, even for this image by itself."}
 
 
-@pytest.mark.django_db
 def test_an_image_that_the_model_breaks_on_fails_alone(monkeypatch):
     run = make_run(20, model=make_model(batch_size=8))
     culprit = key_of(run, 6)
@@ -99,7 +96,6 @@ def test_an_image_that_the_model_breaks_on_fails_alone(monkeypatch):
     assert "must not be told" not in log_of(run)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("images", [1, 5, 30])
 def test_where_the_model_breaks_on_every_image_the_run_fails_and_no_image_does(monkeypatch, images):
     def break_down(_keys: Sequence[str], _language: str) -> None:
@@ -116,7 +112,6 @@ def test_where_the_model_breaks_on_every_image_the_run_fails_and_no_image_does(m
     check_complete(go(run))
 
 
-@pytest.mark.django_db
 def test_a_backend_that_is_down_ends_the_run_at_once_and_keeps_what_was_made(monkeypatch):
     run = make_run(20, languages=["de"])
     last = key_of(run, 20)
@@ -136,7 +131,6 @@ def test_a_backend_that_is_down_ends_the_run_at_once_and_keeps_what_was_made(mon
     check_complete(go(run))
 
 
-@pytest.mark.django_db
 def test_what_is_no_caption_fails_with_the_reason_and_is_not_repeated(monkeypatch):
     said = iter(["", " fine ", "a\0b", "long " * 1000, "ﬁne"])
     monkeypatch.setattr(
@@ -152,7 +146,6 @@ def test_what_is_no_caption_fails_with_the_reason_and_is_not_repeated(monkeypatc
     assert "5000 characters" in reasons.replace("4999", "5000")
 
 
-@pytest.mark.django_db
 def test_a_backend_that_gives_too_few_captions_breaks_and_none_goes_to_another_image(monkeypatch):
     monkeypatch.setattr(
         FakeCaptioner, "caption", lambda _self, prepared, *, keys, **_about: [GeneratedCaption(key) for key in keys[1:]]
@@ -163,7 +156,6 @@ def test_a_backend_that_gives_too_few_captions_breaks_and_none_goes_to_another_i
     assert not ModelCaption.objects.exists()
 
 
-@pytest.mark.django_db
 def test_an_image_that_cannot_be_read_fails_alone_in_every_language(media):
     run = make_run(4, model=make_model(side=32))
     gone, broken, *fine = Image.objects.filter(collections=run.collection).order_by("pk")
@@ -181,7 +173,6 @@ def test_an_image_that_cannot_be_read_fails_alone_in_every_language(media):
     }
 
 
-@pytest.mark.django_db
 def test_the_model_sees_images_upright_in_colour_and_no_larger_than_it_wants(media, monkeypatch):
     run = make_run(2, model=make_model(side=50), languages=["de"])
     sideways, transparent = Image.objects.filter(collections=run.collection).order_by("pk")
@@ -204,7 +195,6 @@ def test_the_model_sees_images_upright_in_colour_and_no_larger_than_it_wants(med
     assert seen[(30, 60)].getpixel((0, 0)) == (255, 255, 255)
 
 
-@pytest.mark.django_db
 def test_an_image_that_the_model_cannot_take_fails_alone(media, monkeypatch):
     run = make_run(10, model=make_model(side=8), languages=["de"])
     images = list(Image.objects.filter(collections=run.collection).order_by("pk"))
@@ -225,13 +215,11 @@ def test_an_image_that_the_model_cannot_take_fails_alone(media, monkeypatch):
     ]
 
 
-@pytest.mark.django_db
 def test_a_model_that_wants_no_pixels_is_shown_none(monkeypatch):
     monkeypatch.setattr("inference.services.prefetcher.read_image", pytest.fail)
     check_complete(go(make_run(5)))
 
 
-@pytest.mark.django_db
 def test_images_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeypatch):
     run = make_run(200, model=make_model(batch_size=4), languages=["de"])
     prepared: list[int] = []
@@ -252,7 +240,6 @@ def test_images_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeypat
     assert sum(one >= 4 for one in ahead) > len(ahead) / 2, "the next batch is ready when one is done"
 
 
-@pytest.mark.django_db
 def test_large_images_are_read_one_at_a_time(monkeypatch, media):
     run = make_run(6, model=make_model(side=8), languages=["de"])
     Image.objects.update(width=8000, height=8000)
@@ -279,7 +266,6 @@ def test_large_images_are_read_one_at_a_time(monkeypatch, media):
     assert len(at_once) == 6
 
 
-@pytest.mark.django_db
 def test_reasons_and_log_are_in_the_language_of_who_started_the_run(monkeypatch):
     spoken: set[str] = set()
     before(monkeypatch, lambda _keys, _language: spoken.add(translation.get_language()))

@@ -26,6 +26,8 @@ from tests.inference.fake_runs import (
     make_run,
 )
 
+pytestmark = pytest.mark.django_db
+
 ENOUGH = 60
 
 
@@ -51,7 +53,6 @@ def begin_vectors(monkeypatch: pytest.MonkeyPatch, *, images: int, batch_size: i
     return embedded.begin(embedded.make_encoder(), embedded.painted_collection(images))
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("media")
 def test_vectors_of_a_chunk_that_takes_longer_than_a_slice_come_to_an_end(monkeypatch):
     run = begin_vectors(monkeypatch, images=8, batch_size=1, batch_s=0.02)
@@ -63,7 +64,6 @@ def test_vectors_of_a_chunk_that_takes_longer_than_a_slice_come_to_an_end(monkey
     assert run.embeddings.rows == 8
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("media")
 def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_computed(monkeypatch):
     run = begin_vectors(monkeypatch, images=8, batch_size=1)
@@ -91,7 +91,6 @@ def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_compute
     assert run.done == sum(computed)
 
 
-@pytest.mark.django_db
 def test_runs_that_take_turns_on_a_worker_do_not_only_load_their_models(monkeypatch):
     load = FakeBackend.load
 
@@ -106,7 +105,6 @@ def test_runs_that_take_turns_on_a_worker_do_not_only_load_their_models(monkeypa
     check_complete(run)
 
 
-@pytest.mark.django_db
 def test_even_the_shortest_slice_brings_a_run_on():
     run = make_run(20, model=make_model(batch_size=4), languages=["de", "fr"])
 
@@ -114,7 +112,6 @@ def test_even_the_shortest_slice_brings_a_run_on():
     check_complete(run)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("error", [OutOfMemoryError(), OSError("/srv/models: no such device")])
 def test_a_model_whose_loading_breaks_ends_the_run_with_a_reason(monkeypatch, error):
     def break_down(_self: Any, _spec: Any) -> FakeCaptioner:
@@ -131,7 +128,6 @@ def test_a_model_whose_loading_breaks_ends_the_run_with_a_reason(monkeypatch, er
     check_complete(go(run))
 
 
-@pytest.mark.django_db
 def test_a_chunk_that_could_not_be_looked_at_is_returned(monkeypatch):
     run = make_run(4)
 
@@ -147,7 +143,6 @@ def test_a_chunk_that_could_not_be_looked_at_is_returned(monkeypatch):
     assert chunks.claimable(now=NOW).filter(run=run).exists()
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("media")
 def test_a_run_whose_vectors_are_gone_from_storage_says_so(monkeypatch):
     run = begin_vectors(monkeypatch, images=8, batch_size=4)
@@ -161,7 +156,6 @@ def test_a_run_whose_vectors_are_gone_from_storage_says_so(monkeypatch):
     assert (run.state, run.error) == (RunState.FAILED, "Its file is missing from storage.")
 
 
-@pytest.mark.django_db
 def test_images_of_which_each_is_too_large_end_the_run_and_not_the_images():
     run = go(make_run(30, model=make_model(batch_size=8, fits=0), languages=["de"]))
 
@@ -171,7 +165,6 @@ def test_images_of_which_each_is_too_large_end_the_run_and_not_the_images():
     assert counts(run) == (30, 0, 0, 0)
 
 
-@pytest.mark.django_db
 def test_one_image_that_is_too_large_does_not_make_the_batches_of_all_others_small(monkeypatch):
     run = make_run(make_collection(24), model=make_model(batch_size=8), languages=["de"])
     large = str(run.collection.entries.get(position=10).image.sha256)
@@ -191,7 +184,6 @@ def test_one_image_that_is_too_large_does_not_make_the_batches_of_all_others_sma
     assert run.batch_size == 8
 
 
-@pytest.mark.django_db
 def test_of_very_many_runs_a_sweep_tells_of_some_and_each_has_its_turn(monkeypatch):
     monkeypatch.setattr(runs, "TOLD_OF_AT_ONCE", 2)
     collection = make_collection(8)

@@ -24,8 +24,9 @@ from tests.inference.fake_runs import (
     make_translated,
 )
 
+pytestmark = pytest.mark.django_db
 
-@pytest.mark.django_db
+
 def test_stabilisers_are_made_once_per_image_and_held_for_every_language(monkeypatch):
     made: list[str] = []
     stabilise = FakeCaptioner.stabilise
@@ -50,7 +51,6 @@ def test_stabilisers_are_made_once_per_image_and_held_for_every_language(monkeyp
     assert len(made) == 10
 
 
-@pytest.mark.django_db
 def test_without_consistent_decoding_each_language_has_a_stabiliser_of_its_own():
     run = go(make_run(4, model=make_model(is_pivot=True)))
 
@@ -59,7 +59,6 @@ def test_without_consistent_decoding_each_language_has_a_stabiliser_of_its_own()
     assert not Stabiliser.objects.exists()
 
 
-@pytest.mark.django_db
 def test_an_image_without_a_stabiliser_fails_in_every_language_and_the_others_do_not(monkeypatch):
     run = make_run(6, model=make_model(is_pivot=True, batch_size=3), decoding=Decoding(is_consistent=True))
     bad = key_of(run, 2)
@@ -77,7 +76,6 @@ def test_an_image_without_a_stabiliser_fails_in_every_language_and_the_others_do
     }
 
 
-@pytest.mark.django_db
 def test_a_run_that_was_broken_off_between_stabilisers_and_captions_goes_on_with_the_stored_ones(monkeypatch):
     run = make_run(4, model=make_model(is_pivot=True), decoding=Decoding(is_consistent=True), languages=["de"])
 
@@ -96,7 +94,6 @@ def test_a_run_that_was_broken_off_between_stabilisers_and_captions_goes_on_with
     assert set(run.captions.values_list("stabiliser", flat=True)) == {"as it was stored"}
 
 
-@pytest.mark.django_db
 def test_a_translated_model_translates_the_stored_english_captions_and_images_without_one_fail():
     collection = make_collection(5)
     english = make_captioner(collection, name="English", text="an image")

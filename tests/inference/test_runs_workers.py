@@ -29,6 +29,8 @@ from tests.inference.fake_runs import (
     make_run,
 )
 
+pytestmark = pytest.mark.django_db
+
 
 @pytest.fixture
 def go_overtaken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], Run]:
@@ -54,7 +56,6 @@ def each_with_a_model_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_cache, "captioner", lambda model: FakeCaptioner(model_cache.spec_of(model)))
 
 
-@pytest.mark.django_db
 def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch_sizes, monkeypatch):
     monkeypatch.setattr(executor, "STORE_EVERY_S", 0.0)
     run = make_run(40, model=make_model(batch_size=4), languages=["de"])
@@ -82,7 +83,6 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
     check_complete(go(run))
 
 
-@pytest.mark.django_db
 def test_a_worker_ends_after_its_slice_and_is_told_that_there_is_more():
     run = make_run(40, languages=["de"])
 
@@ -91,7 +91,6 @@ def test_a_worker_ends_after_its_slice_and_is_told_that_there_is_more():
     check_complete(go(run))
 
 
-@pytest.mark.django_db
 def test_the_model_stays_loaded_for_the_next_slice(monkeypatch):
     loaded: list[int] = []
     init = FakeCaptioner.__init__
@@ -110,7 +109,6 @@ def test_the_model_stays_loaded_for_the_next_slice(monkeypatch):
     assert log_of(run).count("Model ready") == 1
 
 
-@pytest.mark.django_db
 def test_the_leases_are_renewed_while_the_device_computes(monkeypatch):
     monkeypatch.setattr(chunks, "RENEW_EVERY_S", 0.01)
     monkeypatch.setattr(executor, "STORE_EVERY_S", 0.01)
@@ -133,7 +131,6 @@ def test_the_leases_are_renewed_while_the_device_computes(monkeypatch):
     check_complete(run)
 
 
-@pytest.mark.django_db
 def test_the_lease_of_a_chunk_that_waits_is_renewed_while_small_batches_of_another_are_stored(monkeypatch):
     monkeypatch.setattr(chunks, "RENEW_EVERY_S", 0.0)
     run = make_run(16, model=make_model(batch_size=8), languages=["de", "fr", "es", "it", "pt"])
@@ -149,7 +146,6 @@ def test_the_lease_of_a_chunk_that_waits_is_renewed_while_small_batches_of_anoth
     assert len({lease for lease in waiting if lease}) >= 8
 
 
-@pytest.mark.django_db
 def test_a_expired_chunk_is_resumed_where_it_was_and_the_log_says_from_whom():
     run = make_run(16, languages=["de"])
     _chunk, silent = chunks.claim(run_id=run.pk, worker="gone:1", now=NOW)
@@ -161,7 +157,6 @@ def test_a_expired_chunk_is_resumed_where_it_was_and_the_log_says_from_whom():
     assert "Took over from gone:1, which stopped responding." in log_of(run)
 
 
-@pytest.mark.django_db
 def test_who_lost_the_lease_stores_nothing_and_counts_nothing(go_overtaken):
     run = make_run(8, model=make_model(batch_size=8), languages=["de"])
     go_overtaken(run)
@@ -176,7 +171,6 @@ def stored_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("inference.services.captioning.store_captions", lambda _model, _run, made, *, now: len(made))
 
 
-@pytest.mark.django_db
 def test_the_control_without_leases_captions_are_counted_twice(go_overtaken, monkeypatch):
     run = make_run(8, model=make_model(batch_size=8), languages=["de"])
     Run.objects.filter(pk=run.pk).update(total=16)
@@ -248,7 +242,6 @@ def make_copy(collection: Any) -> Any:
     return copy
 
 
-@pytest.mark.django_db
 def test_what_another_run_made_meanwhile_is_counted_as_there_already():
     run = make_run(10, languages=["de"])
     image = run.collection.images.order_by("pk").first()
@@ -258,7 +251,6 @@ def test_what_another_run_made_meanwhile_is_counted_as_there_already():
     assert counts(run) == (10, 1, 9, 0)
 
 
-@pytest.mark.django_db
 def test_an_image_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     run = make_run(8, model=make_model(batch_size=4), languages=["de"])
     killer = key_of(run, 3)

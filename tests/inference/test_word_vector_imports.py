@@ -29,6 +29,8 @@ from tests.concurrency import together
 from tests.factories import NOW, make_user
 from tests.servers import ROOT, embedded_environment
 
+pytestmark = pytest.mark.django_db
+
 WORDS = {"cat": (1.0, 0.0), "dog": (0.8, 0.6), "New_York": (0.0, -2.0)}
 GLOVE = "".join(f"{word} {x} {y}\n" for word, (x, y) in WORDS.items()).encode()
 TEXT = b"3 2\n" + GLOVE
@@ -54,7 +56,6 @@ def import_bytes(path: Path, content: bytes, format: FileFormat = FileFormat.GLO
     return import_table(path=path, name=name, language=Language.objects.get(pk=language), format=format, now=NOW)
 
 
-@pytest.mark.django_db
 def test_all_formats_of_the_same_vectors_are_the_same_set(tmp_path, vectors_folder):
     imported = [import_bytes(tmp_path / "vectors.file", content, format) for format, content in FORMATS]
 
@@ -70,7 +71,6 @@ def test_all_formats_of_the_same_vectors_are_the_same_set(tmp_path, vectors_fold
     assert table.similarity("dog", "new york") == 0.0
 
 
-@pytest.mark.django_db
 def test_a_packed_file_is_unpacked(tmp_path):
     plain = import_bytes(tmp_path / "vectors.bin", BINARY, FileFormat.WORD2VEC_BINARY)
     packed = import_bytes(tmp_path / "vectors.bin.gz", gzip.compress(BINARY), FileFormat.WORD2VEC_BINARY)
@@ -81,14 +81,12 @@ def test_a_packed_file_is_unpacked(tmp_path):
         import_bytes(tmp_path / "not.gz", BINARY, FileFormat.WORD2VEC_BINARY)
 
 
-@pytest.mark.django_db
 def test_words_that_come_twice_and_zeros_are_counted(tmp_path):
     imported = import_bytes(tmp_path / "f", GLOVE + b"cat 0 1\nnothing 0 0\ncat 1 1\n")
     assert (imported.duplicates, imported.zeros, imported.vectors.words) == (2, 1, 3)
     assert vectors_of(imported.vectors.signature).vector("cat").tolist() == [1, 0]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("format", "content", "said"),
     [
@@ -129,7 +127,6 @@ def test_a_malformed_file_is_refused_by_line_and_leaves_nothing(tmp_path, vector
     assert not vectors_folder.exists() or not list(vectors_folder.iterdir())
 
 
-@pytest.mark.django_db
 def test_a_name_keeps_its_vectors(tmp_path, vectors_folder):
     first = import_bytes(tmp_path / "f", GLOVE).vectors
     with pytest.raises(WordVectorFileError, match="other vectors for en named small"):
@@ -149,7 +146,6 @@ def test_the_same_import_twice_at_once_is_one_set(tmp_path, vectors_folder):
     assert [folder.name for folder in vectors_folder.iterdir()] == [imported[0].vectors.signature]
 
 
-@pytest.mark.django_db
 def test_importing_again_mends_files_that_were_changed(tmp_path):
     signature = import_bytes(tmp_path / "f", GLOVE).vectors.signature
     with (folder_of(signature) / MATRIX).open("r+b") as file:
@@ -161,7 +157,6 @@ def test_importing_again_mends_files_that_were_changed(tmp_path):
     assert check_vectors(signature=signature).signature == signature
 
 
-@pytest.mark.django_db
 def test_vectors_whose_files_are_gone_or_changed_are_not_to_be_had(tmp_path):
     one = import_bytes(tmp_path / "one", GLOVE, name="one").vectors.signature
     other = import_bytes(tmp_path / "other", GLOVE + b"bird 1 2\n", name="other").vectors.signature
@@ -177,13 +172,11 @@ def test_vectors_whose_files_are_gone_or_changed_are_not_to_be_had(tmp_path):
         vectors_of("0" * 64)
 
 
-@pytest.mark.django_db
 def test_vectors_are_opened_once(tmp_path):
     signature = import_bytes(tmp_path / "f", GLOVE).vectors.signature
     assert vectors_of(signature) is vectors_of(signature)
 
 
-@pytest.mark.django_db
 @pytest.mark.slow(reason="400,000 vectors")
 def test_the_packaged_glove_knows_that_a_supermarket_is_a_shop():
     imported = import_packaged(name="glove-6b-50d", now=NOW)
@@ -194,7 +187,6 @@ def test_the_packaged_glove_knows_that_a_supermarket_is_a_shop():
     assert table.similarity("supermarket", "supermrket") is None
 
 
-@pytest.mark.django_db
 def test_the_packaged_encoder_knows_words_in_several_languages():
     imported = import_packaged(name="use-multilingual-v3", language=Language.objects.get(pk="es"), now=NOW)
     assert (imported.vectors.kind, imported.vectors.words) == (VectorKind.ENCODER, None)
@@ -211,7 +203,6 @@ def test_the_packaged_encoder_knows_words_in_several_languages():
     assert english.signature != imported.vectors.signature
 
 
-@pytest.mark.django_db
 def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
     signature = import_packaged(name="use-multilingual-v3", now=NOW).vectors.signature
     assert check_vectors(signature=signature).signature == signature
@@ -225,7 +216,6 @@ def test_an_encoder_of_another_version_is_not_the_same(monkeypatch):
         vectors_of(signature)
 
 
-@pytest.mark.django_db
 def test_all_languages_of_packages_are_known():
     tags = {tag for packaged in PACKAGED.values() for tag in packaged.languages}
     assert set(Language.objects.filter(pk__in=tags).values_list("pk", flat=True)) >= tags - {"zh-TW"}
@@ -235,7 +225,6 @@ def test_all_languages_of_packages_are_known():
         import_packaged(name="elmo", now=NOW)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("change", [{"words": None}, {"words": 0}, {"dimensions": 0}, {"kind": "encoder"}])
 def test_a_row_that_cannot_be_is_kept_out_by_the_database(change):
     about = {"language_id": "en", "kind": "table", "dimensions": 2, "words": 3, "created_at": NOW}
@@ -254,7 +243,6 @@ def command(*words: Any) -> str:
     return out.getvalue()
 
 
-@pytest.mark.django_db
 def test_the_command_imports_and_checks(tmp_path):
     file = tmp_path / "vectors.txt"
     file.write_bytes(GLOVE + b"cat 0 1\nnothing 0 0\n")
@@ -275,7 +263,6 @@ def test_the_command_imports_and_checks(tmp_path):
         command("--check", signature)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -299,7 +286,6 @@ def test_the_command_says_what_is_wrong_with_what_it_is_given(words, said):
         command(*words)
 
 
-@pytest.mark.django_db
 def test_a_disk_that_takes_no_files_is_told_of(settings, tmp_path):
     (tmp_path / "in-the-way").write_text("")
     settings.VECTORS = tmp_path / "in-the-way" / "vectors"
@@ -309,7 +295,6 @@ def test_a_disk_that_takes_no_files_is_told_of(settings, tmp_path):
         command(file, "--name", "small", "--language", "en", "--format", "glove")
 
 
-@pytest.mark.django_db
 def test_the_administration_shows_vectors_to_superusers_and_changes_nothing(tmp_path):
     vectors = import_bytes(tmp_path / "f", GLOVE).vectors
     page = reverse("admin:inference_wordvectorset_change", args=[vectors.pk])

@@ -14,6 +14,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from operations.selectors.schema import differences
 
+pytestmark = pytest.mark.django_db
+
 OURS = {"allocation", "annotation", "images", "gapgame", "inference", "languages", "people", "scoring", "sxs_eval"}
 IN_POSTGRES = """
     SELECT table_name, format('%s %s %s %s %s', column_name, data_type, character_maximum_length, is_nullable,
@@ -77,7 +79,6 @@ def parts_of(sql: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-@pytest.mark.django_db
 def test_migrations_make_the_tables_that_the_models_describe(made_from_models: BaseDatabaseWrapper) -> None:
     migrated, described = schema_of(connection), schema_of(made_from_models)
 
@@ -87,7 +88,6 @@ def test_migrations_make_the_tables_that_the_models_describe(made_from_models: B
     assert {table: parts for table, parts in differing.items() if parts} == {}
 
 
-@pytest.mark.django_db
 def test_a_migrated_database_does_not_differ() -> None:
     assert differences(connection) == []
 
@@ -101,7 +101,6 @@ def test_a_migrated_database_does_not_differ() -> None:
         ("DROP INDEX collection_image_by_key", ["missing collection_image_by_key"]),
     ],
 )
-@pytest.mark.django_db
 def test_what_differs_is_named(change: str, said: list[str] | None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(change)
@@ -109,7 +108,6 @@ def test_what_differs_is_named(change: str, said: list[str] | None) -> None:
     assert differences(connection) == (said or ["missing people_user.reads_english", "unexpected people_user.english"])
 
 
-@pytest.mark.django_db
 def test_a_constraint_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other way round, as SQLite drops none: the models have one more than the database."""
     item = apps.get_model("annotation", "CaptionItem")

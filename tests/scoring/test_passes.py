@@ -30,6 +30,8 @@ from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_vectors
 from tests.scoring.scored import make_references, make_scoring, run, ticking, values_of
 
+pytestmark = pytest.mark.django_db
+
 FIGURES = ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
 LATER = NOW + 2 * leases.LEASE
 Metric = Callable[[Prepared, str], list[Scored]]
@@ -54,7 +56,6 @@ def fail_with(error: BaseException) -> Callable[[], object]:
     return fail
 
 
-@pytest.mark.django_db
 def test_a_pass_scores_every_metric_and_says_what_by():
     found = run(make_scoring())
 
@@ -69,7 +70,6 @@ def test_a_pass_scores_every_metric_and_says_what_by():
         assert len(unpack_floats(kept.values)) == len(unpack_integers(found.image_ids)) == 3
 
 
-@pytest.mark.django_db
 def test_what_is_kept_is_what_the_metrics_give_for_the_same_texts():
     scoring = make_scoring(metrics=["cider"], normalise=False)
     found = run(scoring)
@@ -84,7 +84,6 @@ def test_what_is_kept_is_what_the_metrics_give_for_the_same_texts():
     assert kept.signature == str(expected.signature)
 
 
-@pytest.mark.django_db
 def test_only_images_with_a_caption_and_a_reference_are_scored_and_the_others_counted():
     references = make_references(collection=make_collection(images=5))
     scoring = make_scoring(references)
@@ -98,7 +97,6 @@ def test_only_images_with_a_caption_and_a_reference_are_scored_and_the_others_co
     assert not {first.image_id, second.image_id} & set(unpack_integers(found.image_ids).tolist())
 
 
-@pytest.mark.django_db
 def test_with_nothing_to_score_the_pass_says_what_is_missing():
     empty = make_references(collection=make_collection(images=0))
     no_references = run(make_scoring(empty))
@@ -112,7 +110,6 @@ def test_with_nothing_to_score_the_pass_says_what_is_missing():
     assert not Score.objects.exists()
 
 
-@pytest.mark.django_db
 def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypatch):
     monkeypatch.setattr(
         "crosslens_metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissingError("There is no Java."))()
@@ -125,13 +122,11 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypa
     assert (rouge_l.metric, rouge_l.why_undefined) == ("rouge-l", "")
 
 
-@pytest.mark.django_db
 def test_a_figure_that_is_undefined_says_why_in_the_words_of_pages():
     found = run(make_scoring(make_references(texts=["…"]), metrics=["cider-d"]))
     assert found.scores.get().why_undefined == str(MESSAGES[Reason.NO_WORDS])
 
 
-@pytest.mark.django_db
 def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_it(monkeypatch):
     instead(monkeypatch, "bleu", fail_with(TypeError("a caption's words")))
     found = run(make_scoring())
@@ -141,7 +136,6 @@ def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_i
     assert (bleu.value, "TypeError" in bleu.why_undefined, "words" in bleu.why_undefined) == (None, True, False)
 
 
-@pytest.mark.django_db
 def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
     monkeypatch.setattr(scoring_passes, "prepare", lambda *_args, **_about: fail_with(ToolMissingError("No Java."))())
     found = run(make_scoring(tokenizer="ptb"))
@@ -150,7 +144,6 @@ def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
     assert not found.scores.exists()
 
 
-@pytest.mark.django_db
 def test_word_vectors_are_named_in_the_signature_and_their_loss_is_told(tmp_path, settings):
     settings.VECTORS = str(tmp_path)
     vectors = make_vectors("de")
@@ -169,7 +162,6 @@ def test_word_vectors_are_named_in_the_signature_and_their_loss_is_told(tmp_path
     assert (lost.value, vectors.name in lost.why_undefined) == (None, True)
 
 
-@pytest.mark.django_db
 def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
     monkeypatch.setattr(scoring_passes, "RENEW_EVERY_S", 0.01)
     leases: list[datetime] = []
@@ -192,7 +184,6 @@ def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
     assert scoring.passes.get().state == JobState.DONE
 
 
-@pytest.mark.django_db
 def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
     scoring = make_scoring()
     found = scoring.passes.get()
@@ -211,7 +202,6 @@ def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
     assert list(values_of(found)) == FIGURES[:4]
 
 
-@pytest.mark.django_db
 def test_a_scoring_that_is_removed_ends_its_pass_without_a_word(monkeypatch):
     scoring = make_scoring()
     kept = scoring_passes._keep
@@ -250,14 +240,12 @@ def check_that_the_successor_goes_on(scoring: Scoring, found: Pass) -> None:
     assert list(after.scores.values_list("pk", "created_at"))[:4] == before
 
 
-@pytest.mark.django_db
 def test_the_successor_goes_on_with_the_metric_at_hand(monkeypatch):
     scoring = make_scoring()
     found = broken_off(monkeypatch, scoring, at="rouge-l")
     check_that_the_successor_goes_on(scoring, found)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("what", ["captions", "references"])
 def test_the_successor_begins_anew_where_captions_or_references_changed(monkeypatch, what):
     scoring = make_scoring()
@@ -276,7 +264,6 @@ def test_the_successor_begins_anew_where_captions_or_references_changed(monkeypa
     assert after.images == (3 if what == "references" else 2)
 
 
-@pytest.mark.django_db
 def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     scoring = make_scoring()
     found = scoring.passes.get()
@@ -295,7 +282,6 @@ def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     assert after.scores.get(metric="cider-d").value is not None
 
 
-@pytest.mark.django_db
 def test_a_pass_that_never_gets_anywhere_ends_as_failed():
     scoring = make_scoring()
     scoring.passes.update(attempts=scoring_passes.MAX_ATTEMPTS)
@@ -305,7 +291,6 @@ def test_a_pass_that_never_gets_anywhere_ends_as_failed():
     assert (found.state, "crashed 6 times" in found.error) == (JobState.FAILED, True)
 
 
-@pytest.mark.django_db
 def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypatch):
     scoring = make_scoring(metrics=["rouge-l"])
     model, references = scoring.model, scoring.references

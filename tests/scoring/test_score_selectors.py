@@ -38,6 +38,8 @@ from tests.factories import NOW, make_annotator, make_captioner, make_collection
 from tests.metrics.plain import plain_bleu
 from tests.scoring.scored import make_references, make_scoring, run, values_of
 
+pytestmark = pytest.mark.django_db
+
 LATER = NOW + timedelta(hours=1)
 
 
@@ -71,7 +73,6 @@ def test_the_largest_disagreement_is_where_places_are_farthest_apart():
     assert [one.gap for one in disagreements(figures(1.0, 1.0), {1: 0.0, 2: 0.0})] == [0.0, 0.0]
 
 
-@pytest.mark.django_db
 def test_the_table_is_one_query_and_has_the_newest_done_pass_of_each(django_assert_num_queries):
     references = make_references()
     project = references.project
@@ -100,7 +101,6 @@ def test_the_table_is_one_query_and_has_the_newest_done_pass_of_each(django_asse
     assert (cell.language, cell.reference_set, cell.tokenizer) == ("de", references.name, "whitespace")
 
 
-@pytest.mark.django_db
 def test_rows_say_where_the_work_stands(django_assert_num_queries):
     references = make_references()
     scorings = [make_scoring(references) for _ in range(3)]
@@ -119,7 +119,6 @@ def test_rows_say_where_the_work_stands(django_assert_num_queries):
     assert scoring_details(scorings[2]).cells == []
 
 
-@pytest.mark.django_db
 def test_figures_of_images_come_with_what_was_said_of_them():
     scoring = make_scoring()
     found = run(scoring)
@@ -135,7 +134,6 @@ def test_figures_of_images_come_with_what_was_said_of_them():
     assert per_image(found, "meteor") is None
 
 
-@pytest.mark.django_db
 def test_two_models_are_compared_over_their_images_and_it_says_where_they_should_not_be():
     references = make_references(collection=make_collection(images=12))
     collection = references.collection
@@ -206,7 +204,6 @@ def plain_bleus(scoring: Scoring, images: Iterable[int]) -> list[float]:
     return list(plain_bleu(candidates, references)[-1])
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("method", METHODS)
 def test_the_difference_is_that_of_the_two_corpus_figures(two_models, method):
     test, base = two_models
@@ -223,7 +220,6 @@ def test_the_difference_is_that_of_the_two_corpus_figures(two_models, method):
     assert abs(of_means[0] - of_means[1] - found["bleu-4"].difference) > 0.01
 
 
-@pytest.mark.django_db
 def test_over_fewer_images_the_difference_is_that_of_what_both_would_score_on_them(two_models):
     test, base = two_models
     described = ModelCaption.objects.filter(model=base.model).order_by("pk")
@@ -255,7 +251,6 @@ def meteor_without_java(
     return MetricScores(float(corpus), meteor_of_sums(sums, language=language), sums)
 
 
-@pytest.mark.django_db
 def test_meteor_and_bmrc_differ_by_their_corpus_figures_too(two_models, monkeypatch):
     monkeypatch.setattr("crosslens_metrics.meteor.meteor", meteor_without_java)
     for scoring in two_models:
@@ -271,7 +266,6 @@ def test_meteor_and_bmrc_differ_by_their_corpus_figures_too(two_models, monkeypa
         assert abs(of_means[0] - of_means[1] - found.difference) > 0.001
 
 
-@pytest.mark.django_db
 def test_sums_are_kept_where_the_figure_is_no_mean_and_only_there():
     found = run(make_scoring())
     kept = {score.metric: unpack_floats(score.sums) for score in found.scores.all()}
@@ -302,7 +296,6 @@ def read(project: Project, layout: Layout) -> list[dict[str, Any]]:
     return [json.loads(line) for line in content.splitlines()]
 
 
-@pytest.mark.django_db
 def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
     scoring = make_scoring(metrics=["rouge-l", "cider"], model=None)
     project = scoring.project
@@ -334,7 +327,6 @@ def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
     assert file_name(project, Layout.IMAGES_CSV, NOW) == f"{project.slug}-image-scores-{NOW:%Y%m%d-%H%M}.csv"
 
 
-@pytest.mark.django_db
 def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():
     scoring = make_scoring()
     project, references = scoring.project, scoring.references
@@ -355,7 +347,6 @@ def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():
         scoring_for(researcher, project.slug, scoring.pk, Role.MANAGER)
 
 
-@pytest.mark.django_db
 def test_whoever_writes_about_an_image_is_noticed_until_it_is_submitted():
     round = make_round()
     person = make_annotator(round)
@@ -372,7 +363,6 @@ def test_whoever_writes_about_an_image_is_noticed_until_it_is_submitted():
     assert not has_assigned_images(second, [references])
 
 
-@pytest.mark.django_db
 def test_the_installer_looks_scores_up_and_no_list_has_a_caption():
     run(make_scoring())
     staff = make_user(is_staff=True, is_superuser=True)
