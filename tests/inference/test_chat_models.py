@@ -4,43 +4,26 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 
 from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.chat import ChatBackend, prompt_of
-from tests.inference import tiny_models
+from tests.inference import captioned, tiny_models
+from tests.inference.captioned import DECODINGS, KEYS, SHORT, noise
 from tests.torch_extra import needs_torch
 
-# In PaliGemma's processor, which is not ours.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    # In PaliGemma's processor, which is not ours.
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+    needs_torch,
+]
 
-SHORT = Decoding(max_tokens=8)
 BACKEND = ChatBackend()
 NAMES = ("paligemma", "llava", "idefics3")
 FAMILIES = pytest.mark.parametrize("name", NAMES)
 SIZES = ((40, 50), (100, 160), (200, 60), (33, 32), (90, 90))
-KEYS = tuple("abcde")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    import torch
-
-    torch.set_num_threads(1)
-    root = tmp_path_factory.mktemp("models")
-    for name in NAMES:
-        getattr(tiny_models, f"save_{name}")(root / name)
-    return root
-
-
-@pytest.fixture
-def models(settings, folder) -> Path:
-    settings.MODELS_FOLDER = folder
-    return folder
 
 
 def loaded(name, is_pivot=False, **options):
@@ -49,30 +32,13 @@ def loaded(name, is_pivot=False, **options):
 
 def images() -> list[Image.Image]:
     """Of several shapes: some models see large ones in parts."""
-    rng = np.random.default_rng(3)
-    return [Image.fromarray(rng.integers(0, 255, (height, width, 3), dtype=np.uint8)) for width, height in SIZES]
+    return noise(SIZES)
 
 
-def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabilisers=None) -> list[str]:
-    shown = images()
-    found = captioner.caption(
-        [captioner.prepare(shown[one]) for one in chosen],
-        keys=[KEYS[one] for one in chosen],
-        language=language,
-        decoding=decoding,
-        stabilisers=None if stabilisers is None else [stabilisers[one] for one in chosen],
-    )
-    return [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found]
+def captions(captioner, *arguments, **about) -> list[str]:
+    return captioned.captions(captioner, images(), *arguments, **about)
 
 
-DECODINGS = {
-    "greedy": SHORT,
-    "beams": Decoding(max_tokens=8, beams=3),
-    "drawn": Decoding(max_tokens=8, temperature=1.5, top_p=0.9, seed=4),
-}
-
-
-@needs_torch
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -101,7 +67,6 @@ def test_a_model_is_asked_as_its_makers_say_and_only_the_answer_is_the_caption(m
     assert len(set(found)) >= 3
 
 
-@needs_torch
 @FAMILIES
 @pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
 def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, decoding):
@@ -113,7 +78,6 @@ def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, de
     assert [captions(captioner, decoding, chosen=[one])[0] for one in range(5)] == together
 
 
-@needs_torch
 @FAMILIES
 def test_each_language_has_its_prompt(models, name):
     captioner = loaded(name)
@@ -124,7 +88,6 @@ def test_each_language_has_its_prompt(models, name):
     assert captions(loaded(name, prompts={"de": in_english}), language="de") == captions(captioner)
 
 
-@needs_torch
 @FAMILIES
 def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(models, name):
     decoding = Decoding(max_tokens=5)
@@ -146,7 +109,6 @@ def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_
     assert gone_on >= 2
 
 
-@needs_torch
 @FAMILIES
 def test_a_stabiliser_is_asked_for_in_no_language_and_ends_at_the_first_separator(models, name):
     in_none = prompt_of(Spec(name, name, {}), name, "", "")
@@ -161,7 +123,6 @@ def test_a_stabiliser_is_asked_for_in_no_language_and_ends_at_the_first_separato
     assert found[one] == " ".join(words[:2])
 
 
-@needs_torch
 def test_a_pivot_models_answer_is_split(models):
     free = captions(loaded("paligemma"))
     separator = next(text.split()[3] for text in free if len(text.split()) == 8)
@@ -177,7 +138,6 @@ def test_a_pivot_models_answer_is_split(models):
     assert any(isinstance(one, GeneratedCaption) for one in found)
 
 
-@needs_torch
 @FAMILIES
 def test_images_are_prepared_in_threads_as_one_by_one(models, name):
     captioner = loaded(name)
@@ -190,14 +150,12 @@ def test_images_are_prepared_in_threads_as_one_by_one(models, name):
     assert found[:5] * 8 == found
 
 
-@needs_torch
 def test_how_large_images_need_to_be_is_said(models):
     assert loaded("paligemma").side == loaded("llava").side == 2 * tiny_models.SIDE
     assert loaded("idefics3").side == 1024
     assert loaded("idefics3", side=300).describe()["side"] == "300 pixels"
 
 
-@needs_torch
 def test_a_template_stands_in_for_a_chat_template_and_is_asked_for_where_there_is_none(models, tmp_path, settings):
     settings.MODELS_FOLDER = tmp_path
     bare = shutil.copytree(models / "llava", tmp_path / "bare")
@@ -211,14 +169,12 @@ def test_a_template_stands_in_for_a_chat_template_and_is_asked_for_where_there_i
     assert found == captions(loaded("llava"))
 
 
-@needs_torch
 def test_a_template_that_writes_the_first_token_itself_does_not_get_two(models):
     once = loaded("llava", template="<s> user : <image> {prompt} assistant : ")
 
     assert captions(once) == captions(loaded("llava"))
 
 
-@needs_torch
 def test_what_the_models_are_decides_their_languages(models):
     tags = set(BACKEND.languages(Spec("x", "llava", {})))
 
@@ -228,7 +184,6 @@ def test_what_the_models_are_decides_their_languages(models):
     assert BACKEND.languages(Spec("x", "llava", {"languages": ["de", "fr"]})) == {"de": "de", "fr": "fr"}
 
 
-@needs_torch
 def test_a_language_that_turns_out_not_to_be_one_of_the_model_is_refused(models):
     captioner = loaded("paligemma")
 
@@ -236,7 +191,6 @@ def test_a_language_that_turns_out_not_to_be_one_of_the_model_is_refused(models)
         captions(captioner, language="quz")
 
 
-@needs_torch
 def test_a_model_whose_processor_cannot_be_used_is_refused_when_it_is_loaded(models, tmp_path, settings):
     settings.MODELS_FOLDER = tmp_path
     broken = shutil.copytree(models / "llava", tmp_path / "broken")
@@ -246,37 +200,9 @@ def test_a_model_whose_processor_cannot_be_used_is_refused_when_it_is_loaded(mod
         loaded("broken")
 
 
-@needs_torch
 def test_models_of_the_other_backend_are_sent_there(models, tmp_path, settings):
     settings.MODELS_FOLDER = tmp_path
     tiny_models.save_git(tmp_path / "git")
 
     with pytest.raises(BackendSettingsError, match="Use the backend encoder-decoder"):
         BACKEND.check(Spec("git", "git", {}))
-
-
-def test_prompts_name_the_language_or_its_code():
-    spec = Spec("x", "x", {})
-    assert prompt_of(spec, "paligemma", "he", "he") == "caption he"
-    assert prompt_of(spec, "llava", "quz", "quz") == "Describe this picture in one sentence in Cusco Quechua."
-    assert prompt_of(spec, "paligemma", "", "") == "caption"
-    ours = Spec("x", "x", {"prompt": "In {language} ({code}):", "prompts": {"fr": "En français :"}})
-    assert prompt_of(ours, "llava", "de", "ger") == "In German (ger):"
-    assert prompt_of(ours, "llava", "fr", "fr") == "En français :"
-    assert prompt_of(ours, "llava", "ca", "Catalan") == "In Catalan (Catalan):"
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"prompt": "Describe this picture."}, "{code} or {language} in the option “prompt”"),
-        ({"template": "USER: <image>"}, "{prompt} in the option “template”"),
-        ({"prompts": {"tlh": "nuqneH"}}, "has tlh, which the model does not have"),
-        ({"side": 0}, "“side” cannot be 0"),
-    ],
-)
-def test_options_that_cannot_be_are_refused_where_no_model_need_be(tmp_path, settings, options, said):
-    settings.MODELS_FOLDER = tmp_path / "not-here"
-    with pytest.raises(BackendSettingsError) as refusal:
-        BACKEND.check(Spec("x", "x", options))
-    assert said in str(refusal.value)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from inference.backends import generation
 from inference.backends.captioners import (
     BackendSettingsError,
     Decoding,
@@ -21,86 +20,38 @@ from inference.backends.captioners import (
     Spec,
 )
 from inference.backends.encoder_decoder import EncoderDecoderBackend
-from tests.inference import tiny_models
+from tests.inference import captioned, tiny_models
+from tests.inference.captioned import SHORT, noise
 from tests.torch_extra import needs_torch
 
-SHORT = Decoding(max_tokens=8)
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+pytestmark = [needs_torch, pytest.mark.usefixtures("models")]
+
 BACKEND = EncoderDecoderBackend()
+NAMES = ("blip", "git", "vit_gpt2")
+FAMILIES = pytest.mark.parametrize("name", NAMES)
 
 
-@pytest.fixture(scope="module")
-def one_thread():
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("models")
-
-
-@pytest.fixture(autouse=True)
-def models(settings, folder) -> Path:
-    settings.MODELS_FOLDER = folder
-    return folder
-
-
-@pytest.fixture(scope="module")
-def three(folder, one_thread):
-    for name in ("blip", "git", "vit_gpt2"):
-        getattr(tiny_models, f"save_{name}")(folder / name)
-
-
-@pytest.fixture
-def tiny(three):
-    """Loads one of the tiny models with options."""
-
-    def load(name, is_pivot=False, **options):
-        return BACKEND.load(Spec(name, name, options, is_pivot))
-
-    return load
+def tiny(name, is_pivot=False, **options):
+    return BACKEND.load(Spec(name, name, options, is_pivot))
 
 
 def images(number: int = 5) -> list[Image.Image]:
-    rng = np.random.default_rng(3)
-    return [Image.fromarray(rng.integers(0, 255, (40, 50, 3), dtype=np.uint8)) for _ in range(number)]
+    return noise([(50, 40)] * number)
 
 
-KEYS = tuple("abcde")
-
-
-def captions(captioner, decoding=SHORT, *, chosen=range(5), language="en", stabilisers=None) -> list[str]:
-    shown = images()
-    found = captioner.caption(
-        [captioner.prepare(shown[one]) for one in chosen],
-        keys=[KEYS[one] for one in chosen],
-        language=language,
-        decoding=decoding,
-        stabilisers=None if stabilisers is None else [stabilisers[one] for one in chosen],
-    )
-    return [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found]
+def captions(captioner, *arguments, **about) -> list[str]:
+    return captioned.captions(captioner, images(), *arguments, **about)
 
 
 def longest(captions: list[str]) -> int:
     return max(range(len(captions)), key=lambda one: len(captions[one].split()))
 
 
-FAMILIES = pytest.mark.parametrize("name", ["blip", "git", "vit_gpt2"])
-DECODINGS = {
-    "greedy": SHORT,
-    "beams": Decoding(max_tokens=8, beams=3, length_penalty=0.5),
-    "drawn": Decoding(max_tokens=8, temperature=1.5, top_p=0.9, seed=4),
-}
+DECODINGS = captioned.DECODINGS | {"beams": Decoding(max_tokens=8, beams=3, length_penalty=0.5)}
 
 
-@needs_torch
 @FAMILIES
-def test_a_saved_model_says_what_transformers_makes_of_it_itself(tiny, models, name):
+def test_a_saved_model_says_what_transformers_makes_of_it_itself(models, name):
     import torch
     import transformers
 
@@ -117,10 +68,9 @@ def test_a_saved_model_says_what_transformers_makes_of_it_itself(tiny, models, n
     assert len(set(found)) >= 4
 
 
-@needs_torch
 @FAMILIES
 @pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
-def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(tiny, name, decoding):
+def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(name, decoding):
     captioner = tiny(name, prompts={"en": "a red"})
 
     together = captions(captioner, decoding)
@@ -129,8 +79,7 @@ def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(tiny, name, deco
     assert [captions(captioner, decoding, chosen=[one])[0] for one in range(5)] == together
 
 
-@needs_torch
-def test_seed_image_and_language_decide_what_is_drawn_and_greedy_captions_do_not_depend_on_them(tiny):
+def test_seed_image_and_language_decide_what_is_drawn_and_greedy_captions_do_not_depend_on_them():
     captioner = tiny("git", languages={"en": "en", "de": "de"})
     drawn = DECODINGS["drawn"]
 
@@ -140,9 +89,8 @@ def test_seed_image_and_language_decide_what_is_drawn_and_greedy_captions_do_not
     assert captions(captioner) == captions(captioner, Decoding(max_tokens=8, seed=5), language="de")
 
 
-@needs_torch
 @FAMILIES
-def test_a_prompt_begins_the_caption_and_is_not_in_it(tiny, name):
+def test_a_prompt_begins_the_caption_and_is_not_in_it(name):
     free = captions(tiny(name))
     one = longest(free)
     words = free[one].split()
@@ -154,8 +102,7 @@ def test_a_prompt_begins_the_caption_and_is_not_in_it(tiny, name):
     assert captions(tiny(name, prompts={"en": "blue dog"})) != free
 
 
-@needs_torch
-def test_captions_are_as_long_as_asked_for_and_beams_and_penalties_change_them(tiny):
+def test_captions_are_as_long_as_asked_for_and_beams_and_penalties_change_them():
     captioner = tiny("vit_gpt2")
 
     assert max(len(one.split()) for one in captions(tiny("git"), Decoding(max_tokens=3))) == 3
@@ -169,8 +116,7 @@ def test_captions_are_as_long_as_asked_for_and_beams_and_penalties_change_them(t
     assert shorter < longer
 
 
-@needs_torch
-def test_what_a_checkpoint_says_of_decoding_does_not_decide(tiny, models):
+def test_what_a_checkpoint_says_of_decoding_does_not_decide(models):
     altered = shutil.copytree(models / "git", models / "altered")
     said = {"do_sample": True, "temperature": 9.0, "top_k": 3, "num_beams": 4, "max_length": 3, "min_length": 9}
     config = json.loads((altered / "generation_config.json").read_text(encoding="utf-8"))
@@ -179,8 +125,7 @@ def test_what_a_checkpoint_says_of_decoding_does_not_decide(tiny, models):
     assert captions(tiny("altered")) == captions(tiny("git"))
 
 
-@needs_torch
-def test_precision_is_that_of_the_run_and_rounding_for_one_does_not_touch_the_next(tiny):
+def test_precision_is_that_of_the_run_and_rounding_for_one_does_not_touch_the_next():
     import torch
 
     captioner = tiny("blip")
@@ -192,8 +137,7 @@ def test_precision_is_that_of_the_run_and_rounding_for_one_does_not_touch_the_ne
     assert captioner._loaded.at("auto").dtype == torch.float32
 
 
-@needs_torch
-def test_what_a_model_is_can_be_told_from_its_description(tiny, models):
+def test_what_a_model_is_can_be_told_from_its_description(models):
     about = tiny("blip").describe()
 
     assert about["architecture"] == "BlipForConditionalGeneration"
@@ -206,9 +150,8 @@ def test_what_a_model_is_can_be_told_from_its_description(tiny, models):
     assert tiny("another").describe()["files"] != about["files"]
 
 
-@needs_torch
 @FAMILIES
-def test_images_are_prepared_in_threads_as_one_by_one(tiny, name):
+def test_images_are_prepared_in_threads_as_one_by_one(name):
     import torch
 
     captioner = tiny(name)
@@ -219,8 +162,7 @@ def test_images_are_prepared_in_threads_as_one_by_one(tiny, name):
     assert all(torch.equal(one, captioner.prepare(image)) for one, image in zip(ahead, shown, strict=True))
 
 
-@needs_torch
-def test_images_made_smaller_ahead_look_the_same_to_the_model(tiny):
+def test_images_made_smaller_ahead_look_the_same_to_the_model():
     captioner = tiny("blip")
     noise = np.random.default_rng(1).integers(0, 255, (400, 500, 3), dtype=np.uint8)
     large = Image.fromarray(noise).filter(ImageFilter.GaussianBlur(3))
@@ -233,10 +175,16 @@ def test_images_made_smaller_ahead_look_the_same_to_the_model(tiny):
     assert (whole - ahead).abs().mean() < 0.02
 
 
-@needs_torch
-@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: not enough memory: you tried")])
-def test_memory_that_runs_out_is_told_from_other_errors(tiny, monkeypatch, error):
-    captioner = tiny("git")
+OUT_OF_MEMORY = {
+    "of Python": MemoryError,
+    "of PyTorch": lambda: RuntimeError("DefaultCPUAllocator: not enough memory: you tried"),
+    "of a GPU": lambda: importlib.import_module("torch").cuda.OutOfMemoryError("CUDA out of memory. Tried 2.00 GiB."),
+}
+
+
+@pytest.mark.parametrize("make", OUT_OF_MEMORY.values(), ids=OUT_OF_MEMORY)
+def test_memory_that_runs_out_is_told_from_other_errors(monkeypatch, make):
+    captioner, error = tiny("git"), make()
 
     def fail(*_arguments, **_named):
         raise error
@@ -249,20 +197,6 @@ def test_memory_that_runs_out_is_told_from_other_errors(tiny, monkeypatch, error
         captions(captioner)
 
 
-@needs_torch
-def test_memory_that_runs_out_on_a_gpu_is_recognised(tiny, monkeypatch):
-    import torch
-
-    captioner = tiny("git")
-
-    def fail(*_arguments, **_named):
-        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-
-    monkeypatch.setattr(type(captioner._loaded.at("auto")), "generate", fail)
-    with pytest.raises(OutOfMemoryError):
-        captions(captioner)
-
-
 # Pivot-stabilised models
 
 CHAINS = ("a dog <de> ein hund", "french: red house <fr> une maison")
@@ -270,7 +204,7 @@ PIVOT = {"languages": {"de": "de", "fr": "fr"}, "prompts": {"fr": "french:"}}
 
 
 @pytest.fixture(scope="module")
-def chain(folder, one_thread):
+def chain(folder):
     tiny_models.save_chain(folder / "chain", CHAINS)
 
 
@@ -284,7 +218,6 @@ def asked(captioner, language, stabilisers=None):
     return captioner.caption(prepared, keys=keys, language=language, decoding=SHORT, stabilisers=stabilisers)
 
 
-@needs_torch
 def test_a_pivot_models_output_is_split_at_the_separator_of_the_language(chain):
     assert asked(pivot(), "de") == [GeneratedCaption("ein hund", "a dog")] * 2
     assert asked(pivot(), "fr") == [GeneratedCaption("une maison", "red house")] * 2
@@ -292,7 +225,6 @@ def test_a_pivot_models_output_is_split_at_the_separator_of_the_language(chain):
     assert asked(pivot(separators={"de": " dog <de> "}), "de") == [GeneratedCaption("ein hund", "a")] * 2
 
 
-@needs_torch
 def test_output_without_the_separator_of_the_language_fails(chain):
     failed = asked(pivot(prompts={"de": "french:"}), "de")
 
@@ -300,21 +232,17 @@ def test_output_without_the_separator_of_the_language_fails(chain):
     assert "maison" not in failed[0].reason
 
 
-@needs_torch
 def test_a_stabiliser_is_decoded_without_a_language_and_then_held_fixed(chain):
     captioner = pivot()
     prepared = [captioner.prepare(image) for image in images(2)]
 
     assert captioner.stabilise(prepared, keys=["a", "b"], decoding=SHORT) == ["a dog"] * 2
     # Of several lengths in one batch: what is held fixed is what stands before the separator.
-    assert asked(captioner, "fr", ["a dog", "a house red dog"]) == [
-        GeneratedCaption("une maison", "a dog"),
-        GeneratedCaption("une maison", "a house red dog"),
-    ]
+    held = ["a dog", "a house red dog"]
+    assert asked(captioner, "fr", held) == [GeneratedCaption("une maison", one) for one in held]
     assert asked(captioner, "de", ["a dog", "red house"])[1] == GeneratedCaption("ein hund", "red house")
 
 
-@needs_torch
 def test_separators_that_are_special_tokens_are_seen_although_they_are_no_text(chain, models):
     special = shutil.copytree(models / "chain", models / "special")
     from transformers import AutoTokenizer
@@ -325,15 +253,11 @@ def test_separators_that_are_special_tokens_are_seen_although_they_are_no_text(c
     captioner = BACKEND.load(Spec("special", "special", PIVOT, is_pivot=True))
 
     assert asked(captioner, "de") == [GeneratedCaption("ein hund", "a dog")] * 2
-    assert asked(captioner, "fr", ["a", "a dog"]) == [
-        GeneratedCaption("une maison", "a"),
-        GeneratedCaption("une maison", "a dog"),
-    ]
+    assert asked(captioner, "fr", ["a", "a dog"]) == [GeneratedCaption("une maison", one) for one in ("a", "a dog")]
 
 
-@needs_torch
 @FAMILIES
-def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(tiny, name):
+def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(name):
     free = captions(tiny(name))
     one = longest(free)
     words = free[one].split()
@@ -349,15 +273,8 @@ def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_
     assert alone == together
 
 
-@needs_torch
-def test_only_models_registered_as_pivots_have_stabilisers(tiny):
+def test_only_models_registered_as_pivots_have_stabilisers():
     captioner = tiny("git")
 
     with pytest.raises(BackendSettingsError, match="not registered as pivot"):
         captioner.stabilise([captioner.prepare(images()[0])], keys=["a"], decoding=SHORT)
-
-
-def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():
-    cleaned = generation.caption_or_failure
-    assert cleaned(" un cafe\u0301\n noir \ufffd\ufffd") == GeneratedCaption("un café noir")
-    assert isinstance(cleaned(" \n\ufffd"), Failed)

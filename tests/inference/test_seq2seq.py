@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 
 from inference.backends import language_codes
 from inference.backends.captioners import (
     BackendSettingsError,
-    Decoding,
     Failed,
     GeneratedCaption,
     OutOfMemoryError,
     Spec,
 )
 from inference.backends.seq2seq import Seq2SeqBackend
-from tests.inference import tiny_models
+from tests.inference.captioned import DECODINGS, KEYS, SHORT, texts
 from tests.torch_extra import needs_torch
 
-pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+pytestmark = [pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses"), needs_torch]
 
-SHORT = Decoding(max_tokens=8)
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
 BACKEND = Seq2SeqBackend()
 OPTIONS = {
     "nllb": {},
@@ -34,7 +30,8 @@ OPTIONS = {
     "marian": {"languages": {"de": ">>deu<<", "fr": ">>fra<<"}},
     "t5": {"languages": {"de": "<2de>", "fr": "<2fr>"}},
 }
-FAMILIES = pytest.mark.parametrize("name", OPTIONS)
+NAMES = tuple(OPTIONS)
+FAMILIES = pytest.mark.parametrize("name", NAMES)
 TEXTS = (
     "a dog runs",
     "the small cat sleeps on boat",
@@ -42,24 +39,6 @@ TEXTS = (
     "a red blue boat stands near the house under the dog",
     "the the the",
 )
-KEYS = tuple("abcde")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    import torch
-
-    torch.set_num_threads(1)
-    root = tmp_path_factory.mktemp("models")
-    for name in OPTIONS:
-        getattr(tiny_models, f"save_{name}")(root / name)
-    return root
-
-
-@pytest.fixture
-def models(settings, folder) -> Path:
-    settings.MODELS_FOLDER = folder
-    return folder
 
 
 def loaded(name, **options):
@@ -70,17 +49,9 @@ def translations(translator, decoding=SHORT, *, chosen=range(5), language="de") 
     found = translator.translate(
         [TEXTS[one] for one in chosen], keys=[KEYS[one] for one in chosen], language=language, decoding=decoding
     )
-    return [one.text if isinstance(one, GeneratedCaption) else one.reason for one in found]
+    return texts(found)
 
 
-DECODINGS = {
-    "greedy": SHORT,
-    "beams": Decoding(max_tokens=8, beams=3),
-    "drawn": Decoding(max_tokens=8, temperature=1.5, top_p=0.9, seed=4),
-}
-
-
-@needs_torch
 @FAMILIES
 @pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
 def test_a_translation_does_not_depend_on_what_else_is_in_the_batch(models, name, decoding):
@@ -92,7 +63,6 @@ def test_a_translation_does_not_depend_on_what_else_is_in_the_batch(models, name
     assert [translations(translator, decoding, chosen=[one])[0] for one in range(5)] == together
 
 
-@needs_torch
 @FAMILIES
 def test_the_language_decides_what_is_written(models, name):
     translator = loaded(name)
@@ -101,7 +71,6 @@ def test_the_language_decides_what_is_written(models, name):
     assert len(set(translations(translator))) >= 2
 
 
-@needs_torch
 @pytest.mark.parametrize(
     ("name", "source", "target"),
     [("nllb", "eng_Latn", "deu_Latn"), ("m2m_100", "en", "__de__"), ("mbart_50", "en_XX", "de_DE")],
@@ -128,7 +97,6 @@ def test_a_model_is_told_the_languages_as_its_makers_say(models, name, source, t
     assert translations(other, DECODINGS["drawn"]) != translations(loaded(name), DECODINGS["drawn"])
 
 
-@needs_torch
 def test_nothing_is_not_translated_and_the_others_are(models):
     translator = loaded("nllb")
 
@@ -139,7 +107,6 @@ def test_nothing_is_not_translated_and_the_others_are(models):
     assert translator.translate([""], keys=["a"], language="de", decoding=SHORT) == found[2:]
 
 
-@needs_torch
 def test_families_are_told_apart_by_their_files(models, settings, tmp_path):
     settings.MODELS_FOLDER = tmp_path
     for name in ("nllb", "m2m_100"):
@@ -153,7 +120,6 @@ def test_families_are_told_apart_by_their_files(models, settings, tmp_path):
         assert BACKEND.languages(Spec("x", f"m2m_100-{without}", {}))["zh"] == "zh"
 
 
-@needs_torch
 def test_languages_are_those_of_the_family_without_english_or_those_that_options_say(models):
     languages = {name: set(BACKEND.languages(Spec(name, name, OPTIONS[name]))) for name in OPTIONS}
 
@@ -164,7 +130,6 @@ def test_languages_are_those_of_the_family_without_english_or_those_that_options
     assert BACKEND.languages(Spec("x", "nllb", {"languages": ["de"]})) == {"de": "deu_Latn"}
 
 
-@needs_torch
 def test_codes_that_the_model_does_not_have_are_refused_when_it_is_loaded(models):
     with pytest.raises(BackendSettingsError, match="no language with the code deu_Goth"):
         loaded("nllb", languages={"de": "deu_Goth"})
@@ -172,7 +137,6 @@ def test_codes_that_the_model_does_not_have_are_refused_when_it_is_loaded(models
         loaded("m2m_100", languages={"te": "te"})
 
 
-@needs_torch
 def test_memory_that_runs_out_is_said(models, monkeypatch):
     translator = loaded("m2m_100")
 
@@ -184,7 +148,6 @@ def test_memory_that_runs_out_is_said(models, monkeypatch):
         translations(translator)
 
 
-@needs_torch
 def test_other_models_are_refused(models, tmp_path, settings):
     settings.MODELS_FOLDER = tmp_path
     bare = shutil.copytree(models / "nllb", tmp_path / "bare")
@@ -193,18 +156,3 @@ def test_other_models_are_refused(models, tmp_path, settings):
 
     with pytest.raises(BackendSettingsError, match="of the kind bert"):
         BACKEND.check(Spec("bare", "bare", {}))
-
-
-def test_without_packages_and_without_the_folder_the_family_has_to_be_said(tmp_path, settings, monkeypatch):
-    settings.MODELS_FOLDER = tmp_path / "not-here"
-    for name in ("torch", "transformers", "huggingface_hub"):
-        monkeypatch.setitem(sys.modules, name, None)
-
-    for source in ("nllb", f"facebook/nllb-200-distilled-600M@{COMMIT}"):
-        with pytest.raises(BackendSettingsError, match="Say what it is"):
-            BACKEND.check(Spec("x", source, {}))
-        assert BACKEND.languages(Spec("x", source, {"family": "nllb"}))["fil"] == "tgl_Latn"
-        with pytest.raises(BackendSettingsError, match="which languages it translates into"):
-            BACKEND.check(Spec("x", source, {"family": "marian"}))
-        with pytest.raises(BackendSettingsError, match="This backend runs: nllb, m2m_100"):
-            BACKEND.check(Spec("x", source, {"family": "bart"}))

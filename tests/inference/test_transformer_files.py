@@ -11,32 +11,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from inference.backends import transformer_files
-from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, GeneratedCaption, Spec
+from inference.backends import generation, transformer_files
+from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
+from inference.backends.chat import ChatBackend, prompt_of
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.backends.encoders import ExtraMissingError
-from tests.inference import tiny_models
+from inference.backends.seq2seq import Seq2SeqBackend
+from tests.inference.captioned import COMMIT
 from tests.torch_extra import needs_torch
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 BACKEND = EncoderDecoderBackend()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    import torch
-
-    torch.set_num_threads(1)
-    root = tmp_path_factory.mktemp("models")
-    tiny_models.save_blip(root / "blip")
-    tiny_models.save_git(root / "git")
-    return root
-
-
-@pytest.fixture
-def models(settings, folder) -> Path:
-    settings.MODELS_FOLDER = folder
-    return folder
+NAMES = ("blip", "git")
 
 
 def caption(captioner: Captioner) -> str:
@@ -46,9 +31,9 @@ def caption(captioner: Captioner) -> str:
     return said.text
 
 
-def refused(source="blip", is_pivot=False, **options) -> str:
+def refused(source="blip", is_pivot=False, *, backend=BACKEND, **options) -> str:
     with pytest.raises(BackendSettingsError) as refusal:
-        BACKEND.check(Spec(source, source, options, is_pivot))
+        backend.check(Spec(source, source, options, is_pivot))
     return str(refusal.value)
 
 
@@ -126,21 +111,42 @@ def test_sources_that_are_no_name_and_no_commit_of_the_hub_are_refused(source):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("backend", "options", "said"),
     [
-        ({"promts": {}}, "no option “promts”"),
-        ({"prompts": "a"}, "“prompts” cannot be"),
-        ({"prompts": {"de": "ein"}}, "has de, which the model does not have"),
-        ({"prompts": {"en": 3}}, "a text for each language"),
-        ({"batch_size": 0}, "“batch_size” cannot be 0"),
-        ({"batch_size": True}, "“batch_size” cannot be true"),
-        ({"languages": {"de": 3}}, "“languages” like this"),
-        ({"languages": {}}, "“languages” like this"),
+        (BACKEND, {"promts": {}}, "no option “promts”"),
+        (BACKEND, {"prompts": "a"}, "“prompts” cannot be"),
+        (BACKEND, {"prompts": {"de": "ein"}}, "has de, which the model does not have"),
+        (BACKEND, {"prompts": {"en": 3}}, "a text for each language"),
+        (BACKEND, {"batch_size": 0}, "“batch_size” cannot be 0"),
+        (BACKEND, {"batch_size": True}, "“batch_size” cannot be true"),
+        (BACKEND, {"languages": {"de": 3}}, "“languages” like this"),
+        (BACKEND, {"languages": {}}, "“languages” like this"),
+        (ChatBackend(), {"prompt": "Describe this picture."}, "{code} or {language} in the option “prompt”"),
+        (ChatBackend(), {"template": "USER: <image>"}, "{prompt} in the option “template”"),
+        (ChatBackend(), {"prompts": {"tlh": "nuqneH"}}, "has tlh, which the model does not have"),
+        (ChatBackend(), {"side": 0}, "“side” cannot be 0"),
     ],
 )
-def test_options_that_are_not_understood_are_refused(tmp_path, settings, options, said):
+def test_options_that_are_not_understood_are_refused_where_no_model_need_be(tmp_path, settings, backend, options, said):
     settings.MODELS_FOLDER = tmp_path / "not-here"
-    assert said in refused("anything", **options)
+    assert said in refused("anything", backend=backend, **options)
+
+
+def test_prompts_name_the_language_or_its_code():
+    spec = Spec("x", "x", {})
+    assert prompt_of(spec, "paligemma", "he", "he") == "caption he"
+    assert prompt_of(spec, "llava", "quz", "quz") == "Describe this picture in one sentence in Cusco Quechua."
+    assert prompt_of(spec, "paligemma", "", "") == "caption"
+    ours = Spec("x", "x", {"prompt": "In {language} ({code}):", "prompts": {"fr": "En français :"}})
+    assert prompt_of(ours, "llava", "de", "ger") == "In German (ger):"
+    assert prompt_of(ours, "llava", "fr", "fr") == "En français :"
+    assert prompt_of(ours, "llava", "ca", "Catalan") == "In Catalan (Catalan):"
+
+
+def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():
+    cleaned = generation.caption_or_failure
+    assert cleaned(" un cafe\u0301\n noir \ufffd\ufffd") == GeneratedCaption("un café noir")
+    assert isinstance(cleaned(" \n\ufffd"), Failed)
 
 
 @pytest.mark.parametrize(
@@ -159,18 +165,32 @@ def test_decoding_that_cannot_be_is_refused(decoding):
         BACKEND.check_decoding(Spec("x", "x", {}), decoding)
 
 
-def test_without_packages_and_without_the_folder_what_can_be_said_is_said(tmp_path, settings, monkeypatch):
+@pytest.fixture
+def bare_platform(settings, tmp_path, monkeypatch) -> None:
+    """Neither the folder of models nor the packages that load them."""
     settings.MODELS_FOLDER = tmp_path / "not-here"
     for name in ("torch", "transformers", "huggingface_hub"):
         monkeypatch.setitem(sys.modules, name, None)
-    for source in ("blip", f"Salesforce/blip@{COMMIT}"):
-        spec = Spec("x", source, {"languages": {"de": "de"}})
-        BACKEND.check(spec)
-        assert BACKEND.languages(spec) == {"de": "de"}
-        assert BACKEND.languages(Spec("x", source, {})) == {"en": "en"}
-        assert "of the kind bert" in refused(source, family="bert")
-        with pytest.raises(ExtraMissingError, match=r"pip install -r requirements-gpu\.txt"):
-            BACKEND.load(spec)
+
+
+@pytest.mark.parametrize("source", ["blip", f"Salesforce/blip@{COMMIT}"])
+def test_without_packages_and_without_the_folder_what_can_be_said_is_said(bare_platform, source):
+    spec = Spec("x", source, {"languages": {"de": "de"}})
+    BACKEND.check(spec)
+    assert BACKEND.languages(spec) == {"de": "de"}
+    assert BACKEND.languages(Spec("x", source, {})) == {"en": "en"}
+    assert "of the kind bert" in refused(source, family="bert")
+    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements-gpu\.txt"):
+        BACKEND.load(spec)
+
+
+@pytest.mark.parametrize("source", ["nllb", f"facebook/nllb-200-distilled-600M@{COMMIT}"])
+def test_without_them_the_family_of_a_translator_has_to_be_said(bare_platform, source):
+    backend = Seq2SeqBackend()
+    assert "Say what it is" in refused(source, backend=backend)
+    assert backend.languages(Spec("x", source, {"family": "nllb"}))["fil"] == "tgl_Latn"
+    assert "which languages it translates into" in refused(source, backend=backend, family="marian")
+    assert "This backend runs: nllb, m2m_100" in refused(source, backend=backend, family="bart")
 
 
 @needs_torch
