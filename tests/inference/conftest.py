@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,17 @@ import pytest
 from django.test import Client
 
 from inference import tasks
+from inference.backends.captioners import Captioner
+from inference.backends.endpoint import EndpointBackend
 from inference.models import Run
 from inference.services import model_cache
 from people.models import Project, Role
 from tests.factories import make_project
 from tests.inference import tiny_models
+from tests.inference.fake_endpoint import KEY, FakeEndpoint, FakeTime, spec
 from tests.inference.fake_runs import before
 from tests.inference.watched import make_person, offer_fakes, start_run
+from tests.torch_extra import MISSING
 
 
 @pytest.fixture
@@ -39,7 +44,7 @@ def project() -> Project:
 
 @pytest.fixture
 def researcher(client: Client, project: Project) -> Client:
-    client.force_login(make_person(Role.RESEARCHER, project))
+    client.force_login(make_person(Role.RESEARCHER, project, name="res"))
     return client
 
 
@@ -62,18 +67,26 @@ def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The tiny models that the test's file names in `NAMES`, for tests that compute in one thread."""
+def one_thread() -> Iterator[None]:
+    """Two processes of tests with two threads each wait for one another on two cores."""
+    if MISSING:
+        yield
+        return
     import torch
 
-    # Two processes of tests with two threads each wait for one another on two cores.
     before = torch.get_num_threads()
     torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def folder(one_thread: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny models that the test's file names in `NAMES`."""
     root = tmp_path_factory.mktemp("models")
     for name in request.module.NAMES:
         getattr(tiny_models, f"save_{name}")(root / name)
-    yield root
-    torch.set_num_threads(before)
+    return root
 
 
 @pytest.fixture
@@ -82,3 +95,37 @@ def models(settings: Any, folder: Path) -> Path:
     settings.MODELS_FOLDER = folder
     model_cache.clear()
     return folder
+
+
+@pytest.fixture
+def server(settings: Any) -> Iterator[FakeEndpoint]:
+    """The endpoint “lab” of the settings; at the other one, nobody answers."""
+    endpoint = FakeEndpoint()
+    settings.CAPTION_ENDPOINTS = {"lab": endpoint.address, "other": "http://127.0.0.1:9/v1"}
+    settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
+    model_cache.clear()
+    yield endpoint
+    model_cache.clear()
+    endpoint.close()
+
+
+@pytest.fixture
+def fake_time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture
+def load(server: FakeEndpoint, fake_time: FakeTime) -> Iterator[Any]:
+    """Loads a model behind “lab” with these options, in time that goes on by itself or in real time."""
+    loaded: list[Captioner] = []
+
+    def one(*, real: bool = False, seed: int = 1, **options: Any) -> Captioner:
+        backend = EndpointBackend()
+        if not real:
+            backend = EndpointBackend(clock=fake_time.clock, wait=fake_time.wait, rng=random.Random(seed))
+        loaded.append(backend.load(spec(**options)))
+        return loaded[-1]
+
+    yield one
+    for captioner in loaded:
+        captioner.close()

@@ -18,6 +18,8 @@ from typing import Any
 
 from PIL import Image
 
+from inference.backends.captioners import Spec
+
 KEY = "sk-Lab0123456789secret"
 HANGS_S = 20.0
 """Longer than any test waits; the thread ends with the server."""
@@ -157,6 +159,10 @@ class FakeEndpoint:
                 """Tests are silent."""
 
         return Handler
+
+
+def spec(source: str = "lab", **options: Any) -> Spec:
+    return Spec("Tiny", source, {"model": "tiny-1", "connect_s": 5, "read_s": 10, **options})
 
 
 def free_port() -> int:

@@ -71,6 +71,10 @@ def make_run(
     )
 
 
+def begin(model: CaptioningModel, collection: Collection, *tags: str, **decoding: Any) -> Run:
+    return make_run(collection, model=model, languages=tags, decoding=Decoding(**decoding))
+
+
 def before(monkeypatch: pytest.MonkeyPatch, does: Callable[[Sequence[str], str], object]) -> None:
     """Have `does` called with the keys and the language of each batch that reaches the model."""
     monkeypatch.setattr(fake_backend.FakeCaptioner, "before", staticmethod(does))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import re
 import socket
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,56 +20,18 @@ from inference.backends.captioners import (
     Decoding,
     Failed,
     GeneratedCaption,
-    Spec,
 )
 from inference.backends.endpoint import IN_A_ROW, EndpointBackend, EndpointTranslatorBackend, seed_of
 from inference.backends.endpoint_calls import LARGEST_ANSWER_BYTES
 from languages.rules.registry import LANGUAGES
 from languages.rules.scripts import script_of
-from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, FakeEndpoint, FakeTime, completion, free_port
+from tests.inference.fake_endpoint import HANGS_S, KEY, Answer, completion, free_port, spec
 
 RED = Image.new("RGB", (40, 20), "red")
 WORDS = "a heron stands on one leg in the reeds"
 
 
-@pytest.fixture
-def server() -> Iterator[FakeEndpoint]:
-    endpoint = FakeEndpoint()
-    yield endpoint
-    endpoint.close()
-
-
-@pytest.fixture
-def fake_time() -> FakeTime:
-    return FakeTime()
-
-
-@pytest.fixture(autouse=True)
-def _named(server: FakeEndpoint, settings: Any) -> None:
-    settings.CAPTION_ENDPOINTS = {"lab": server.address, "other": "http://127.0.0.1:9/v1"}
-    settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
-
-
-def spec(source: str = "lab", **options: Any) -> Spec:
-    return Spec("Tiny", source, {"model": "tiny-1", "connect_s": 5, "read_s": 10, **options})
-
-
-@pytest.fixture
-def backend(fake_time: FakeTime) -> EndpointBackend:
-    return EndpointBackend(clock=fake_time.clock, wait=fake_time.wait, rng=random.Random(1))
-
-
-@pytest.fixture
-def load(backend: EndpointBackend) -> Iterator[Any]:
-    loaded: list[Captioner] = []
-
-    def one(**options: Any) -> Captioner:
-        loaded.append(backend.load(spec(**options)))
-        return loaded[-1]
-
-    yield one
-    for captioner in loaded:
-        captioner.close()
+BACKEND = EndpointBackend()
 
 
 def ask(
@@ -118,17 +78,17 @@ def test_a_small_image_is_not_made_larger_and_the_side_is_768_if_nothing_is_said
     assert captioner.prepare(RED) == captioner.prepare(RED)
 
 
-def test_all_36_languages_are_asked_for_by_their_english_names(server, backend, load):
+def test_all_36_languages_are_asked_for_by_their_english_names(server, load):
     captioner = load()
     for language in LANGUAGES:
         ask(captioner, language=language.tag)
 
-    assert list(backend.languages(spec())) == [language.tag for language in LANGUAGES]
+    assert list(BACKEND.languages(spec())) == [language.tag for language in LANGUAGES]
     for language, asked in zip(LANGUAGES, server.asked, strict=True):
         assert f"in {language.english_name} (language code {language.tag})" in asked.prompt
 
 
-def test_a_researcher_chooses_other_languages_and_other_prompts(server, backend, load):
+def test_a_researcher_chooses_other_languages_and_other_prompts(server, load):
     options: dict[str, Any] = {
         "languages": {"cy": "Welsh", "de": "de"},
         "prompt": "{braces} in {language}",
@@ -138,7 +98,7 @@ def test_a_researcher_chooses_other_languages_and_other_prompts(server, backend,
     ask(captioner, language="cy")
     ask(captioner, language="de")
 
-    assert dict(backend.languages(spec(**options))) == {"cy": "Welsh", "de": "German"}
+    assert dict(BACKEND.languages(spec(**options))) == {"cy": "Welsh", "de": "German"}
     assert [asked.prompt for asked in server.asked] == ["{braces} in Welsh", "Was ist zu sehen? (de)"]
 
 
@@ -175,15 +135,13 @@ def test_an_endpoint_that_calls_parameters_otherwise_is_sent_its_own_names(serve
         ({"is_consistent": True}, "stabilisers"),
     ],
 )
-def test_a_decoding_that_the_protocol_has_no_word_for_is_refused_and_nothing_is_sent(
-    server, backend, load, decoding, said
-):
+def test_a_decoding_that_the_protocol_has_no_word_for_is_refused_and_nothing_is_sent(server, load, decoding, said):
     with pytest.raises(BackendSettingsError, match=said):
-        backend.check_decoding(spec(), Decoding(**decoding))
+        BACKEND.check_decoding(spec(), Decoding(**decoding))
     with pytest.raises(BackendSettingsError, match=said):
         ask(load(), **decoding)
 
-    backend.check_decoding(spec(), Decoding(temperature=1.0, top_p=0.5, seed=9))
+    BACKEND.check_decoding(spec(), Decoding(temperature=1.0, top_p=0.5, seed=9))
     assert server.asked == []
 
 
@@ -196,9 +154,10 @@ def test_an_endpoint_that_asks_for_no_key_gets_none(server, load, settings):
     assert "Authorization" not in server.asked[0].headers
 
 
-def test_pivot_stabilised_models_are_refused(backend, load):
-    with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
-        backend.check(replace(spec(), is_pivot=True))
+def test_pivot_stabilised_models_are_refused(load):
+    for refusing in (BACKEND.check, BACKEND.load):
+        with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
+            refusing(replace(spec(), is_pivot=True))
     with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
         load().stabilise([], keys=[], decoding=Decoding())
 
@@ -368,7 +327,7 @@ def test_neither_key_nor_words_are_in_logs_descriptions_or_refusals(server, load
 
 
 @pytest.fixture
-def translating(fake_time):
+def translating(server, fake_time):
     backend = EndpointTranslatorBackend(clock=fake_time.clock, wait=fake_time.wait)
     loaded = backend.load(spec())
     yield loaded
@@ -396,12 +355,7 @@ def test_what_the_server_says_is_left_out_where_it_repeats_what_it_was_sent(serv
 
 def test_a_server_that_hangs_does_so_for_one_image_only(server, load):
     """With the clock of the machine, as it is the machine that waits."""
-    backend = EndpointBackend()
-    captioner = backend.load(spec(read_s=0.3, retries=0, concurrency=2))
     server.answers = [Answer("A door.", takes_s=HANGS_S)]
-
-    results = ask(captioner, images=2)
-    captioner.close()
-
+    results = ask(load(real=True, read_s=0.3, retries=0, concurrency=2), images=2)
     assert sorted(type(result).__name__ for result in results) == ["Failed", "GeneratedCaption"]
     assert "did not answer within 0.3 s" in reason(next(one for one in results if isinstance(one, Failed)))

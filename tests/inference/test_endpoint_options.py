@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from inference.backends.captioners import BackendSettingsError, Decoding, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.backends.endpoint import EndpointBackend, EndpointTranslatorBackend
+from tests.inference.fake_endpoint import spec
 
 
 @pytest.fixture(autouse=True)
@@ -17,18 +17,12 @@ def _named(settings: Any) -> None:
     settings.CAPTION_ENDPOINT_KEYS = {"lab": "sk-0123"}
 
 
-@pytest.fixture
-def backend() -> EndpointBackend:
-    return EndpointBackend()
+BACKEND = EndpointBackend()
 
 
-def spec(source: str = "lab", **options: Any) -> Spec:
-    return Spec("Tiny", source, {"model": "tiny-1", **options})
-
-
-def test_a_temperature_that_must_not_be_sent_is_refused(backend):
+def test_a_temperature_that_must_not_be_sent_is_refused():
     with pytest.raises(BackendSettingsError, match="leaves out the temperature"):
-        backend.check_decoding(spec(parameters={"temperature": None}), Decoding(temperature=0.5))
+        BACKEND.check_decoding(spec(parameters={"temperature": None}), Decoding(temperature=0.5))
 
 
 @pytest.mark.parametrize(
@@ -51,43 +45,36 @@ def test_a_temperature_that_must_not_be_sent_is_refused(backend):
         ({"detail": "huge"}, "detail” must be one of"),
     ],
 )
-def test_options_that_cannot_be_are_refused_by_name(backend, options, said):
+def test_options_that_cannot_be_are_refused_by_name(options, said):
     with pytest.raises(BackendSettingsError, match=said):
-        backend.check(spec(**options))
+        BACKEND.check(spec(**options))
 
 
-def test_an_endpoint_that_nobody_named_and_a_key_that_is_missing_are_told_with_the_variable_to_set(backend, settings):
+def test_an_endpoint_that_nobody_named_and_a_key_that_is_missing_are_told_with_the_variable_to_set(settings):
     with pytest.raises(BackendSettingsError, match=r"no endpoint “http://evil/v1”.*lab, other.*CAPTION_ENDPOINTS"):
-        backend.check(spec(source="http://evil/v1"))
+        BACKEND.check(spec(source="http://evil/v1"))
     with pytest.raises(BackendSettingsError, match=r"other” has no key.*CAPTION_ENDPOINT_KEY_OTHER"):
-        backend.check(spec(source="other"))
+        BACKEND.check(spec(source="other"))
     settings.CAPTION_ENDPOINTS = {}
     with pytest.raises(BackendSettingsError, match="There is none yet"):
-        backend.check(spec())
+        BACKEND.check(spec())
 
 
-def test_a_prompt_need_not_name_the_language_where_no_doubt_is_left(backend):
-    backend.check(spec(languages={"de": "German"}, prompt="Was ist zu sehen?"))
-    backend.check(spec(languages={"de": "German", "en": "English"}, prompt="?", prompts={"de": "Was?", "en": "What?"}))
+def test_a_prompt_need_not_name_the_language_where_no_doubt_is_left():
+    BACKEND.check(spec(languages={"de": "German"}, prompt="Was ist zu sehen?"))
+    BACKEND.check(spec(languages={"de": "German", "en": "English"}, prompt="?", prompts={"de": "Was?", "en": "What?"}))
     with pytest.raises(BackendSettingsError, match="names no language"):
-        backend.check(spec(languages={"de": "German", "en": "English"}, prompt="What?", prompts={"de": "Was?"}))
+        BACKEND.check(spec(languages={"de": "German", "en": "English"}, prompt="What?", prompts={"de": "Was?"}))
 
 
 def test_a_translator_has_every_language_but_english_and_options_of_its_own():
-    backend = EndpointTranslatorBackend()
+    translator = EndpointTranslatorBackend()
 
-    assert len(backend.languages(spec())) == 35
-    assert "en" not in backend.languages(spec())
+    assert len(translator.languages(spec())) == 35
+    assert "en" not in translator.languages(spec())
     with pytest.raises(BackendSettingsError, match="Unknown options: side"):
-        backend.check(spec(side=64))
+        translator.check(spec(side=64))
     with pytest.raises(BackendSettingsError, match=r"needs \{text\}"):
-        backend.check(spec(prompt="Into {language}."))
+        translator.check(spec(prompt="Into {language}."))
     with pytest.raises(BackendSettingsError, match="beam search"):
-        backend.check_decoding(spec(), Decoding(beams=2))
-
-
-def test_pivot_stabilised_models_are_refused(backend):
-    with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
-        backend.check(replace(spec(), is_pivot=True))
-    with pytest.raises(BackendSettingsError, match="Pivot-stabilised"):
-        backend.load(replace(spec(), is_pivot=True))
+        translator.check_decoding(spec(), Decoding(beams=2))

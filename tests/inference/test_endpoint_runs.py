@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.core import serializers
 
-from images.models import Collection
-from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
 from inference.services import model_cache, runs
 from inference.services.models import register_model, register_translated_model, register_translator
 from inference.services.runs import RunRefusedError
 from languages.models import Language
-from tests.factories import NOW, make_language
 from tests.inference.embedded import images_of, painted_collection
-from tests.inference.fake_endpoint import KEY, Answer, Asked, FakeEndpoint, completion
-from tests.inference.fake_runs import LATER, check_complete, counts, go, log_of
+from tests.inference.fake_endpoint import KEY, Answer, Asked, completion
+from tests.inference.fake_runs import LATER, begin, check_complete, counts, go, log_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
-
-
-@pytest.fixture
-def server(settings: Any) -> Iterator[FakeEndpoint]:
-    endpoint = FakeEndpoint()
-    settings.CAPTION_ENDPOINTS = {"lab": endpoint.address}
-    settings.CAPTION_ENDPOINT_KEYS = {"lab": KEY}
-    model_cache.clear()
-    yield endpoint
-    model_cache.clear()
-    endpoint.close()
 
 
 def make_model(**options: Any) -> CaptioningModel:
     about = {"model": "tiny-1", "retries": 0, "concurrency": 2, "read_s": 10, **options}
     return register_model(is_shared=True, name="Tiny", backend="endpoint", source="lab", options=about, by=None)
-
-
-def begin(model: CaptioningModel, collection: Collection, *tags: str, **decoding: Any) -> Run:
-    return runs.start(
-        is_shared=True,
-        model=model,
-        collection=collection,
-        languages=[make_language(tag) for tag in tags],
-        decoding=Decoding(**decoding),
-        by=None,
-        now=NOW,
-    )
 
 
 def colour_of(asked: Asked) -> str:

@@ -34,21 +34,10 @@ from tests.published import published
 from tests.servers import ROOT
 from tests.torch_extra import needs_torch
 
-pytestmark = needs_torch
+pytestmark = [needs_torch, pytest.mark.usefixtures("one_thread")]
 
 TINY = Config(recurrent=8, hidden=16, batch=4, epochs=4, word_dimensions=6)
 HELD_OUT = 40
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    import torch
-
-    # Two processes of tests with two threads each wait for one another on two cores.
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def tiny_task(**changes) -> Task:

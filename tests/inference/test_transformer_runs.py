@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import pytest
 from django.core.files.storage import default_storage
@@ -12,12 +11,10 @@ from PIL import Image as Pillow
 
 from inference.backends import registry
 from inference.backends.captioners import Decoding, GeneratedCaption, Spec
-from inference.models import ModelCaption, Run, Stabiliser
-from inference.services import model_cache, runs
+from inference.models import ModelCaption, Stabiliser
 from inference.services.models import register_model, register_translated_model, register_translator
 from inference.services.runs import RunRefusedError
-from tests.factories import NOW, make_language
-from tests.inference import tiny_models
+from tests.inference import fake_runs, tiny_models
 from tests.inference.embedded import painted_collection
 from tests.inference.fake_runs import check_complete, counts, go, log_of
 from tests.torch_extra import needs_torch
@@ -34,36 +31,7 @@ SHORT = Decoding(max_tokens=6)
 NAMES = ("blip", "git", "vit_gpt2", "paligemma", "llava", "idefics3", "nllb", "m2m_100")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    import torch
-
-    torch.set_num_threads(1)
-    root = tmp_path_factory.mktemp("models")
-    for name in NAMES:
-        getattr(tiny_models, f"save_{name}")(root / name)
-    tiny_models.save_chain(root / "pivot", ["a dog <de> ein hund", "french: red house <fr> une maison"])
-    return root
-
-
-@pytest.fixture
-def models(settings, folder):
-    settings.MODELS_FOLDER = folder
-    model_cache.clear()
-    yield
-    model_cache.clear()
-
-
-def begin(model, collection, *tags, **decoding) -> Run:
-    return runs.start(
-        is_shared=True,
-        model=model,
-        collection=collection,
-        languages=[make_language(tag) for tag in tags],
-        decoding=replace(SHORT, **decoding),
-        by=None,
-        now=NOW,
-    )
+begin = partial(fake_runs.begin, max_tokens=6)
 
 
 def made_by(backend: str, name: str):
@@ -124,7 +92,8 @@ def test_what_is_drawn_is_the_same_when_memory_allows_for_fewer_at_once(monkeypa
     assert max(tried) > 2 in tried
 
 
-def test_a_pivot_models_stabilisers_are_decoded_once_and_captions_follow_from_them():
+def test_a_pivot_models_stabilisers_are_decoded_once_and_captions_follow_from_them(models):
+    tiny_models.save_chain(models / "pivot", ["a dog <de> ein hund", "french: red house <fr> une maison"])
     options = {"languages": {"de": "de", "fr": "fr"}, "prompts": {"fr": "french:"}}
     model = register_model(
         is_shared=True, name="Pivot", backend="encoder-decoder", source="pivot", options=options, is_pivot=True, by=None

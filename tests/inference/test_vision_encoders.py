@@ -24,62 +24,46 @@ from inference.backends.sentences import SentenceEncoder
 from inference.selectors.embeddings import open_set
 from inference.services import model_cache
 from tests.inference.embedded import make_encoder, make_set, painted_collection
-from tests.torch_extra import MISSING, needs_torch
+from tests.torch_extra import needs_torch
 
 SIDE = 32
 SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": SIDE, "patch_size": 16}
 SPREAD = 0.6
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 RED, BLUE = (Image.new("RGB", (50, 40), colour) for colour in ("red", "blue"))
 
 
 def resnet(kind: str = "ResNetModel") -> Any:
-    import transformers as t
-
-    return getattr(t, kind)(t.ResNetConfig(embedding_size=8, hidden_sizes=[8, 24], depths=[1, 1]))
+    return random_model(kind, "ResNetConfig", embedding_size=8, hidden_sizes=[8, 24], depths=[1, 1])
 
 
 def vit(kind: str = "ViTModel") -> Any:
-    import transformers as t
-
-    return getattr(t, kind)(t.ViTConfig(**SMALL, intermediate_size=32, initializer_range=SPREAD))
+    return random_model(kind, "ViTConfig", **SMALL, intermediate_size=32, initializer_range=SPREAD)
 
 
 def convnext() -> Any:
-    import transformers as t
-
-    return t.ConvNextModel(t.ConvNextConfig(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2))
+    return random_model("ConvNextModel", "ConvNextConfig", hidden_sizes=[8, 16], depths=[1, 1], num_stages=2)
 
 
 def dinov2() -> Any:
-    import transformers as t
-
-    return t.Dinov2Model(t.Dinov2Config(**SMALL, initializer_range=SPREAD))
+    return random_model("Dinov2Model", "Dinov2Config", **SMALL, initializer_range=SPREAD)
 
 
 def masked() -> Any:
-    import transformers as t
-
-    return t.ViTMAEModel(t.ViTMAEConfig(**(SMALL | {"patch_size": 4}), intermediate_size=32, initializer_range=SPREAD))
+    about = SMALL | {"patch_size": 4, "intermediate_size": 32, "initializer_range": SPREAD}
+    return random_model("ViTMAEModel", "ViTMAEConfig", **about)
 
 
 def of_words() -> Any:
-    import transformers as t
+    about = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    return random_model("BertModel", "BertConfig", **about)
 
-    return t.BertModel(t.BertConfig(hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2))
 
+def random_model(kind: str, config: str, **about: Any) -> Any:
+    import transformers
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    if MISSING:
-        yield
-        return
-    import torch
-
-    # Two processes of tests with two threads each wait for one another on two cores.
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    return getattr(transformers, kind)(getattr(transformers, config)(**about))
 
 
 @pytest.fixture
@@ -108,15 +92,10 @@ def loaded(source: str, backend: str = "vision", **options: Any) -> Any:
 
 @needs_torch
 @pytest.mark.parametrize(
-    ("make", "kind", "dimensions", "pool"),
-    [
-        (resnet, "resnet", 24, "pooler"),
-        (vit, "vit", 16, "pooler"),
-        (convnext, "convnext", 16, "pooler"),
-        (dinov2, "dinov2", 16, "pooler"),
-    ],
+    ("make", "kind", "dimensions"),
+    [(resnet, "resnet", 24), (vit, "vit", 16), (convnext, "convnext", 16), (dinov2, "dinov2", 16)],
 )
-def test_vision_models_of_any_kind_give_features(models, make, kind, dimensions, pool):
+def test_vision_models_of_any_kind_give_features(models, make, kind, dimensions):
     source = save(models / kind, make)
     encoder = loaded(source)
     features = encoder.features([RED, BLUE, RED])
@@ -127,7 +106,7 @@ def test_vision_models_of_any_kind_give_features(models, make, kind, dimensions,
     assert np.abs(features[0] - features[1]).max() > 1e-4
     assert encoder.signature.startswith(f"vision-{kind}-")
     assert (encoder.space, encoder.dimensions) == (encoder.signature, dimensions)
-    assert encoder.describe()["pool"] == pool
+    assert encoder.describe()["pool"] == "pooler"
     assert loaded(source).signature == encoder.signature
 
 
@@ -175,15 +154,12 @@ def test_other_weights_are_another_encoder(models):
 
 
 @needs_torch
-def test_a_model_that_says_something_else_each_time_is_refused(models):
-    with pytest.raises(EncoderSettingsError, match="different features for the same image"):
-        loaded(save(models / "masked", masked))
-
-
-@needs_torch
-def test_a_model_of_words_is_refused(models):
-    with pytest.raises(EncoderSettingsError, match="not a vision model"):
-        loaded(save(models / "words", of_words))
+@pytest.mark.parametrize(
+    ("make", "said"), [(masked, "different features for the same image"), (of_words, "not a vision model")]
+)
+def test_a_model_that_says_something_else_each_time_and_one_of_words_are_refused(models, make, said):
+    with pytest.raises(EncoderSettingsError, match=said):
+        loaded(save(models / make.__name__, make))
 
 
 @needs_torch
