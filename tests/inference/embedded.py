@@ -118,21 +118,25 @@ def make_set(encoder: Encoder, collection: Collection, **about: Any) -> Embeddin
     return work(begin(encoder, collection, **about))
 
 
-def put_set(encoder: Encoder, collection: Collection, vectors: Any, **about: Any) -> EmbeddingSet:
-    """A set that is whole, of these vectors in the order of the collection, as if a run had made it."""
-    ids = np.array([image.pk for image in images_of(collection)])
-    order = np.argsort(ids)
-    ids, rows = ids[order], np.array(vectors, dtype=np.float16)[order]
+def put_set(
+    encoder: Encoder, collection: Collection, vectors: Any, *, state: RunState = RunState.DONE, **about: Any
+) -> EmbeddingSet:
+    """A set of these vectors in the order of the collection, as if a run had made it; in other states, one without."""
     run = Run.objects.create(
         is_shared=True,
         encoder=encoder,
         collection=collection,
         queue="gpu",
-        state=RunState.DONE,
+        state=state,
         created_at=NOW,
         started_at=NOW,
     )
     made = EmbeddingSet.objects.create(encoder=encoder, run=run, created_at=NOW, **about)
+    if state != RunState.DONE:
+        return made
+    ids = np.array([image.pk for image in images_of(collection)[: len(vectors)]])
+    order = np.argsort(ids)
+    ids, rows = ids[order], np.array(vectors, dtype=made.precision)[order]
     made.rows, made.dimensions = rows.shape
     made.file, made.digest = f"embeddings/{made.pk}/whole/{VECTORS_FILE}", digest_of(ids, rows)
     made.save()

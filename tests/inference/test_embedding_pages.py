@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import re
 from html import unescape
 
 import numpy as np
 import pytest
 from django.core.files.storage import default_storage
-from django.test import Client
 from django.urls import reverse
 
 from images.models import CollectionImage
-from images.services import file_storage
 from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
 from inference.selectors.embedding_sets import most_central_of_all
-from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, Embeddings, digest_of, representative
-from people.models import Membership, Role
+from inference.selectors.embeddings import Embeddings, representative
 from tests.annotation.submitting import take
 from tests.factories import (
-    NOW,
-    make_annotator,
     make_captioner,
     make_collection,
     make_language,
-    make_project,
-    make_round,
-    make_user,
 )
+from tests.inference.embedded import put_set
+from tests.inference.watched import make_busy_researcher
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "researcher")]
 
 # Of five images: the third lies nearest to the first, the second between the two and the others, the fifth far away.
 VECTORS = [[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]]
@@ -46,36 +39,8 @@ def encoder():
     return Encoder.objects.create(is_shared=True, name="Eyes", backend="mobilenet", signature="eyes-1", dimensions=2)
 
 
-@pytest.fixture
-def client():
-    person = make_user("res")
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
-    client = Client()
-    client.force_login(person)
-    return client
-
-
-def make_set(encoder, collection, *, state=RunState.DONE, vectors=VECTORS, **about):
-    run = Run.objects.create(
-        is_shared=True, encoder=encoder, collection=collection, queue="gpu", state=state, created_at=NOW
-    )
-    made = EmbeddingSet.objects.create(encoder=encoder, run=run, created_at=NOW, **about)
-    if state == RunState.DONE:
-        ids = np.array([entry.image_id for entry in collection.entries.order_by("position")][: len(vectors)])
-        rows = np.array(vectors, dtype=made.precision)
-        order = np.argsort(ids)
-        made.rows, made.dimensions, made.file = len(rows), 2, f"embeddings/{made.pk}/x/{VECTORS_FILE}"
-        made.digest = digest_of(ids[order], rows[order])
-        made.save()
-        _put(made.file, rows[order])
-        _put(f"embeddings/{made.pk}/x/{IDS_FILE}", ids[order])
-    return made
-
-
-def _put(name, table):
-    content = io.BytesIO()
-    np.save(content, table)
-    file_storage.put(name, content.getvalue())
+def make_set(encoder, collection, *, vectors=VECTORS, **about):
+    return put_set(encoder, collection, vectors, **about)
 
 
 def look(client, name, *arguments, **asked):
@@ -169,9 +134,7 @@ def test_vectors_whose_file_is_gone_and_images_without_one_say_so(client, collec
 def test_of_an_image_assigned_nothing_is_sent_and_nothing_that_lies_near_it(client, collection, encoder):
     model = make_captioner(collection, "Alpha", text="Alpha says", language="en")
     made = make_set(encoder, collection, captions_of=model, language=make_language("en"))
-    round = make_round(collection=collection, captioners=[model], batch_size=1)
-    person = make_annotator(round)
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    person, round = make_busy_researcher(collection, captioners=[model])
     (item,) = take(round, person).items.all()
     mine = collection.entries.get(image=item.image_id)
     other = collection.entries.exclude(pk=mine.pk).order_by("position").first()
@@ -211,15 +174,21 @@ def test_an_encoder_is_registered_and_what_it_does_not_take_is_told(client):
     assert (again.status_code, Encoder.objects.count()) == (422, 1)
 
 
-def test_vectors_are_asked_for_and_the_run_is_shown(client, collection):
+@pytest.fixture
+def sent(collection):
+    """The form that asks for vectors of captions by “Alpha” in German."""
     encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
-    model, german = make_captioner(collection, "Alpha", language="de"), make_language("de")
-    sent = {"encoder": encoder.pk, "collection": collection.slug, "captions_of": model.pk, "language": "de"}
-    response = client.post(reverse("inference:embedding-create"), sent | {"precision": "float32"})
+    model = make_captioner(collection, "Alpha", language="de")
+    chosen = {"encoder": encoder.pk, "collection": collection.slug, "captions_of": model.pk, "language": "de"}
+    return chosen | {"precision": "float32"}
+
+
+def test_vectors_are_asked_for_and_the_run_is_shown(client, collection, sent):
+    response = client.post(reverse("inference:embedding-create"), sent)
     run = Run.objects.get()
     assert response["Location"] == reverse("inference:run-show", args=[run.pk])
     about = EmbeddingSet.objects.get(run=run)
-    assert (about.captions_of, about.language, about.precision) == (model, german, "float32")
+    assert (about.captions_of_id, about.language_id, about.precision) == (sent["captions_of"], "de", "float32")
     assert (run.collection, run.created_by.username) == (collection, "res")
 
 
@@ -233,26 +202,8 @@ def test_vectors_are_asked_for_and_the_run_is_shown(client, collection):
         ({"precision": "int8"}, "not one of the available choices"),
     ],
 )
-def test_vectors_that_cannot_be_made_are_refused_with_the_reason(client, collection, change, says):
-    encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences")
-    model = make_captioner(collection, "Alpha", language="de")
-    sent = {"encoder": encoder.pk, "collection": collection.slug, "captions_of": model.pk, "language": "de"}
-    response = client.post(reverse("inference:embedding-create"), sent | {"precision": "float16"} | change)
+def test_vectors_that_cannot_be_made_are_refused_with_the_reason(client, sent, change, says):
+    response = client.post(reverse("inference:embedding-create"), sent | change)
     assert response.status_code == 422
-    assert says in unescape(response.content.decode())
+    assert says in unescape(response.text)
     assert not Run.objects.exists()
-
-
-def test_who_does_no_research_is_told_that_nothing_is_there(collection, encoder):
-    made, client = make_set(encoder, collection), Client()
-    pages = [
-        ("embedding-list", []),
-        ("embedding-create", []),
-        ("encoder-create", []),
-        ("embedding-show", [made.pk]),
-        ("embedding-neighbours", [made.pk, public_id(collection, 1)]),
-    ]
-    for person in (make_annotator(make_round(collection=collection)), make_user()):
-        client.force_login(person)
-        for name, arguments in pages:
-            assert client.get(reverse(f"inference:{name}", args=arguments)).status_code == 404

@@ -7,18 +7,17 @@ from html import unescape
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from inference.selectors import gallery as selectors
-from people.models import Membership, Role
 from tests.annotation.submitting import take
-from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user
+from tests.factories import make_captioner, make_collection
+from tests.inference.watched import make_busy_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("researcher")]
 
 ODD = ["\0", "'\"<script>", "9" * 30, "-1", "é" * 4000, "1.5", "99999999999.1", "../x"]
 
@@ -33,16 +32,6 @@ def models(collection):
     return [make_captioner(collection, name, text=f"{name} says") for name in ("Alpha", "Beta")]
 
 
-@pytest.fixture
-def client(collection):
-    project = make_project()
-    person = make_user("res")
-    Membership.objects.create(project=project, user=person, role=Role.RESEARCHER)
-    client = Client(raise_request_exception=False)
-    client.force_login(person)
-    return client
-
-
 def say(model, entry, language, text, stabiliser=""):
     about = {"model": model, "image": entry.image, "language_id": language}
     return ModelCaption.objects.create(**about, text=text, stabiliser=stabiliser)
@@ -55,7 +44,7 @@ def look(client, asked=None, **more):
 
 
 def text_of(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def keys_in(response):
@@ -64,6 +53,11 @@ def keys_in(response):
 
 def keys(collection):
     return list(collection.entries.order_by("position").values_list("key", flat=True))
+
+
+def show_at_once(monkeypatch, images):
+    for name in ("MOST_IMAGES", "FEWEST_IMAGES"):
+        monkeypatch.setattr(selectors, name, images)
 
 
 def test_captions_of_the_models_stand_side_by_side_each_in_its_language(client, collection, models):
@@ -81,9 +75,7 @@ def test_captions_of_the_models_stand_side_by_side_each_in_its_language(client, 
 
 
 def test_of_an_image_assigned_neither_image_nor_captions_are_sent(client, collection, models):
-    round = make_round(collection=collection, captioners=models[:1], batch_size=2)
-    person = make_annotator(round)
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    person, round = make_busy_researcher(collection, captioners=models[:1], batch_size=2)
     taken = {item.image_id for item in take(round, person).items.all()}
     asked = {"collection": collection.slug, "model": [one.pk for one in models], "language": "en"}
     mine = {entry.key for entry in CollectionImage.objects.filter(collection=collection, image__in=taken)}
@@ -103,8 +95,7 @@ def test_of_an_image_assigned_neither_image_nor_captions_are_sent(client, collec
 
 
 def test_pages_lead_on_and_back_without_a_gap_or_an_image_twice(client, collection, models, monkeypatch):
-    monkeypatch.setattr(selectors, "MOST_IMAGES", 2)
-    monkeypatch.setattr(selectors, "FEWEST_IMAGES", 2)
+    show_at_once(monkeypatch, 2)
     CollectionImage.objects.filter(collection=collection).update(position=7)
     asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"}
     in_order = list(collection.entries.order_by("pk").values_list("key", flat=True))
@@ -140,8 +131,7 @@ def test_only_images_that_any_or_all_of_the_models_describe(client, collection, 
 
 def test_where_few_images_are_described_it_is_offered_to_look_on(client, collection, models, monkeypatch):
     monkeypatch.setattr(selectors, "LOOK_UPS", 2)
-    monkeypatch.setattr(selectors, "MOST_IMAGES", 1)
-    monkeypatch.setattr(selectors, "FEWEST_IMAGES", 1)
+    show_at_once(monkeypatch, 1)
     last = collection.entries.order_by("position").last()
     say(models[0], last, "sw", "paka")
     asked = {"collection": collection.slug, "model": models[0].pk, "language": "sw", "show": "any"}
@@ -160,8 +150,7 @@ def test_images_are_found_by_a_part_of_their_key(client, collection, models):
 
 
 def test_without_a_choice_it_shows_what_there_is_and_says_it_in_its_links(client, collection, models, monkeypatch):
-    monkeypatch.setattr(selectors, "MOST_IMAGES", 2)
-    monkeypatch.setattr(selectors, "FEWEST_IMAGES", 2)
+    show_at_once(monkeypatch, 2)
     make_collection()
     found = look(client)
     assert keys_in(found) == keys(collection)[:2]
@@ -196,14 +185,6 @@ def test_whatever_is_asked_for_a_page_comes(client, collection, models, value):
     for name in ("collection", "model", "language", "show", "key", "after", "before"):
         asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"} | {name: value}
         assert "<script>" not in look(client, asked).content.decode().split("<main", 1)[1]
-
-
-def test_who_does_no_research_is_told_that_nothing_is_there(collection, models):
-    annotator = make_annotator(make_round(collection=collection, captioners=models[:1]))
-    for person in (annotator, make_user()):
-        client = Client()
-        client.force_login(person)
-        assert client.get(reverse("inference:gallery")).status_code == 404
 
 
 def test_what_is_shown_first_is_the_collection_that_was_described_last(client, collection, models):

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -16,12 +15,11 @@ from inference.models import CaptioningModel, ModelCaption, Translator
 from inference.selectors import models as selectors
 from people.models import Role
 from tests.factories import make_captioner, make_collection
-from tests.inference.watched import OUTSIDERS, make_model, make_person, make_running, start_run
+from tests.inference.captioned import COMMIT
+from tests.inference.watched import make_model, make_person, make_running, start_run
 from tests.sxs_eval.judged import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fakes")]
-
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.fixture
@@ -195,12 +193,8 @@ class TestRegistering:
         )
         model = CaptioningModel.objects.get()
         assert response.url == show(model)
-        assert (model.name, model.backend, model.source, model.is_pivot) == (
-            "New",
-            "encoder-decoder",
-            "blip-base",
-            True,
-        )
+        about = (model.name, model.backend, model.source, model.is_pivot)
+        assert about == ("New", "encoder-decoder", "blip-base", True)
         assert model.options == {
             "prompts": {"en": "a picture of", "de": "ein Bild: von"},
             "separators": {"de": " <de> "},
@@ -340,35 +334,12 @@ class TestTranslations:
         assert "cannot translate into any language" in str(errors_of(self.translator(researcher)))
 
 
-class TestOutsiders:
-    NAMES = ("model-list", "model-create", "translator-create")
-
-    @pytest.mark.parametrize("role", OUTSIDERS)
-    def test_they_find_nothing_and_register_nothing(self, client, role):
-        model = make_model()
-        client.force_login(make_person(role))
-        for address in (*(reverse(f"inference:{name}") for name in self.NAMES), show(model)):
-            assert client.get(address).status_code == 404
-        assert register(client, "fake").status_code == 404
-        address = reverse("inference:translator-create")
-        assert client.post(f"{address}?kind=fake", {"name": "NLLB"}).status_code == 404
-        assert CaptioningModel.objects.count() == 1
-        assert not Translator.objects.exists()
-
+class TestAccess:
     @pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
     def test_whoever_does_research_finds_them_by_the_main_way(self, client, role):
         client.force_login(make_person(role))
         response = client.get(reverse("inference:model-list"))
         assert f'<a href="{reverse("inference:model-list")}" aria-current="page">Models</a>' in response.text
 
-    def test_strangers_are_asked_to_sign_in(self):
-        for name in self.NAMES:
-            assert Client().get(reverse(f"inference:{name}")).status_code == 302
-
     def test_a_model_that_is_not_there_is_not_found(self, researcher):
         assert researcher.get(reverse("inference:model-show", args=[1])).status_code == 404
-
-    def test_a_form_from_elsewhere_is_refused(self):
-        strict = Client(enforce_csrf_checks=True)
-        strict.force_login(make_person(Role.RESEARCHER))
-        assert register(strict, "fake").status_code == 403

@@ -13,53 +13,35 @@ from inference.backends.captioners import BackendDownError, Failed, GeneratedCap
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator, Trial
 from inference.services import trials
 from inference.urls import urlpatterns
-from people.models import Membership, Role
+from people.models import Role
 from tests.factories import (
     NOW,
+    make_annotator,
     make_collection,
     make_comparison,
     make_image,
     make_language,
-    make_project,
     make_rater,
+    make_round,
     make_user,
 )
+from tests.inference.captioned import COMMIT
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import counts, fake, go, log_of, make_run  # noqa: F401 - fake is a fixture
+from tests.inference.watched import DECODING, HTMX, OUTSIDERS, create_address, make_person
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "researcher")]
 
-COMMIT = "0" * 40
+
 MARKUP = "<script>alert(1)</script>"
-ODD = [
-    "a\0b",
-    "9" * 5000,
-    "-1",
-    "nan",
-    "1e999",
-    "٣²",
-    "\ud800",
-    "{language.__class__}",
-    MARKUP,
-    "../../etc",
-    "[" * 9999,
-]
-"""As bytes that a browser does not send, where it is half of a pair."""
+ODD = ["a\0b", "9" * 5000, "-1", "nan", "1e999", "٣²", "\ud800", "{language.__class__}"]
+ODD += [MARKUP, "../../etc", "[" * 9999]
 
-DECODING = ("beams", "max_tokens", "min_tokens", "length_penalty", "temperature", "top_p", "seed", "precision")
+SETTINGS = ("beams", "max_tokens", "min_tokens", "length_penalty", "temperature", "top_p", "seed", "precision")
 OF_FILES = ("prompt", "prompts", "separators", "languages", "batch_size", "more")
 OF_ENDPOINTS = ("model", "prompt", "prompts", "languages", "concurrency", "per_minute", "more")
 OURS = [one.name for one in urlpatterns if one.name != "captions-import"]
 POSTED = ("run-pause", "run-resume", "run-cancel", "run-retry")
-
-
-@pytest.fixture
-def client():
-    person = make_user("res")
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
-    client = Client()
-    client.force_login(person)
-    return client
 
 
 class Rows:
@@ -74,6 +56,17 @@ class Rows:
         self.run = Run.objects.create(is_shared=True, model=self.model, **about)
         of_set = Run.objects.create(is_shared=True, encoder=self.encoder, **about)
         self.set = EmbeddingSet.objects.create(encoder=self.encoder, run=of_set, created_at=NOW)
+
+    def counts(self):
+        self.run.refresh_from_db()
+        made = (Run, Trial, CaptioningModel, Translator, Encoder, EmbeddingSet)
+        return self.run.state, [model.objects.count() for model in made]
+
+    def form(self, name):
+        """The address of a page, or of the form on it."""
+        if name == "run-create":
+            return create_address(self.model, self.collection)
+        return self.address(name) + ("?kind=endpoint" if name in ("model-create", "translator-create") else "")
 
     def address(self, name):
         known = {
@@ -97,33 +90,36 @@ def rows(settings, tmp_path):
 
 @pytest.mark.parametrize("name", OURS)
 def test_who_does_no_research_finds_no_such_page_and_who_is_a_stranger_signs_in(name, rows):
-    address = rows.address(name)
-    annotator, outsider = make_user("annotator"), make_user("outsider")
-    Membership.objects.create(project=make_project(), user=annotator, role=Role.ANNOTATOR)
-    for person in (annotator, outsider, make_rater(make_comparison())):
+    address, sent = rows.form(name), {"name": "New", "backend": "vision", "key": "x", "languages": "en", **DECODING}
+    outsiders = [make_person(role) for role in OUTSIDERS]
+    outsiders += [make_annotator(make_round(collection=rows.collection)), make_rater(make_comparison())]
+    before = rows.counts()
+    for person in outsiders:
         client = Client()
         client.force_login(person)
         for method in (client.get, client.post, client.delete):
             expected = (404,) if method == (client.post if name in POSTED else client.get) else (404, 405)
             assert method(address).status_code in expected
-            assert method(address, headers={"HX-Request": "true"}).status_code in expected
+            assert method(address, headers=HTMX).status_code in expected
+        assert client.post(address, sent).status_code in (404, 405)
+    assert rows.counts() == before
     stranger = Client()
     response = stranger.post(address) if name in POSTED else stranger.get(address)
+    assert response.status_code == 302
     assert response["Location"].startswith(f"{reverse('account_login')}?")
 
 
-def test_nothing_is_done_for_a_form_of_another_site(rows):
-    manager = make_user("boss")
-    make_project(manager=manager)
+@pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
+def test_nothing_is_done_for_a_form_of_another_site(rows, role):
     client = Client(enforce_csrf_checks=True)
-    client.force_login(manager)
-    sent = {"key": "x", "languages": "en"}
-    for name in ("model-try", *POSTED, "model-create", "translator-create", "encoder-create", "embedding-create"):
-        where = rows.address(name) + ("?kind=endpoint" if name in ("model-create", "translator-create") else "")
+    client.force_login(make_person(role))
+    sent, before = {"name": "New", "key": "x", "languages": "en"}, rows.counts()
+    created = ("model-create", "translator-create", "encoder-create", "embedding-create", "run-create")
+    for name in ("model-try", *POSTED, *created):
+        where = rows.form(name)
         assert client.post(where, sent).status_code == 403, name
         assert client.get(where).status_code == (405 if name in POSTED else 200)
-    assert client.post(f"{reverse('inference:run-create')}?model={rows.model.pk}&collection={rows.collection.slug}")
-    assert (Run.objects.count(), Trial.objects.count()) == (2, 0)
+    assert rows.counts() == before
 
 
 def test_a_trial_of_somebody_else_is_found_by_nobody(client, rows):
@@ -158,8 +154,8 @@ def sent(client, rows, odd):
     model, collection = rows.model.pk, rows.collection.slug
     of_hub, of_endpoint = {"elsewhere": f"a/b@{COMMIT}"}, {"source": "lab", "model": "m"}
     forms = [
-        ("model-try", "", {"languages": "en"}, (*DECODING, "key", "collection", "languages")),
-        ("run-create", f"?model={model}&collection={collection}", {"count": ""}, (*DECODING, "name", "languages")),
+        ("model-try", "", {"languages": "en"}, (*SETTINGS, "key", "collection", "languages")),
+        ("run-create", f"?model={model}&collection={collection}", {"count": ""}, (*SETTINGS, "name", "languages")),
         ("embedding-create", "", {"collection": collection}, ("encoder", "collection", "captions_of", "language")),
         ("encoder-create", "", {"backend": "vision"}, ("name", "backend", "source", "pool", "description")),
         ("model-create", "?kind=encoder-decoder", of_hub, ("name", "folder", "elsewhere", *OF_FILES)),

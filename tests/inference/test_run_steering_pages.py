@@ -8,8 +8,8 @@ from django.utils import timezone
 from inference.models import Run, RunFailure, RunState
 from people.models import Role
 from tests.annotation.submitting import take
-from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round
-from tests.inference.watched import address, make_person, start_run
+from tests.factories import make_collection
+from tests.inference.watched import address, make_busy_researcher, make_person, start_run
 from tests.sxs_eval.judged import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fakes", "asked")]
@@ -81,14 +81,11 @@ class TestFailures:
         assert address("retry", failed) in response.text
 
     def test_images_that_the_viewer_works_on_are_kept_from_them_until_they_have_submitted(self, client, failed):
-        captioner = make_captioner(failed.collection, "English")
-        round = make_round(collection=failed.collection, captioners=[captioner], batch_size=1)
-        person = make_annotator(round)
+        person, round = make_busy_researcher(failed.collection)
         viewer = make_person(Role.RESEARCHER)
         for one in (person, viewer):
             client.force_login(one)
             if one == person:
-                person.memberships.create(project=make_project(), role=Role.RESEARCHER)
                 batch = take(round, person)
             text = client.get(address("failures", failed)).text
             for entry in failed.collection.entries.all():

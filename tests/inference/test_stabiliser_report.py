@@ -7,18 +7,17 @@ import io
 from html import unescape
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from images.models import CollectionImage
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, ModelCaption
 from inference.selectors.stabilisers import tallies
-from people.models import Membership, Role
 from tests.annotation.submitting import take
-from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user
+from tests.factories import make_captioner, make_collection, make_user
+from tests.inference.watched import make_busy_researcher
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("researcher")]
 
 LANGUAGES = ("en", "de", "ar")
 
@@ -26,15 +25,6 @@ LANGUAGES = ("en", "de", "ar")
 @pytest.fixture
 def model():
     return CaptioningModel.objects.create(is_shared=True, name="Pivot", is_pivot=True)
-
-
-@pytest.fixture
-def client():
-    person = make_user("res")
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
-    client = Client()
-    client.force_login(person)
-    return client
 
 
 def describe(model, entry, *stabilisers):
@@ -49,7 +39,7 @@ def describe(model, entry, *stabilisers):
 def text_of(client, model, **asked):
     response = client.get(reverse("inference:model-stabilisers", args=[model.pk]), asked)
     assert response.status_code == 200
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def rows_of(client, model, collection):
@@ -98,9 +88,7 @@ def test_of_an_image_assigned_the_file_has_no_figures(client, model):
     collection = make_collection(images=3)
     for entry in collection.entries.all():
         describe(model, entry, "a cat", "a dog")
-    round = make_round(collection=collection, captioners=[make_captioner(collection, "Alpha")], batch_size=1)
-    person = make_annotator(round)
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    person, round = make_busy_researcher(collection)
     (item,) = take(round, person).items.all()
     mine = collection.entries.get(image=item.image_id).key
     assert {row["stabilisers"] for row in rows_of(client, model, collection)} == {"2"}
@@ -127,12 +115,3 @@ def test_with_consistent_decoding_it_is_exactly_one_or_the_page_says_that_it_is_
 def test_without_a_stabiliser_it_says_why(client, model):
     assert "Start a run" in text_of(client, model)
     assert "not registered as pivot-stabilised" in text_of(client, make_captioner(make_collection()))
-
-
-def test_who_does_no_research_is_told_that_nothing_is_there(model):
-    collection = make_collection()
-    client = Client()
-    for person in (make_annotator(make_round(collection=collection)), make_user()):
-        client.force_login(person)
-        for name, rest in (("model-stabilisers", []), ("stabilisers-export", [collection.slug])):
-            assert client.get(reverse(f"inference:{name}", args=[model.pk, *rest])).status_code == 404

@@ -20,7 +20,7 @@ from images.services import file_storage
 from images.services.images import sha256_of
 from inference.models import CaptioningModel, ModelCaption, Trial, Worker
 from inference.services import trials
-from people.models import Membership, Role
+from people.models import Role
 from tests.annotation.submitting import take
 from tests.factories import (
     NOW,
@@ -28,23 +28,12 @@ from tests.factories import (
     make_captioner,
     make_collection,
     make_image,
-    make_project,
     make_round,
     make_user,
 )
+from tests.inference.watched import DECODING, make_busy_researcher, make_person
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
-
-DECODING = {
-    "beams": 1,
-    "max_tokens": 40,
-    "min_tokens": 0,
-    "length_penalty": 1,
-    "temperature": 0,
-    "top_p": 1,
-    "seed": 0,
-    "precision": "auto",
-}
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "researcher")]
 
 
 @pytest.fixture
@@ -58,17 +47,6 @@ def collection():
     for entry in made.entries.select_related("image"):
         file_storage.put(entry.image.original, image_file("green"))
     return made
-
-
-@pytest.fixture
-def client():
-    return client_of(make_researcher("res"))
-
-
-def make_researcher(name):
-    person = make_user(name)
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
-    return person
 
 
 def client_of(person):
@@ -89,7 +67,7 @@ def ask(client, model, **sent):
 
 
 def text_of(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def show(client, trial, **headers):
@@ -149,7 +127,7 @@ def test_an_image_sent_along_is_seen_without_what_its_file_says_and_by_nobody_el
     assert b"where I live" not in response.content
     assert b"where I live" in default_storage.open(trial.upload).read()
 
-    for person in (make_researcher("other"), make_user()):
+    for person in (make_person(Role.RESEARCHER), make_user()):
         stranger = client_of(person)
         assert (show(stranger, trial).status_code, stranger.get(where).status_code) == (404, 404)
 
@@ -201,10 +179,7 @@ def test_more_than_an_image_may_have_is_refused_unread(client, model, monkeypatc
 
 
 def test_an_image_assigned_is_not_tried_nor_is_the_result_shown(client, model, collection):
-    captioner = make_captioner(collection)
-    round = make_round(collection=collection, captioners=[captioner], batch_size=1)
-    person = make_annotator(round, "ann")
-    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    person, round = make_busy_researcher(collection)
     busy = client_of(person)
     entries = list(collection.entries.select_related("image"))
     for entry in entries:
@@ -242,14 +217,6 @@ def test_a_model_whose_captions_come_from_files_cannot_be_tried(client):
     assert not Trial.objects.exists()
 
 
-def test_a_form_of_another_site_is_refused(model, collection):
-    person = make_researcher("res")
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(person)
-    assert ask(client, model, key=collection.entries.first().key).status_code == 403
-    assert not Trial.objects.exists()
-
-
 def test_what_failed_says_why(client, model, collection):
     entry = collection.entries.select_related("image").first()
     default_storage.delete(entry.image.original)
@@ -261,28 +228,14 @@ def test_what_failed_says_why(client, model, collection):
     assert trial.error in text_of(show(client, trial))
 
 
-def test_who_does_no_research_is_told_that_nothing_is_there(client, model, collection):
+def test_who_does_no_research_any_more_is_told_that_nothing_is_there(client, model, collection):
     ask(client, model, key=collection.entries.first().key)
     trial = Trial.objects.get()
-    addresses = [
-        reverse("inference:model-try", args=[model.pk]),
-        reverse("inference:trial-show", args=[trial.pk]),
-        reverse("inference:trial-image", args=[trial.pk]),
-    ]
+    addresses = [reverse(f"inference:{name}", args=[trial.pk]) for name in ("trial-show", "trial-image")]
     for person in (make_annotator(make_round(collection=collection)), make_user()):
-        # Also where it was theirs while they did research.
         Trial.objects.update(created_by=person)
-        for address in addresses:
+        for address in (reverse("inference:model-try", args=[model.pk]), *addresses):
             assert client_of(person).get(address).status_code == 404
-
-
-def hold(collection, person):
-    """`person`, a researcher, takes one of the images into hand, to describe it."""
-    round = make_round(collection=collection, captioners=[make_captioner(collection, "Alpha")], batch_size=1)
-    annotator = make_annotator(round, person)
-    Membership.objects.create(project=make_project(), user=annotator, role=Role.RESEARCHER)
-    (item,) = take(round, annotator).items.select_related("image")
-    return annotator, item.image
 
 
 def photograph(seed, *, size=(640, 480), kind="JPEG"):
@@ -294,7 +247,8 @@ def photograph(seed, *, size=(640, 480), kind="JPEG"):
 
 
 def test_an_image_assigned_is_known_again_as_saved_from_its_page_and_others_are_taken(model, collection):
-    person, held = hold(collection, "ann")
+    person, round = make_busy_researcher(collection)
+    held = take(round, person).items.select_related("image").get().image
     client = client_of(person)
     for size, content in served_sizes(io.BytesIO(photograph(1)), kind="JPEG"):
         file_storage.put(file_storage.size_name(held.public_id, size), content)
@@ -308,7 +262,7 @@ def test_an_image_assigned_is_known_again_as_saved_from_its_page_and_others_are_
         assert "resembles an image in a batch assigned to you" in text_of(refused)
     assert not Trial.objects.exists()
     assert ask(client, model, upload=SimpleUploadedFile("other.jpg", photograph(2))).status_code == 302
-    stranger = client_of(make_researcher("other"))
+    stranger = client_of(make_person(Role.RESEARCHER))
     assert ask(stranger, model, upload=SimpleUploadedFile(*saved[0])).status_code == 302
 
 
@@ -319,15 +273,15 @@ def test_the_file_of_an_image_that_is_sent_is_hidden_once_that_image_is_assigned
     file_storage.put(image.original, content)
     collection = make_collection(images=0)
     CollectionImage.objects.create(collection=collection, image=image, key="mine", position=1)
-    person = make_researcher("ann-to-be")
+    person = make_person(Role.RESEARCHER)
     ask(client_of(person), model, upload=SimpleUploadedFile("me.jpg", content))
     trial = Trial.objects.get()
     work(trial)
     trial.refresh_from_db()
     said = trial.results["en"]["text"]
     assert said in text_of(show(client_of(person), trial))
-    annotator, held = hold(collection, "ann")
-    assert held == image
+    annotator, round = make_busy_researcher(collection)
+    assert take(round, annotator).items.get().image == image
     Trial.objects.update(created_by=annotator)
     page = text_of(show(client_of(annotator), trial))
     assert said not in page

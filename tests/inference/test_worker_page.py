@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from tests.inference.watched import OUTSIDERS, make_person, make_worker
+from tests.inference.watched import make_worker
 from tests.sxs_eval.judged import text_of
 
 pytestmark = pytest.mark.django_db
@@ -45,14 +44,11 @@ def test_what_a_worker_does_not_know_of_itself_is_left_out(researcher, address):
     assert "No run right now" in text
 
 
-def test_a_worker_without_pytorch_says_how_to_get_it(researcher, address):
-    make_worker(software="no PyTorch")
-    assert "pip install -r requirements-gpu.txt" in text_of(researcher.get(address))
-
-
-def test_with_pytorch_nothing_is_to_be_installed(researcher, address):
-    make_worker(software="PyTorch 2.13.0, transformers 5.23.0")
-    assert "pip install" not in text_of(researcher.get(address))
+@pytest.mark.parametrize(("software", "is_told"), [("no PyTorch", True), ("PyTorch 2.13.0, transformers 5", False)])
+def test_a_worker_without_pytorch_says_how_to_get_it(researcher, address, software, is_told):
+    make_worker(software=software)
+    assert ("pip install -r requirements-gpu.txt" in text_of(researcher.get(address))) is is_told
+    assert ("pip install" in text_of(researcher.get(address))) is is_told
 
 
 def test_a_queue_that_nobody_listens_to_comes_with_the_command_that_changes_it(researcher, address):
@@ -80,14 +76,3 @@ def test_the_part_that_asks_for_itself_again_is_sent_alone(researcher, address):
     assert part.text.strip().startswith('<div id="workers"')
     assert "<html" not in part.text
     assert "<html" in researcher.get(address).text
-
-
-@pytest.mark.parametrize("role", OUTSIDERS)
-def test_outsiders_find_no_such_page(client, address, role):
-    make_worker()
-    client.force_login(make_person(role))
-    assert client.get(address).status_code == 404
-
-
-def test_strangers_are_asked_to_sign_in(address):
-    assert Client().get(address).status_code == 302

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -9,14 +10,21 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.models import Round
 from images.models import Collection
 from inference.backends import registry
 from inference.backends.captioners import Decoding
 from inference.models import CaptioningModel, Run, RunState, Worker
-from inference.services import runs
 from people.models import Membership, Project, Role, User
-from tests.factories import make_collection, make_language, make_project, make_user
+from tests.factories import (
+    make_annotator,
+    make_captioner,
+    make_project,
+    make_round,
+    make_user,
+)
 from tests.inference import fake_backend
+from tests.inference.fake_runs import make_run
 
 HTMX = {"HX-Request": "true"}
 DECODING = {name: value for name, value in Decoding().stored().items() if name != "is_consistent"}
@@ -29,11 +37,23 @@ def offer_fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "OWN_TRANSLATORS", (*registry.OWN_TRANSLATORS, fake_backend.TRANSLATOR))
 
 
-def make_person(role: Role | None, project: Project | None = None) -> User:
-    person = make_user()
+def make_person(role: Role | None, project: Project | None = None, name: str | None = None) -> User:
+    person = make_user(name)
     if role is not None:
         Membership.objects.create(project=project or make_project(), user=person, role=role)
     return person
+
+
+def make_busy_researcher(
+    collection: Collection, name: str | None = None, *, captioners: Sequence[CaptioningModel] = (), batch_size: int = 1
+) -> tuple[User, Round]:
+    """A researcher who may also annotate the collection, and the round in which to take its images."""
+    round = make_round(
+        collection=collection, captioners=captioners or [make_captioner(collection)], batch_size=batch_size
+    )
+    person = make_annotator(round, name)
+    Membership.objects.create(project=make_project(), user=person, role=Role.RESEARCHER)
+    return person, round
 
 
 def make_model(name: str = "Fake model", **fields: Any) -> CaptioningModel:
@@ -48,15 +68,7 @@ def start_run(
     **about: Any,
 ) -> Run:
     """As a researcher does; then what `about` says of its row."""
-    run = runs.start(
-        is_shared=True,
-        model=model or make_model(),
-        collection=collection or make_collection(4),
-        languages=[make_language(tag) for tag in languages],
-        decoding=Decoding(),
-        by=None,
-        now=timezone.now(),
-    )
+    run = make_run(collection or 4, model=model or make_model(), languages=languages, now=timezone.now())
     if about:
         Run.objects.filter(pk=run.pk).update(**about)
         run.refresh_from_db()
