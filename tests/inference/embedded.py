@@ -119,7 +119,7 @@ def make_set(encoder: Encoder, collection: Collection, **about: Any) -> Embeddin
 
 
 def put_set(
-    encoder: Encoder, collection: Collection, vectors: Any, *, state: RunState = RunState.DONE, **about: Any
+    encoder: Encoder, collection: Collection, vectors: Any, *, state: str = RunState.DONE, **about: Any
 ) -> EmbeddingSet:
     """A set of these vectors in the order of the collection, as if a run had made it; in other states, one without."""
     run = Run.objects.create(

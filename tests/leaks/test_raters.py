@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -274,7 +275,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
     told, judged = "Ein Hund auf", Judgement.objects.filter(person=world.rater, kind=Kind.PAIR)
     held = [judgement.pair.image for judgement in judged.select_related("pair__image")]
     encoder = Encoder.objects.create(is_shared=True, name="Sentences", backend="sentences", signature="s-1")
-    about = {"captions_of": captioner, "language": Language.objects.get(pk="de")}
+    about: dict[str, Any] = {"captions_of": captioner, "language": Language.objects.get(pk="de")}
     made = put_set(encoder, collection, [[1.0, number] for number in range(IMAGES)], **about)
     now = timezone.now()
     done = {"state": JobState.DONE, "created_at": now, "finished_at": now, "created_by": world.rater}
