@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import OPEN_STATES, Collection, Image, Leased
@@ -135,6 +136,12 @@ class Scoring(models.Model):
 
     def __str__(self) -> str:
         return f"scoring {self.pk} of project {self.project_id}"
+
+    @property
+    def text_version(self) -> str:
+        """The tokenisation in a few words."""
+        name = str(Tokenizer(self.tokenizer).label)
+        return gettext("%(tokenizer)s, normalised") % {"tokenizer": name} if self.normalise else name
 
 
 class Pass(Leased):

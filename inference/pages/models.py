@@ -18,17 +18,6 @@ from inference.selectors.runs import RunRow, run_rows
 from inference.services.model_cache import spec_of, translator_spec_of
 from languages.models import Language
 
-MOST_LANGUAGES = 4
-
-
-@dataclass(frozen=True)
-class ModelLine:
-    row: ModelRow
-    kind: str
-    captions: Sequence[tuple[Language, int]]
-    """Of the languages with most of them."""
-    more: int
-
 
 @dataclass(frozen=True)
 class WritableLine:
@@ -65,21 +54,13 @@ class ModelPage:
     """The others that it can write."""
     unknown: Sequence[str]
     """Tags that the model can write and the platform does not know."""
-    total: int
     runs: Sequence[RunRow]
-    more_runs: int
-    variants: Sequence[CaptioningModel]
-    translated: Sequence[CaptioningModel]
 
 
-def model_lines(rows: Sequence[ModelRow]) -> list[ModelLine]:
+def model_lines(rows: Sequence[ModelRow]) -> list[tuple[ModelRow, str]]:
+    """List models with the titles of their kinds."""
     titles = kind_titles()
-    lines = []
-    for row in rows:
-        most = sorted(row.captions, key=lambda pair: -pair[1])
-        kind = titles.get(row.model.backend, row.model.backend)
-        lines.append(ModelLine(row, kind, most[:MOST_LANGUAGES], max(0, len(most) - MOST_LANGUAGES)))
-    return lines
+    return [(row, titles.get(row.model.backend, row.model.backend)) for row in rows]
 
 
 def model_page(details: ModelDetails) -> ModelPage:
@@ -98,11 +79,7 @@ def model_page(details: ModelDetails) -> ModelPage:
         written=[line for line in lines if line.count],
         writable=[line for line in lines if not line.count],
         unknown=sorted({*codes} - {*known}),
-        total=details.total,
         runs=run_rows(details.runs, now=timezone.now()),
-        more_runs=details.more_runs,
-        variants=details.variants,
-        translated=details.translated,
     )
 
 

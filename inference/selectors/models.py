@@ -19,6 +19,7 @@ from people.models import User
 KEPT_S = 300
 """On PostgreSQL a caption may become visible after a later one. Counts that lack it are kept no longer than this."""
 NEWEST_RUNS = 20
+MOST_LANGUAGES = 4
 ENGLISH = "en"
 
 
@@ -30,6 +31,15 @@ class ModelRow:
     total: int
     going: int
     """Runs that wait for a worker or have one."""
+
+    @property
+    def most(self) -> Sequence[tuple[Language, int]]:
+        """The languages with most captions."""
+        return sorted(self.captions, key=lambda pair: -pair[1])[:MOST_LANGUAGES]
+
+    @property
+    def more(self) -> int:
+        return len(self.captions) - len(self.most)
 
 
 @dataclass(frozen=True)

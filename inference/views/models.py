@@ -58,7 +58,8 @@ def model_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
     model = model_for(request.user, model_id)
-    context = {"model": model, "page": model_page(model_details(model, user_of(request)))}
+    details = model_details(model, user_of(request))
+    context = {"model": model, "details": details, "page": model_page(details)}
     context["may_change"] = may_change_model(request.user, model)
     return render(request, "inference/model.html", context)
 

@@ -13,7 +13,7 @@ from crosslens_metrics.paired import PairedDifference
 from people.models import User
 from scoring.models import Scoring
 from scoring.pages.images import ShownImage, image_with_texts
-from scoring.pages.scores import text_version, value_text
+from scoring.pages.scores import value_text
 from scoring.selectors.images import gains, per_image
 from scoring.selectors.scores import ScoringRow, current_pass, shown_times, title_of
 from scoring.selectors.significance import SEED, PairedResult, common_metrics, paired_result
@@ -70,7 +70,7 @@ def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
             "language": row.scoring.references.language.name,
             "references": row.scoring.references.name,
             "model": row.scoring.model.name,
-            "text": text_version(row),
+            "text": row.scoring.text_version,
         }
         for row in rows
         if row.done is not None

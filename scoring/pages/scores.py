@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from charts import texts
 from charts.plots import Dot, DotPlot, Estimate, RangePlot, dot_plot, range_plot, round_end
 from languages.models import Language
-from scoring.models import Tokenizer
 from scoring.selectors.scores import (
     ScoreCell,
     ScoringRow,
@@ -57,7 +56,6 @@ class Group:
     """Scorings that may be compared: with the same references and tokenisation."""
 
     row: ScoringRow
-    text: str
     lines: Sequence[Line]
     warnings: Sequence[str]
 
@@ -134,12 +132,6 @@ def value_text(cell_value: float | None) -> str:
     return "" if cell_value is None else texts.plain(cell_value, DIGITS)
 
 
-def text_version(row: ScoringRow) -> str:
-    """Describe the tokenisation in a few words."""
-    name = str(Tokenizer(row.scoring.tokenizer).label)
-    return _("%(tokenizer)s, normalised") % {"tokenizer": name} if row.scoring.normalise else name
-
-
 def _is_asked_for(row: ScoringRow, asked: ScoresQuery) -> bool:
     references = row.scoring.references
     return asked.language in ("", references.language_id) and asked.collection in ("", references.collection.slug)
@@ -181,7 +173,7 @@ def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str],
         )
         for row in _sorted(rows, figures, sort)
     ]
-    return Group(rows[0], text_version(rows[0]), lines, warnings)
+    return Group(rows[0], lines, warnings)
 
 
 def _warning(metric: str, cells: Sequence[ScoreCell]) -> str:

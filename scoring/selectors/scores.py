@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Max, QuerySet
+from django.utils.translation import gettext as _
 
 from crosslens_metrics.scoring import FIGURES
 from crosslens_metrics.signatures import Signature, differences
@@ -46,6 +47,11 @@ class ScoreCell:
         return None if self.value is None else self.value * shown_times(self.metric)
 
     @property
+    def raw(self) -> str:
+        """The value itself, with all its digits."""
+        return "" if self.value is None else repr(self.value)
+
+    @property
     def title(self) -> str:
         return title_of(self.metric)
 
@@ -79,10 +85,33 @@ class ScoringRow:
 
 @dataclass(frozen=True)
 class PassRow:
-    """A pass of the history and its figures."""
+    """A pass of the history and its figures. `before` is the last done one before it."""
 
     scoring_pass: Pass
     scores: Sequence[Score]
+    before: Pass | None
+
+    @property
+    def figures(self) -> list[tuple[str, float | None]]:
+        """Titles, and values as papers print them."""
+        return [
+            (title_of(one.metric), None if one.value is None else one.value * shown_times(one.metric))
+            for one in self.scores
+        ]
+
+    @property
+    def changed(self) -> str:
+        """Say in what it differs from the one before; an open pass does not know its captions yet."""
+        before, now = self.before, self.scoring_pass
+        if before is None or not (now.captions_digest or now.references_digest):
+            return ""
+        captions = before.captions_digest != now.captions_digest
+        references = before.references_digest != now.references_digest
+        if captions and references:
+            return _("Captions and references changed.")
+        if captions:
+            return _("Captions changed.")
+        return _("References changed.") if references else _("Recomputed on the same captions and references.")
 
 
 @dataclass(frozen=True)
@@ -91,6 +120,10 @@ class ScoringDetails:
     cells: Sequence[ScoreCell]
     history: Sequence[PassRow]
     """The newest first, the current one included."""
+
+    @property
+    def has_images(self) -> bool:
+        return any(cell.value is not None for cell in self.cells)
 
 
 def title_of(metric: str) -> str:
@@ -153,11 +186,12 @@ def scoring_details(scoring: Scoring) -> ScoringDetails:
     scores: dict[int, list[Score]] = {one.pk: [] for one in passes}
     for score in Score.objects.filter(scoring_pass__in=passes).defer(*WITHOUT_COLUMNS).order_by("pk"):
         scores[score.scoring_pass_id].append(score)
-    return ScoringDetails(
-        row=row,
-        cells=score_cells(scoring.project, scorings=[scoring.pk]),
-        history=[PassRow(one, sorted(scores[one.pk], key=lambda score: metric_order(score.metric))) for one in passes],
-    )
+    history: list[PassRow] = []
+    before: Pass | None = None
+    for one in reversed(passes):
+        history.append(PassRow(one, sorted(scores[one.pk], key=lambda score: metric_order(score.metric)), before))
+        before = one if one.state == JobState.DONE else before
+    return ScoringDetails(row, score_cells(scoring.project, scorings=[scoring.pk]), history[::-1])
 
 
 def current_pass(scoring: Scoring) -> Pass | None:

@@ -22,7 +22,6 @@ from scoring.forms import ReferenceSetForm, ScoringForm
 from scoring.models import ReferenceSet, Scoring
 from scoring.pages.progress import progress_of
 from scoring.pages.scores import ScoresQuery, scores_page
-from scoring.pages.scoring import scoring_page
 from scoring.permissions import READERS, scoring_for
 from scoring.rules.metrics import MetricChoiceError
 from scoring.selectors import setup
@@ -112,7 +111,7 @@ def scoring_progress(request: HttpRequest, slug: str, scoring_id: int) -> HttpRe
         return redirect("scoring:scoring-show", slug, scoring_id)
     context = {"project": scoring.project} | _details(scoring)
     response = render(request, "scoring/_scoring_progress.html", context)
-    if context["page"].open is None:
+    if context["details"].row.open is None:
         response["HX-Refresh"] = "true"
     return response
 
@@ -145,4 +144,4 @@ def head(request: HttpRequest, project: Project) -> dict[str, Any]:
 
 def _details(scoring: Scoring) -> dict[str, Any]:
     details = scoring_details(scoring)
-    return {"scoring": scoring, "page": scoring_page(details, is_outdated=setup.is_outdated(details.row))}
+    return {"scoring": scoring, "details": details, "is_outdated": setup.is_outdated(details.row)}
