@@ -1,7 +1,8 @@
+import uuid
+
 import django.db.models.deletion
 import django.db.models.expressions
 import django.db.models.functions.text
-import uuid
 from django.conf import settings
 from django.db import migrations, models
 
