@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 HIGHEST_REPLICATION = 20
 LARGEST_BATCH = 200
-SHORTEST_HOLD_H, LONGEST_HOLD_H = Decimal("0.25"), 24 * 90
+SHORTEST_LEASE_H, LONGEST_LEASE_H = Decimal("0.25"), 24 * 90
 
 
 def batch_size_field(*, label: StrPromise, initial: int, help_text: StrPromise) -> forms.IntegerField:
     return forms.IntegerField(label=label, min_value=1, max_value=LARGEST_BATCH, initial=initial, help_text=help_text)
 
 
-def hold_field(*, initial: int, help_text: StrPromise) -> forms.DecimalField:
+def lease_field(*, initial: int, help_text: StrPromise) -> forms.DecimalField:
     return forms.DecimalField(
         label=_("Hours to finish a batch"),
-        min_value=SHORTEST_HOLD_H,
-        max_value=LONGEST_HOLD_H,
+        min_value=SHORTEST_LEASE_H,
+        max_value=LONGEST_LEASE_H,
         decimal_places=2,
         initial=initial,
         help_text=help_text,
@@ -40,13 +40,13 @@ def is_open_field() -> forms.BooleanField:
 
 
 class BatchesForm(forms.Form):
-    """A form with a `hold_field` of the name `hold_h`."""
+    """A form with a `lease_field` of the name `lease_h`."""
 
     def lease_s(self, *, before: int | None = None) -> int:
         """Return the lease in seconds. If unchanged it stays `before`, however the page rounded it to hours."""
-        if before is not None and "hold_h" not in self.changed_data:
+        if before is not None and "lease_h" not in self.changed_data:
             return before
-        return int(self.cleaned_data["hold_h"] * 3600)
+        return int(self.cleaned_data["lease_h"] * 3600)
 
 
 def hours(seconds: int) -> Decimal:

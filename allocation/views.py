@@ -101,10 +101,10 @@ def says_where(view: View) -> View:
             return response
         if not request.user.is_authenticated:
             return JsonResponse({"state": "signed-out"}, status=401)
-        told = JsonResponse({"location": response.url})
+        located = JsonResponse({"location": response.url})
         if CLEAR in response:
-            told[CLEAR] = response[CLEAR]
-        return told
+            located[CLEAR] = response[CLEAR]
+        return located
 
     return answer
 

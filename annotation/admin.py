@@ -94,7 +94,7 @@ class FeedbackAdmin(LookUpAdmin):
 
 
 @admin.register(AnnotatorStatus)
-class StandingAdmin(LookUpAdmin):
+class AnnotatorStatusAdmin(LookUpAdmin):
     list_display = ("project", "language", "person", "state", "by", "at")
     list_filter = ("project", "state")
     list_select_related = ("project", "language", "person", "by")

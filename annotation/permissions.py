@@ -153,20 +153,20 @@ def missing_requirements_of_rounds(user: User, rounds: list[Round]) -> dict[int,
     as_rater = Membership.objects.filter(user=user, role=Role.RATER, project__in=verified)
     rated_in = set(as_rater.values_list("project", flat=True)) if verified else set()
     wanted = [_work_of(round, is_rater=round.project_id in rated_in) for round in rounds]
-    found = dict(zip((round.pk for round in rounds), missing_requirements_of(user, wanted), strict=True))
+    missing = dict(zip((round.pk for round in rounds), missing_requirements_of(user, wanted), strict=True))
     waiting = readable_feedback(user).filter(acknowledged_at=None, project__in={round.project_id for round in rounds})
     unread = set(waiting.values_list("project", flat=True))
-    stops = _stops(user, rounds)
+    by_decision = _requirements_by_decision(user, rounds)
     for round in rounds:
         if round.project_id in unread:
             message = _("You have feedback from a manager. Read it first, and confirm that you have.")
-            found[round.pk].append(MissingRequirement("feedback", message, "annotation:feedback-list"))
-        if stop := stops[round.pk]:
-            found[round.pk].append(stop)
-    return found
+            missing[round.pk].append(MissingRequirement("feedback", message, "annotation:feedback-list"))
+        if decided := by_decision[round.pk]:
+            missing[round.pk].append(decided)
+    return missing
 
 
-def check_not_stopped(user: User, round: Round) -> None:
+def check_still_qualified(user: User, round: Round) -> None:
     """Check again within the transaction that assigns tasks, which has locked the person.
 
     Meanwhile a manager may have decided, or the person withdrawn consent or deleted the account.
@@ -175,14 +175,14 @@ def check_not_stopped(user: User, round: Round) -> None:
     ------
     NotQualifiedError
     """
-    if stop := _stops(user, [round])[round.pk]:
-        raise NotQualifiedError([stop])
+    if decided := _requirements_by_decision(user, [round])[round.pk]:
+        raise NotQualifiedError([decided])
     roles = (Role.ANNOTATOR, Role.RATER) if round.kind == RoundKind.VERIFICATION else (Role.ANNOTATOR,)
     if not any(still_takes_part(user, round.project_id, role) for role in roles):
         raise NotQualifiedError(missing_requirements(user, round))
 
 
-def _stops(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
+def _requirements_by_decision(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
     """Return the managers' decisions that keep `user` from each of `rounds`."""
     projects = {round.project_id for round in rounds}
     statuses = {
@@ -195,7 +195,7 @@ def _stops(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | No
         Exclusion.objects.filter(person=user, project__in=projects, undone_at=None).values_list("project", "language")
     )
     return {
-        round.pk: _stop(
+        round.pk: _requirement_by_decision(
             round,
             statuses.get((round.project_id, round.language_id)),
             is_excluded=(round.project_id, round.language_id) in excluded,
@@ -204,7 +204,7 @@ def _stops(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | No
     }
 
 
-def _stop(round: Round, status: str | None, *, is_excluded: bool) -> MissingRequirement | None:
+def _requirement_by_decision(round: Round, status: str | None, *, is_excluded: bool) -> MissingRequirement | None:
     language = {"language": round.language.name}
     if is_excluded:
         return MissingRequirement(

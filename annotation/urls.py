@@ -50,7 +50,11 @@ urlpatterns = [
         name="annotator-status-decide",
     ),
     path("projects/<slug:slug>/rounds/<int:round_id>/steps/<slug:action>/", campaign.round_step, name="round-step"),
-    path("projects/<slug:slug>/rounds/<int:round_id>/take-back/", campaign.round_take_back, name="round-take-back"),
+    path(
+        "projects/<slug:slug>/rounds/<int:round_id>/return-batches/",
+        campaign.round_return_batches,
+        name="round-return-batches",
+    ),
     path("projects/<slug:slug>/rounds/<int:round_id>/ratings/", campaign.verification_plan, name="verification-plan"),
     path("projects/<slug:slug>/tasks/add/", projects.tasks_add, name="tasks-add"),
     path("projects/<slug:slug>/rounds/<int:round_id>/settings/", projects.round_settings, name="round-settings"),
@@ -95,5 +99,9 @@ urlpatterns = [
     path("projects/<slug:slug>/captions/<int:caption_id>/return/", checks.caption_return, name="caption-return"),
     path("projects/<slug:slug>/rounds/<int:round_id>/feedback/", checks.feedback_create, name="feedback-create"),
     path("projects/<slug:slug>/batches/<uuid:batch_id>/move/", reassignment.batch_move, name="batch-move"),
-    path("projects/<slug:slug>/batches/<uuid:batch_id>/return/", reassignment.batch_take_back, name="batch-take-back"),
+    path(
+        "projects/<slug:slug>/batches/<uuid:batch_id>/return/",
+        reassignment.batch_return_by_manager,
+        name="batch-return-by-manager",
+    ),
 ]

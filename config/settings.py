@@ -50,7 +50,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "operations.middleware.RequestsTold",
+    "operations.middleware.LogRequests",
     "django.middleware.security.SecurityMiddleware",
     # Before WhiteNoise, so that static files have its header too.
     "csp.middleware.CSPMiddleware",

@@ -44,7 +44,7 @@ class BrowserHeaders:
         return response
 
 
-class RequestsTold:
+class LogRequests:
     """The outermost, so that requests answered by other middleware are logged too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

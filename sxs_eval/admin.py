@@ -50,7 +50,7 @@ class JudgementAdmin(LookUpAdmin):
 
 
 @admin.register(RaterStatus)
-class StandingAdmin(LookUpAdmin):
+class RaterStatusAdmin(LookUpAdmin):
     list_display = ("comparison", "person", "state", "paused_at", "decided_by", "decided_at")
     list_filter = ("state", "comparison__project")
     list_select_related = ("comparison", "person", "decided_by")

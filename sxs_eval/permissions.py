@@ -76,11 +76,11 @@ def missing_requirements_of_comparisons(
     user: User, comparisons: list[Comparison]
 ) -> dict[int, list[MissingRequirement]]:
     wanted = [Work(found.project_id, Role.RATER, found.language, needs_english=False) for found in comparisons]
-    stops = dict(zip((found.pk for found in comparisons), missing_requirements_of(user, wanted), strict=True))
+    missing = dict(zip((found.pk for found in comparisons), missing_requirements_of(user, wanted), strict=True))
     statuses = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
     for status in statuses.exclude(state=RaterState.RESTORED):
-        stops[status.comparison_id].append(_status_requirement(status))
-    return stops
+        missing[status.comparison_id].append(_status_requirement(status))
+    return missing
 
 
 def is_still_welcome(user: User, comparison: Comparison) -> bool:

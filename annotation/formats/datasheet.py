@@ -192,7 +192,7 @@ def _collection(sheet: Sheet) -> str:
 
 **Over what timeframe?** {days}.
 
-**What were people told?** {_told(sheet)}
+**What were people told?** {_guidance(sheet)}
 
 **Pilots, by language**
 
@@ -225,7 +225,7 @@ def _who(sheet: Sheet) -> str:
     return f"{annotators}{sheet.raters:,} raters. "
 
 
-def _told(sheet: Sheet) -> str:
+def _guidance(sheet: Sheet) -> str:
     if not sheet.guidelines:
         return "Here, nothing: all captions are from files."
     versions = ", ".join(map(str, sheet.guidelines))

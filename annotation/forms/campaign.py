@@ -10,7 +10,7 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.rules.campaign import PILOT_IMAGES, Action, InHand
+from annotation.rules.campaign import PILOT_IMAGES, Action, UnfinishedBatches
 
 LONGEST_REASON = 2000
 NEEDS_REASON = frozenset({Action.REJECT, Action.SKIP})
@@ -21,7 +21,7 @@ class StepForm(forms.Form):
 
     reason = forms.CharField(required=False, max_length=LONGEST_REASON)
     needs_qualification = forms.BooleanField(required=False)
-    assigned = forms.ChoiceField(required=False, choices=InHand.choices)
+    assigned = forms.ChoiceField(required=False, choices=UnfinishedBatches.choices)
 
     def __init__(self, data: Mapping[str, Any], *, action: Action) -> None:
         super().__init__(data)
@@ -33,9 +33,9 @@ class StepForm(forms.Form):
             raise forms.ValidationError(gettext("Enter a reason."))
         return reason
 
-    def choice(self) -> InHand | None:
+    def choice(self) -> UnfinishedBatches | None:
         value = self.cleaned_data["assigned"]
-        return InHand(value) if value else None
+        return UnfinishedBatches(value) if value else None
 
 
 def too_many_images(most: int) -> str:

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
+from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
 from annotation.forms.campaign import too_many_images
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
@@ -48,7 +48,7 @@ class _Batches(BatchesForm):
         initial=15,
         help_text=_("How many images one person rates and then describes. The method uses 15."),
     )
-    hold_h = hold_field(
+    lease_h = lease_field(
         initial=24,
         help_text=_(
             "The batch expires after this time, and its images go to somebody else. Saving work extends the time."
@@ -163,7 +163,7 @@ class ProjectForm(LanguagesForm):
     name = forms.CharField(
         label=_("Name"), max_length=120, help_text=_("Annotators see this name. It can be in any language.")
     )
-    field_order = ("name", "captioners", "batch_size", "hold_h", "begin", "pilot_images", "why_no_pilot")
+    field_order = ("name", "captioners", "batch_size", "lease_h", "begin", "pilot_images", "why_no_pilot")
 
 
 class RoundForm(_Batches):
@@ -180,11 +180,11 @@ class RoundForm(_Batches):
         help_text=_("Other people get no new batches. Qualify people on the page of the language."),
     )
     sample_size = forms.IntegerField(label=_("Images drawn"), min_value=1, max_value=1_000_000, required=False)
-    field_order = ("sample_size", "replication", "batch_size", "hold_h", "needs_qualification", "is_open")
+    field_order = ("sample_size", "replication", "batch_size", "lease_h", "needs_qualification", "is_open")
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, round: Round) -> None:
         settings = {name: value for name, value in asdict(settings_of(round)).items() if value is not None}
-        super().__init__(data, initial=settings | {"hold_h": hours(settings.pop("lease_s"))})
+        super().__init__(data, initial=settings | {"lease_h": hours(settings.pop("lease_s"))})
         self.round = round
         if round.state != RoundState.OPEN:
             del self.fields["is_open"]

@@ -73,8 +73,8 @@ def columns() -> list[Column[AnnotatorRow]]:
         Column("language", _("Language"), lambda row: row.language.name.casefold(), is_number=False),
         Column("done", _("Captions"), lambda row: row.sums.captions),
         Column("rated", _("Rated"), lambda row: row.rated),
-        Column("assigned", _("Assigned"), lambda row: row.hand.images),
-        Column("expired", _("Expired batches"), lambda row: row.hand.expired),
+        Column("assigned", _("Assigned"), lambda row: row.unfinished.images),
+        Column("expired", _("Expired batches"), lambda row: row.unfinished.expired),
         Column("late", _("Late"), lambda row: row.sums.late),
         Column("pace", _("Per day"), lambda row: row.pace.per_day),
         Column("minutes", _("Minutes each"), lambda row: row.sums.minutes_per_caption),
@@ -140,7 +140,7 @@ def _status_of(row: AnnotatorRow) -> str:
 
 
 def _activity_of(row: AnnotatorRow, now: datetime) -> str:
-    if row.hand.batches:
+    if row.unfinished.batches:
         return AT_WORK
     if row.sums.last_at is None:
         return NOT_BEGUN

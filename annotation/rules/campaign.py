@@ -23,11 +23,11 @@ VERIFIED_CAPTIONS = 600
 RATERS_PER_CAPTION = 3
 
 
-class InHand(TextChoices):
+class UnfinishedBatches(TextChoices):
     """What happens to unfinished batches when a round is closed."""
 
     LET_FINISH = "let-finish", gettext_lazy("Let people finish them")
-    TAKE_BACK = "take-back", gettext_lazy("Return them; people keep their drafts")
+    RETURN = "return", gettext_lazy("Return them; people keep their drafts")
 
 
 class Action(TextChoices):

@@ -89,20 +89,20 @@ def sums_of(answers: Iterable[Answer]) -> Sums:
     return sums
 
 
-def total(lots: Iterable[Sums]) -> Sums:
+def total(each: Iterable[Sums]) -> Sums:
     """Add up answers that share no batch."""
-    known = list(lots)
+    known = list(each)
     if len(known) == 1:
         return replace(known[0])
     sums = Sums()
     for name in COUNTS:
-        setattr(sums, name, sum(getattr(lot, name) for lot in known))
-    for lot in known:
+        setattr(sums, name, sum(getattr(one, name) for one in known))
+    for one in known:
         for name in TABLES:
-            if added := getattr(lot, name):
+            if added := getattr(one, name):
                 table = getattr(sums, name)
                 for key, count in added.items():
                     table[key] = table.get(key, 0) + count
-        if lot.last_at:
-            sums.last_at = max(sums.last_at or lot.last_at, lot.last_at)
+        if one.last_at:
+            sums.last_at = max(sums.last_at or one.last_at, one.last_at)
     return sums

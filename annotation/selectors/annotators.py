@@ -40,7 +40,7 @@ class AnnotatorRow:
     language: Language
     sums: Sums
     rated: int
-    hand: AssignedWork
+    unfinished: AssignedWork
     to_correct: int
     pace: Pace
     shared: Shared | None
@@ -55,7 +55,7 @@ class RoundOfOne:
 
     round: Round
     sums: Sums
-    hand: AssignedWork
+    unfinished: AssignedWork
     to_correct: int
     shared: Shared | None
     shared_by_all: Shared | None
@@ -77,7 +77,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
     wrote: dict[tuple[int, str], list[Sums]] = defaultdict(list)
     rated: dict[tuple[int, str], list[Sums]] = defaultdict(list)
     shared: dict[tuple[int, str], list[Shared]] = defaultdict(list)
-    hands: dict[tuple[int, str], list[AssignedWork]] = defaultdict(list)
+    unfinished: dict[tuple[int, str], list[AssignedWork]] = defaultdict(list)
     back: dict[tuple[int, str], int] = defaultdict(int)
     for (round_id, person_id), sums in tallies_of(project.rounds.all(), columns=LIST_COLUMNS):
         round = rounds[round_id]
@@ -85,13 +85,14 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
         (rated if round.kind == RoundKind.VERIFICATION else wrote)[key].append(sums)
         if (one := shared_by(kept.get(round_id), person_id)) is not None:
             shared[key].append(one)
-    for (round_id, person_id), hand in assigned_work(project, now=now).items():
-        hands[person_id, rounds[round_id].language_id].append(hand)
+    for (round_id, person_id), work in assigned_work(project, now=now).items():
+        unfinished[person_id, rounds[round_id].language_id].append(work)
     for (round_id, person_id), number in to_correct(project).items():
         back[person_id, rounds[round_id].language_id] += number
     members = dict(_members(project))
     statuses, excluded = _statuses(project)
-    keys = {*wrote, *rated, *hands, *_able([pk for pk, role in members.items() if role == Role.ANNOTATOR], languages)}
+    annotators = [person for person, role in members.items() if role == Role.ANNOTATOR]
+    keys = {*wrote, *rated, *unfinished, *_able(annotators, languages)}
     people = User.objects.in_bulk({person for person, _ in keys})
     today = now.astimezone(UTC).date()
     rows = []
@@ -105,7 +106,7 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
                 language=languages[tag],
                 sums=written,
                 rated=given.captions,
-                hand=sum(hands[key], AssignedWork()),
+                unfinished=sum(unfinished[key], AssignedWork()),
                 to_correct=back[key],
                 pace=pace(written.days, today=today),
                 shared=_together(shared[key]),
@@ -153,8 +154,8 @@ def is_of_project(person: User, project: Project) -> bool:
 
 def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[RoundOfOne]:
     """List the rounds in which somebody worked or has a batch, beside everybody's figures for them."""
-    hands = {key: hand for key, hand in assigned_work(project, now=now).items() if key[1] == person.pk}
-    theirs = {round for round, _ in hands} | set(
+    unfinished = {key: work for key, work in assigned_work(project, now=now).items() if key[1] == person.pk}
+    theirs = {round for round, _ in unfinished} | set(
         Tally.objects.filter(round__project=project, person=person).values_list("round", flat=True)
     )
     rounds = project.rounds.filter(pk__in=theirs)
@@ -169,7 +170,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         RoundOfOne(
             round=round,
             sums=own.get(round.pk, Sums()),
-            hand=hands.get((round.pk, person.pk), AssignedWork()),
+            unfinished=unfinished.get((round.pk, person.pk), AssignedWork()),
             to_correct=back.get((round.pk, person.pk), 0),
             shared=shared_by(kept.get(round.pk), person.pk),
             shared_by_all=shared_in(kept.get(round.pk)),

@@ -133,7 +133,7 @@ def language_page(project: Project, language: Language, *, now: datetime) -> Lan
     for (round_id, person), sums in work:
         done[round_id][person] += sums.captions
     assigned = {
-        key: hand for key, hand in assigned_work(project, now=now).items() if key[0] in {each.pk for each in rounds}
+        key: work for key, work in assigned_work(project, now=now).items() if key[0] in {each.pk for each in rounds}
     }
     steps = steps_of(rounds)
     return LanguagePage(
@@ -154,7 +154,7 @@ def _steps(
     kept = RoundFigures.objects.in_bulk([each.pk for each in rounds])
     rows, is_next_found = [], False
     for round, step in zip(rounds, steps, strict=True):
-        hands = [hand for (round_id, _person), hand in assigned.items() if round_id == round.pk]
+        unfinished = [work for (round_id, _person), work in assigned.items() if round_id == round.pk]
         figures = kept.get(round.pk)
         count = done.get(round.pk, 0)
         if round.source and figures:
@@ -171,8 +171,8 @@ def _steps(
                 hint=_hint(step, steps, is_complete=is_complete, missing=wanted - count),
                 wanted=wanted,
                 done=count,
-                assigned=sum(hand.images for hand in hands),
-                batches=sum(hand.batches for hand in hands),
+                assigned=sum(work.images for work in unfinished),
+                batches=sum(work.batches for work in unfinished),
                 may_be_verified=rules.why_no_verification(step, steps) is None,
                 is_next=is_next,
                 is_complete=is_complete,
@@ -236,7 +236,7 @@ def people_of(
             exclusion=exclusions.get(person.pk),
             captions=sum(by.get(person.pk, 0) for pk, by in done.items() if pk not in rating),
             ratings=sum(by.get(person.pk, 0) for pk, by in done.items() if pk in rating),
-            batches=sum(hand.batches for (_round, who), hand in assigned.items() if who == person.pk),
+            batches=sum(work.batches for (_round, who), work in assigned.items() if who == person.pk),
             is_member=person.pk in members,
         )
         for person in people.order_by("username")

@@ -27,7 +27,7 @@ from inference.selectors import assigned_work
 from people.models import User
 from people.personal_data import Part
 
-LEFT_OUT_IN_HAND = ("image", "rating", "rated_at", "rating_ms")
+LEFT_OUT_WHILE_ASSIGNED = ("image", "rating", "rated_at", "rating_ms")
 
 
 def _of_round(path: str) -> dict[str, F]:
@@ -116,7 +116,7 @@ def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
         **_of_round("batch__round"),
     )
     for row in rows.iterator():
-        left_out = LEFT_OUT_IN_HAND if row["image"] in hidden else ("image",)
+        left_out = LEFT_OUT_WHILE_ASSIGNED if row["image"] in hidden else ("image",)
         yield {name: value for name, value in row.items() if name not in left_out}
 
 

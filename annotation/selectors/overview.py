@@ -116,8 +116,8 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     for (round_id, _), sums in tallies_of(project.rounds.all(), columns=PROGRESS_COLUMNS):
         work[round_id].append(sums)
     assigned: dict[int, list[AssignedWork]] = defaultdict(list)
-    for (round_id, _), hand in assigned_work(project, now=now).items():
-        assigned[round_id].append(hand)
+    for (round_id, _), unfinished in assigned_work(project, now=now).items():
+        assigned[round_id].append(unfinished)
     back: Counter[int] = Counter()
     for (round_id, _), number in to_correct(project).items():
         back[round_id] += number
@@ -158,7 +158,7 @@ def _progress(
         # Captions from a file have no author, and so no tally.
         done = kept.figures.get("captions", 0)
         wanted = max(wanted, done)
-    hand = sum(assigned, AssignedWork())
+    unfinished = sum(assigned, AssignedWork())
     how_fast = pace(sums.days, today=today)
     is_worked_on = round.state in (RoundState.OPEN, RoundState.CLOSED)
     # Tasks are created when a round is opened.
@@ -168,9 +168,9 @@ def _progress(
         tasks=tasks,
         wanted=wanted,
         done=done,
-        assigned=hand.images,
+        assigned=unfinished.images,
         at_work=sum(1 for one in assigned if one.batches),
-        expired=hand.expired,
+        expired=unfinished.expired,
         late=sums.late,
         to_correct=to_correct,
         left_out=max(0, size - tasks) if has_images else 0,

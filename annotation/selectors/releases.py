@@ -64,8 +64,8 @@ def _assigned(rounds: list[Round]) -> list[str]:
     counts = open_batches.order_by().values_list("pool").annotate(batches=Count("pk"))
     found = sorted((by_pool[pool].language.english_name, by_pool[pool].title, count) for pool, count in counts)
     text = (
-        "%(language)s, %(round)s: %(number)d batch is in somebody's hands. Wait for it, or take it back.",
-        "%(language)s, %(round)s: %(number)d batches are in people's hands. Wait for them, or take them back.",
+        "%(language)s, %(round)s: %(number)d batch is unfinished. Wait for it, or return it.",
+        "%(language)s, %(round)s: %(number)d batches are unfinished. Wait for them, or return them.",
     )
     return [
         ngettext(*text, count) % {"language": _(language), "round": title, "number": count}

@@ -210,7 +210,7 @@ def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
         .annotate(Count("pk"))
         .order_by()
     )
-    stops = missing_requirements_of_rounds(rater, rounds)
+    missing = missing_requirements_of_rounds(rater, rounds)
     hidden = not_for(rater)
     return [
         RatingWork(
@@ -218,7 +218,7 @@ def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
             open_batch=assigned.get(round.pk),
             resumable=resumable[round.pk],
             finished=finished.get(round.pk, 0),
-            missing_requirements=stops[round.pk],
+            missing_requirements=missing[round.pk],
             is_anything_left=(
                 round.pool.is_open
                 and round.state == RoundState.OPEN

@@ -309,7 +309,7 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         .values_list("round")
         .annotate(Count("pk"))
     )
-    stops = missing_requirements_of_rounds(annotator, rounds)
+    missing = missing_requirements_of_rounds(annotator, rounds)
     news = news_for(annotator, rounds)
     return [
         RoundWork(
@@ -317,7 +317,7 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
             open_batch=assigned.get(round.pk),
             resumable=resumable[round.pk],
             finished=finished.get(round.pk, 0),
-            missing_requirements=stops[round.pk],
+            missing_requirements=missing[round.pk],
             is_anything_left=round.pool.is_open and Task.objects.open_for(annotator, round.pool).exists(),
             news=None if round.pk in assigned else news.get(round.pk),
         )

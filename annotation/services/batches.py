@@ -28,7 +28,7 @@ from annotation.models import (
     RoundKind,
     Stage,
 )
-from annotation.permissions import check_not_stopped, missing_requirements
+from annotation.permissions import check_still_qualified, missing_requirements
 from annotation.rules import text_checks
 from annotation.selectors.previously_seen import previously_seen
 from annotation.selectors.work import language_of, warnings_by_position, workable
@@ -116,7 +116,7 @@ def prepare_items(round: Round, annotator: User) -> Prepare:
     """What makes the rows of a batch of `round` when its tasks are handed to `annotator`."""
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
-        check_not_stopped(annotator, round)
+        check_still_qualified(annotator, round)
         caption_batch = CaptionBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         CaptionItem.objects.bulk_create(
@@ -322,7 +322,7 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
         raise NotQualifiedError(found)
     with transaction.atomic():
         lock_person(annotator)
-        check_not_stopped(annotator, batch.round)
+        check_still_qualified(annotator, batch.round)
         return assigning.resume_batch(batch_id=batch_id, person=annotator, now=now)
 
 

@@ -20,7 +20,7 @@ from allocation.services.lifecycle import expire_batches, return_batches
 from allocation.services.managing import stop_handing_out
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
-from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, InHand
+from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, UnfinishedBatches
 from annotation.selectors.campaign import steps_of
 from annotation.services.rounds import create_round
 from images.models import Collection
@@ -192,7 +192,7 @@ def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bo
     return round
 
 
-def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | None = None) -> Round:
+def close_round(*, round: Round, by: User, now: datetime, assigned: UnfinishedBatches | None = None) -> Round:
     """Close a round. If it has unfinished batches, `assigned` says what happens to them.
 
     Raises
@@ -209,7 +209,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: InHand | Non
             raise UnfinishedBatchesError(batches, _("Choose whether people finish them or they are returned."))
         round.state, round.closed_at = RoundState.CLOSED, now
         round.save(update_fields=["state", "closed_at"])
-        if assigned == InHand.TAKE_BACK:
+        if assigned == UnfinishedBatches.RETURN:
             return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
         choice = str(assigned) if batches and assigned else ""
         record_of_round(round, "closed", by=by, now=now, batches=len(batches), assigned=choice)

@@ -48,7 +48,7 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
     names = {round.language_id: round.language.english_name for round in contents.rounds}
     until = as_iso(release.until)[:DAY_CHARACTERS]
     images = sorted(contents.image_licences.items())
-    told = {
+    files = {
         **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
         **{f"consent/{text.version}.md": f"{text.body.strip()}\n" for text in _consents(release)},
     }
@@ -75,12 +75,12 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
             images=contents.images,
             # `datasets` raises an error for a table without rows.
             filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
-            there=[*(["changes.csv"] if changes else []), *{name.partition("/")[0] for name in told}],
+            there=[*(["changes.csv"] if changes else []), *{name.partition("/")[0] for name in files}],
         ),
         "CHANGES.md": changes_text(release, changes, names),
         "quality.csv": "".join(map(csv_line, [QUALITY, *_quality(contents)])),
         "statistics.csv": "".join(map(csv_line, [STATISTICS, *_statistics(contents)])),
-        **told,
+        **files,
     }
     for name, text in texts.items():
         path = folder / name

@@ -28,7 +28,7 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from annotation.permissions import check_not_stopped, missing_requirements
+from annotation.permissions import check_still_qualified, missing_requirements
 from annotation.rules.drawing import Drawn, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
@@ -118,7 +118,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         _must_be_open(round)
-        check_not_stopped(rater, round)
+        check_still_qualified(rater, round)
         rows = VerificationBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = VerificationTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         Verdict.objects.bulk_create(
@@ -240,7 +240,7 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     with transaction.atomic():
         resumed = assigning.resume_batch(batch_id=batch_id, person=rater, now=now)
         _must_be_open(batch.round)
-        check_not_stopped(rater, batch.round)
+        check_still_qualified(rater, batch.round)
     return resumed
 
 

@@ -19,7 +19,7 @@ from annotation import tasks
 from annotation.forms.campaign import Decision, DecisionForm, PilotForm, ReasonForm, SampleForm, StepForm
 from annotation.models import Exclusion, Round
 from annotation.permissions import language_managed_by, round_managed_by
-from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, InHand
+from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, UnfinishedBatches
 from annotation.selectors import campaign as selectors
 from annotation.services import annotator_status
 from annotation.services import campaign as services
@@ -67,7 +67,7 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
 
 @require_POST
 @login_required
-def round_take_back(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+def round_return_batches(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     round = round_managed_by(request.user, slug, round_id)
     try:
         number = services.take_back(round=round, by=user_of(request), now=timezone.now())
@@ -166,7 +166,7 @@ def _page(
         "pilot_form": PilotForm(initial={"sample_size": page.pilot_images}),
         "skip_form": ReasonForm(),
         "sample_form": SampleForm(initial={"sample_size": VERIFIED_CAPTIONS}),
-        "assigned_choices": InHand,
+        "assigned_choices": UnfinishedBatches,
     }
     return render(request, "annotation/language.html", context | forms, status=422 if is_refused else status)
 

@@ -33,7 +33,7 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     try:
         moved = services.move_batch(batch=batch, to=to, by=user_of(request), now=timezone.now())
     except NotQualifiedError as stopped:
-        _say_what_stops(request, to, [missing_requirement.code for missing_requirement in stopped.missing_requirements])
+        _say_what_is_missing(request, to, [missing.code for missing in stopped.missing_requirements])
     except services.ReassignmentError:
         messages.error(request, _("You cannot reassign a batch of captions to rate. Return it instead."))
     except BatchClosedError:
@@ -53,7 +53,7 @@ def batch_move(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
-def batch_take_back(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
+def batch_return_by_manager(request: HttpRequest, slug: str, batch_id: UUID) -> HttpResponse:
     batch = batch_managed_by(request.user, slug, batch_id)
     try:
         freed = services.return_batch(batch=batch, by=user_of(request), now=timezone.now())
@@ -81,7 +81,7 @@ def _say_what_moved(request: HttpRequest, to: User, moved: services.Moved) -> No
         messages.warning(request, text % {"number": moved.left})
 
 
-def _say_what_stops(request: HttpRequest, to: User, codes: list[str]) -> None:
+def _say_what_is_missing(request: HttpRequest, to: User, codes: list[str]) -> None:
     known = {
         "role": _("they are not an annotator of this project"),
         "english": _("their profile does not say that they read English well"),

@@ -81,11 +81,11 @@ def turn_of(value: Any) -> Turn:
         raise LineError(_("Give “item” or “word”, to say what had to be guessed."))
     split = fields.one_of("split", SPLITS)
     guesses, similarities, exact = _attempts(value.get("attempts"), texts["word"])
-    told = fields.one_of("outcome", ("", *ALL_OUTCOMES))
+    outcome = fields.one_of("outcome", ("", *ALL_OUTCOMES))
     return Turn(
-        outcome=_outcome(told, similarities, exact),
+        outcome=_outcome(outcome, similarities, exact),
         split=split,
-        similarities=_with_exact_ones(similarities, told or exact),
+        similarities=_with_exact_ones(similarities, outcome or exact),
         guesses=guesses,
         is_marked=bool(fields.list("marks")),
         is_set_aside=fields.flag("set_aside"),
@@ -122,8 +122,8 @@ def _attempts(value: Any, word: str) -> tuple[tuple[str, ...] | None, tuple[floa
             _("Attempt %(number)s found the word, but more attempts follow. A turn ends when the word is found.")
             % {"number": exact.index(True) + 1}
         )
-    told = SOLVED[len(exact) - 1] if exact and exact[-1] else FAILED if len(exact) == ATTEMPTS else ""
-    return (tuple(guesses) if all(guesses) else None), tuple(similarities), told
+    outcome = SOLVED[len(exact) - 1] if exact and exact[-1] else FAILED if len(exact) == ATTEMPTS else ""
+    return (tuple(guesses) if all(guesses) else None), tuple(similarities), outcome
 
 
 def _outcome(outcome: str, similarities: tuple[float, ...] | None, exact: str) -> str:

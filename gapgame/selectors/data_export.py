@@ -46,7 +46,7 @@ def _players(person: User) -> Iterator[dict[str, Any]]:
 
 def _turns(person: User) -> Iterator[dict[str, Any]]:
     for turn in _finished(person).iterator(chunk_size=500):
-        is_told = turn.outcome != Outcome.SKIPPED
+        is_word_shown = turn.outcome != Outcome.SKIPPED
         yield {
             "season": turn.player.season.slug,
             "batch": turn.batch.number,
@@ -54,7 +54,7 @@ def _turns(person: User) -> Iterator[dict[str, Any]]:
             "language": turn.item.language_id,
             "before": turn.item.before,
             "after": turn.item.after,
-            "word": turn.item.word if is_told else None,
+            "word": turn.item.word if is_word_shown else None,
             "outcome": turn.outcome,
             "score": turn.score / MICRO,
             "opened_at": turn.opened_at,
@@ -64,8 +64,8 @@ def _turns(person: User) -> Iterator[dict[str, Any]]:
             "guesses": [
                 {
                     "guess": attempt.guess,
-                    "similarity": attempt.similarity / MICRO if is_told else None,
-                    "score": attempt.score / MICRO if is_told else None,
+                    "similarity": attempt.similarity / MICRO if is_word_shown else None,
+                    "score": attempt.score / MICRO if is_word_shown else None,
                     "made_at": attempt.made_at,
                 }
                 for attempt in turn.attempts.all()

@@ -99,10 +99,10 @@ def _best_streak(turns: QuerySet[Turn]) -> int:
 
 def _nearest(turns: QuerySet[Turn]) -> tuple[str, str, int] | None:
     """Return guess, word and percentage of the closest wrong guess; skipped sentences keep their words secret."""
-    told = turns.exclude(outcome=Outcome.SKIPPED)
-    best = told.aggregate(best=Max("attempts__similarity", filter=Q(attempts__similarity__lt=MICRO)))["best"]
+    known = turns.exclude(outcome=Outcome.SKIPPED)
+    best = known.aggregate(best=Max("attempts__similarity", filter=Q(attempts__similarity__lt=MICRO)))["best"]
     if not best:
         return None
-    found = told.filter(attempts__similarity=best).values_list("attempts__guess", "item__word").order_by("position")
+    found = known.filter(attempts__similarity=best).values_list("attempts__guess", "item__word").order_by("position")
     guess, word = found[0]
     return guess, word, 100 * best // MICRO

@@ -86,7 +86,7 @@ class Score:
 def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
     """Load `turn` with its player, batch, item and the item's language, in two queries at most."""
     is_finished = turn.outcome not in UNFINISHED
-    is_told = is_finished and turn.outcome != Outcome.SKIPPED
+    is_word_shown = is_finished and turn.outcome != Outcome.SKIPPED
     guesses = [_guess(attempt) for attempt in turn.made]
     left = max(0, int((turn.player.season.ends_at - now).total_seconds()))
     return TurnPage(
@@ -96,8 +96,8 @@ def turn_page(turn: Turn, *, now: datetime) -> TurnPage:
         language=turn.item.language_id,
         direction=turn.item.language.direction,
         guesses=guesses,
-        hints=_hints(turn, now, is_told=is_told),
-        word=turn.item.word if is_told else "",
+        hints=_hints(turn, now, is_word_shown=is_word_shown),
+        word=turn.item.word if is_word_shown else "",
         next_number=min(turn.attempts_made + 1, rules.ATTEMPTS),
         weight_percent=rules.WEIGHT_PERCENT[min(turn.attempts_made, rules.ATTEMPTS - 1)],
         is_finished=is_finished,
@@ -126,9 +126,9 @@ def _guess(attempt: Attempt) -> Guess:
     )
 
 
-def _hints(turn: Turn, now: datetime, *, is_told: bool) -> list[Hint]:
+def _hints(turn: Turn, now: datetime, *, is_word_shown: bool) -> list[Hint]:
     return [
-        Hint(image_address(turn, image, now), *_shown_size(image), image if is_told else None)
+        Hint(image_address(turn, image, now), *_shown_size(image), image if is_word_shown else None)
         for image in images_shown(turn)
     ]
 

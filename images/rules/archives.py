@@ -121,7 +121,7 @@ def _check_contents_size(file: IO[bytes]) -> None:
         raise _not_a_zip()
     size = END.unpack_from(tail, at)[5]
     if tail[max(0, at - LOCATOR_BYTES) : at].startswith(END64_LOCATOR_MAGIC):
-        size = _size_told_at_length(file, start + at - LOCATOR_BYTES)
+        size = _zip64_size(file, start + at - LOCATOR_BYTES)
     file.seek(0)
     if size > MAX_CONTENTS_BYTES:
         raise FileRefusedError(
@@ -129,7 +129,7 @@ def _check_contents_size(file: IO[bytes]) -> None:
         )
 
 
-def _size_told_at_length(file: IO[bytes], locator: int) -> int:
+def _zip64_size(file: IO[bytes], locator: int) -> int:
     """In a zip of more than 4 GB. `zipfile` looks right before the locator, others at the place which that names."""
     file.seek(locator + 8)
     (place,) = struct.unpack("<Q", file.read(8))

@@ -38,7 +38,7 @@ from languages.models import Language
 from people.models import Project, User
 from people.services.ownership import change_owner, check_parts, is_name_taken
 
-TOLD_OF_AT_ONCE = 200
+NOTIFIED_AT_ONCE = 200
 """Runs of which a sweep tells: with thousands, it would take longer than until the next one."""
 
 
@@ -367,7 +367,7 @@ def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
     is_waiting = Exists(chunks.claimable(now=now).filter(run=OuterRef("pk")))
     due = Run.objects.filter(is_waiting | ~Exists(of_run.exclude(state=JobState.DONE)), state__in=GOING)
     due = due.exclude(nudged_at__gt=now - chunks.NUDGE_AFTER).order_by(F("nudged_at").asc(nulls_first=True), "pk")
-    nudged = due.select_related("model__translator", "encoder")[:TOLD_OF_AT_ONCE]
+    nudged = due.select_related("model__translator", "encoder")[:NOTIFIED_AT_ONCE]
     waiting = [(run.pk, run.queue, wanted) for run in nudged if (wanted := workers_wanted(run=run, now=now))]
     Run.objects.filter(pk__in=[run_id for run_id, _queue, _wanted in waiting]).update(nudged_at=now)
     return waiting

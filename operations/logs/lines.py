@@ -18,7 +18,7 @@ OF_THE_CONTEXT = ("request_id", "user_id", "task", "task_id")
 OF_A_REQUEST = ("method", "path", "status", "duration_ms", "view")
 OF_AN_ACCOUNT = ("event", "account", "address")
 OF_A_TROUBLE = ("exc_info", "stack_info")
-TOLD = frozenset({*FIELDS, *OF_THE_CONTEXT, *OF_A_REQUEST, *OF_AN_ACCOUNT, *OF_A_TROUBLE})
+LOGGED = frozenset({*FIELDS, *OF_THE_CONTEXT, *OF_A_REQUEST, *OF_AN_ACCOUNT, *OF_A_TROUBLE})
 
 
 class Context(logging.Filter):
@@ -48,10 +48,10 @@ def _is_of_a_database(error: BaseException) -> bool:
     return isinstance(error, DatabaseError) or type(error).__module__.partition(".")[0] in ("psycopg", "sqlite3")
 
 
-def told(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     """Format the traceback of an error and of its causes, each as `said`."""
     behind = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    parts = [told(behind)] if behind else []
+    parts = [described(behind)] if behind else []
     trace = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     return "\n".join([*parts, *([trace] if trace else []), said(error)])
 
@@ -60,7 +60,7 @@ class Lines(logging.Formatter):
     """For people."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
-        return told(ei[1]) if ei[1] else ""
+        return described(ei[1]) if ei[1] else ""
 
 
 class JsonLines(JsonFormatter):
@@ -70,7 +70,7 @@ class JsonLines(JsonFormatter):
         super().__init__(list(FIELDS), json_ensure_ascii=False)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
-        return told(ei[1]) if ei[1] else ""
+        return described(ei[1]) if ei[1] else ""
 
     def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
         super().add_fields(log_data, record, message_dict)
@@ -79,7 +79,7 @@ class JsonLines(JsonFormatter):
 
     def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
         # Libraries add whole requests, or the arguments of tasks.
-        return {name: value for name, value in log_data.items() if name in TOLD and value not in ("", None)}
+        return {name: value for name, value in log_data.items() if name in LOGGED and value not in ("", None)}
 
 
 def formatter(log_format: str) -> logging.Formatter:

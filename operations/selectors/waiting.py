@@ -71,7 +71,7 @@ def _of_the_database(now: datetime) -> list[Level]:
         return [
             Level(
                 "crosslens_open_batches",
-                "Batches in people's hands.",
+                "Open batches.",
                 [({}, Batch.objects.filter(state=BatchState.OPEN).count())],
             ),
             Level("crosslens_runs", "Runs that are not over.", [({"state": state}, n) for state, n in going.items()]),

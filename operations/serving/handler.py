@@ -208,7 +208,7 @@ class _Streamer:
 
     def send_all(self, status: int, headers: Headers, pieces: Iterable[bytes]) -> None:
         """Raise ClientDisconnectedError or TimeoutError if nobody receives it; any error cuts the connection."""
-        gone = self._begin(self._leaving())
+        gone = self._begin(self._disconnected())
         try:
             under_way = self._begin(self._send({"type": "http.response.start", "status": status, "headers": headers}))
             waiting, size = [], 0
@@ -232,7 +232,7 @@ class _Streamer:
 
         return asyncio.run_coroutine_threadsafe(wait(), self._loop)
 
-    async def _leaving(self) -> None:
+    async def _disconnected(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 

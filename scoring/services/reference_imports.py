@@ -124,7 +124,7 @@ class _Import:
     def __init__(self, job: ImportJob, clock: Clock) -> None:
         self.job, self.clock = job, clock
         # Told of in the transaction that took them.
-        self.told = set(job.rows.values_list("number", flat=True))
+        self.reported = set(job.rows.values_list("number", flat=True))
         self.sets: dict[str, ReferenceSet] = {}
 
     def take_all(self, file: IO[bytes]) -> None:
@@ -164,8 +164,8 @@ class _Import:
             del units[unit.image.pk]
             refused += [LineError(_too_many(), line.name, number=line.number) for line in unit.lines]
         return (
-            [unit for unit in units.values() if any(line.number not in self.told for line in unit.lines)],
-            [line for line in refused if line.number not in self.told],
+            [unit for unit in units.values() if any(line.number not in self.reported for line in unit.lines)],
+            [line for line in refused if line.number not in self.reported],
         )
 
     def _sets(self, units: Sequence[_ImageLines]) -> dict[str, ReferenceSet]:
@@ -210,13 +210,13 @@ class _Import:
                 made = put_references(reference_set=reference_set, captions=captions, now=self.clock())
                 changes |= {(image, tag): change for image, change in made.items()}
         return [
-            self._told_row(unit, line, {tag: changes[unit.image.pk, tag] for tag in line.captions})
+            self._report_row(unit, line, {tag: changes[unit.image.pk, tag] for tag in line.captions})
             for unit in units
             for line in unit.lines
-            if line.number not in self.told
+            if line.number not in self.reported
         ]
 
-    def _told_row(self, unit: _ImageLines, line: ReferenceLine, changes: dict[str, CaptionChange]) -> ImportRow:
+    def _report_row(self, unit: _ImageLines, line: ReferenceLine, changes: dict[str, CaptionChange]) -> ImportRow:
         left_out = list(line.left_out)
         replaced = [tag for tag, change in changes.items() if change == CaptionChange.REPLACED]
         if replaced:

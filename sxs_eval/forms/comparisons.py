@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hold_field, hours, is_open_field
+from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
 from images.models import Collection
 from images.permissions import collections_in
 from inference.models import CaptioningModel
@@ -99,7 +99,7 @@ class _Judging(BatchesForm):
         initial=20,
         help_text=_("How many a rater takes at a time. Attention items are added to these."),
     )
-    hold_h = hold_field(
+    lease_h = lease_field(
         initial=4,
         help_text=_(
             "A rater who does not finish in this time loses the pairs that are not judged yet. The deadline is "
@@ -199,7 +199,7 @@ class ComparisonForm(_Judging):
         return self._named("subset", "seed", "equal_captions")
 
     def judging_fields(self) -> list[forms.BoundField]:
-        return self._named("scale", "replication", "batch_size", "hold_h")
+        return self._named("scale", "replication", "batch_size", "lease_h")
 
     def attention_fields(self) -> list[forms.BoundField]:
         return self._named("gold_percent", "repeat_percent", "checks_before_pause", "failures_percent")
@@ -248,7 +248,7 @@ class SettingsForm(_Judging):
         initial = {
             "replication": pool.replication,
             "batch_size": pool.batch_size,
-            "hold_h": hours(pool.lease_s),
+            "lease_h": hours(pool.lease_s),
             "gold_percent": comparison.gold_percent,
             "repeat_percent": comparison.repeat_percent,
             "checks_before_pause": comparison.checks_before_pause,

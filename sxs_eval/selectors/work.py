@@ -276,7 +276,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         .values_list("comparison")
         .annotate(Count("pk"))
     )
-    stops = missing_requirements_of_comparisons(rater, comparisons)
+    missing = missing_requirements_of_comparisons(rater, comparisons)
     waiting = _with_something_left(rater, comparisons)
     return [
         ComparisonWork(
@@ -284,7 +284,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
             open_batch=assigned.get(comparison.pk),
             resumable=resumable[comparison.pk],
             judged=judged.get(comparison.pk, 0),
-            missing_requirements=stops[comparison.pk],
+            missing_requirements=missing[comparison.pk],
             is_anything_left=comparison.pk in waiting,
         )
         for comparison in comparisons

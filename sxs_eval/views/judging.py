@@ -55,8 +55,8 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     """The pair that is next, or what became of the batch."""
     batch = batch_for(user_of(request), batch_id)
-    if stops := missing_requirements(user_of(request), batch.comparison):
-        raise NotQualifiedError(stops)
+    if missing := missing_requirements(user_of(request), batch.comparison):
+        raise NotQualifiedError(missing)
     page = judging_page(batch, user_of(request), timezone.now())
     if page.trial:
         return render(request, "sxs_eval/judge.html", vars(page))

@@ -14,7 +14,7 @@ from allocation.services.errors import BatchReturnedError, PoolClosedError
 from allocation.services.lifecycle import expire_overdue
 from annotation.models import CaptionItem, Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
-from annotation.rules.campaign import InHand
+from annotation.rules.campaign import UnfinishedBatches
 from annotation.rules.sampling import draw_images
 from annotation.services import batches, campaign
 from annotation.services.campaign import Beginning, StepNotAllowedError, UnfinishedBatchesError
@@ -257,7 +257,7 @@ class TestRefusals:
 
 
 @pytest.mark.django_db
-class TestWorkInHand:
+class TestUnfinishedBatches:
     def test_a_round_is_not_closed_without_saying_what_becomes_of_it(self):
         pilot = begun()
         take(pilot, make_annotator(pilot, "mina"))
@@ -272,7 +272,7 @@ class TestWorkInHand:
         pilot = begun()
         mina, noor = make_annotator(pilot, "mina"), make_annotator(pilot)
         batch = take(pilot, mina)
-        close(pilot, assigned=InHand.LET_FINISH)
+        close(pilot, assigned=UnfinishedBatches.LET_FINISH)
         with pytest.raises(PoolClosedError):
             batches.take_batch(round=pilot, annotator=noor, now=NOW, rng=Random(0))
         campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
@@ -288,7 +288,7 @@ class TestWorkInHand:
         mina = make_annotator(pilot)
         batch = take(pilot, mina)
         write(batch, mina, "Ein Bild davon")
-        close(pilot, assigned=InHand.TAKE_BACK)
+        close(pilot, assigned=UnfinishedBatches.RETURN)
         batch.lease.refresh_from_db()
         assert batch.lease.state == BatchState.RETURNED
         assert set(CaptionItem.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
@@ -300,7 +300,7 @@ class TestWorkInHand:
     def test_what_was_left_to_be_finished_can_be_taken_back_later(self):
         pilot = begun()
         take(pilot, make_annotator(pilot))
-        close(pilot, assigned=InHand.LET_FINISH)
+        close(pilot, assigned=UnfinishedBatches.LET_FINISH)
         assert campaign.take_back(round=pilot, **by(pilot)) == 1
         assert campaign.take_back(round=pilot, **by(pilot)) == 0
         campaign.skip_round(round=the("verification", pilot), reason="None.", **by(pilot))

@@ -163,9 +163,9 @@ class TestOneLanguage:
         take(pilot, make_annotator(pilot, "mina"), now=timezone.now())
         text = text_of(step(manager, pilot, "close"))
         assert "1 batch is unfinished, of mina." in text
-        assert 'name="assigned" value="take-back"' in text
+        assert 'name="assigned" value="return"' in text
         step(manager, pilot, "close", assigned="let-finish")
-        address = reverse("annotation:round-take-back", args=[pilot.project.slug, pilot.pk])
+        address = reverse("annotation:round-return-batches", args=[pilot.project.slug, pilot.pk])
         assert "1 batch was returned." in text_of(manager.post(address, follow=True))
 
     def test_another_pilot_is_planned_after_one_that_was_not_good_enough(self, pilot, manager):
@@ -331,7 +331,7 @@ class TestOutsiders:
         )
         done = (
             ("round-step", [slug, pilot.pk, "close"]),
-            ("round-take-back", [slug, pilot.pk]),
+            ("round-return-batches", [slug, pilot.pk]),
             ("verification-plan", [slug, pilot.pk]),
             ("pilot-plan", [slug, "de"]),
             ("pilot-skip", [slug, "de"]),

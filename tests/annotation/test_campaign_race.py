@@ -15,7 +15,7 @@ from allocation.models import Assignment, AssignmentState, Batch, BatchState
 from allocation.services import assigning
 from allocation.services.errors import BatchReturnedError, NoTasksAvailableError, PoolBusyError, PoolClosedError
 from annotation.models import AnnotatorStatus, Caption, CaptionState, Exclusion, Round, RoundState, Tally
-from annotation.rules.campaign import InHand
+from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import annotator_status, batches, campaign
 from annotation.services.tallies import recount
 from people.models import AuditEntry, Delivery, User, Webhook
@@ -74,7 +74,7 @@ class TestClosing:
             return assign(*args)
 
         monkeypatch.setattr(assigning, "_assign", slowly)
-        close = managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)
+        close = managed(round, campaign.close_round, round=anew(round), assigned=UnfinishedBatches.RETURN)
         calls: list[Callable[[], Any]] = [partial(try_to_take, round, person) for person in people]
         together(lambda call: call(), [*calls[:3], close, *calls[3:]])
 
@@ -112,7 +112,10 @@ class TestClosing:
 
         together(
             lambda call: call(),
-            [submit_captions, managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)],
+            [
+                submit_captions,
+                managed(round, campaign.close_round, round=anew(round), assigned=UnfinishedBatches.RETURN),
+            ],
         )
         batch.lease.refresh_from_db()
         counted = Caption.objects.filter(round=round, state=CaptionState.COUNTED).count()
@@ -157,7 +160,7 @@ class TestClosing:
 
         def close() -> None:
             time.sleep(0.05)
-            managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)()
+            managed(round, campaign.close_round, round=anew(round), assigned=UnfinishedBatches.RETURN)()
 
         together(lambda call: call(), [take_unguarded, close])
 
@@ -221,7 +224,7 @@ class TestStandings:
                         annotator_status.lift(**who)
                     case "close":
                         with suppress(campaign.StepNotAllowedError):
-                            managed(round, campaign.close_round, round=anew(round), assigned=InHand.TAKE_BACK)()
+                            managed(round, campaign.close_round, round=anew(round), assigned=UnfinishedBatches.RETURN)()
                             managed(round, campaign.reopen_round, round=anew(round))()
 
         together(

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from allocation.models import Batch
 from allocation.services.locks import lock_person
 from annotation.models import Caption, Exclusion, RoundKind
-from annotation.rules.campaign import InHand
+from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import annotator_status, batches, campaign, checks, corrections, projects, reassignment
 from annotation.services import verification as verifying
 from annotation.services.campaign import Beginning
@@ -149,7 +149,9 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
     "return for correction": lambda c: c.return_for_correction,
     "rewrite": Campaign.rewrite,
     "check": lambda c: partial(checks.check_rating, caption_id=c.caption.pk, is_right=True, by=c.by, now=NOW),
-    "close": lambda c: partial(campaign.close_round, round=c.round, by=c.by, now=NOW, assigned=InHand.TAKE_BACK),
+    "close": lambda c: partial(
+        campaign.close_round, round=c.round, by=c.by, now=NOW, assigned=UnfinishedBatches.RETURN
+    ),
     "change": Campaign.change,
     "withdraw and keep": lambda c: partial(
         withdraw_consent, project=c.round.project, user=c.ann, keeps_answers=True, now=NOW

@@ -126,7 +126,7 @@ class TestCreatingInTheBrowser:
             "name": "Tigers",
             "captioners": [make_captioner(collection, "blip").pk],
             "batch_size": "5",
-            "hold_h": "1.5",
+            "lease_h": "1.5",
             "language-de": "on",
             "replication-de": "2",
             "language-bn": "on",
@@ -202,8 +202,8 @@ class TestCreatingInTheBrowser:
             ({"replication-de": ""}, "Enter how many captions"),
             ({"replication-de": "0"}, "greater than or equal to 1"),
             ({"batch_size": "0"}, "greater than or equal to 1"),
-            ({"hold_h": "0"}, "greater than or equal to 0.25"),
-            ({"hold_h": "99999"}, "less than or equal to"),
+            ({"lease_h": "0"}, "greater than or equal to 0.25"),
+            ({"lease_h": "99999"}, "less than or equal to"),
             ({"captioners": ["999999"]}, "not one of the available choices"),
         ],
     )
@@ -267,7 +267,7 @@ class TestTheProjectPage:
 
     def test_settings_are_saved(self, manager, project):
         path = path_of("round-settings", project)
-        response = manager.post(path, {"replication": "3", "batch_size": "7", "hold_h": "2"})
+        response = manager.post(path, {"replication": "3", "batch_size": "7", "lease_h": "2"})
         assert response.status_code == 302
         round = project.rounds.get()
         assert (round.replication, round.pool.batch_size, round.pool.lease_s) == (3, 7, 7200)
@@ -286,7 +286,7 @@ class TestTheProjectPage:
         for _ in range(2):
             submit_captions(round, make_annotator(round))
         page = manager.post(
-            path_of("round-settings", project), {"replication": "1", "batch_size": "7", "hold_h": "2"}, follow=True
+            path_of("round-settings", project), {"replication": "1", "batch_size": "7", "lease_h": "2"}, follow=True
         )
         assert "German: 2 images keep more places" in page.content.decode()
 

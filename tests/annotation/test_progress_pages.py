@@ -269,7 +269,7 @@ class TestAnnotators:
         assert "Captions per day" in page
         assert "Levels given by this person and by everybody" in page
         assert reverse("annotation:feedback-create", args=["lions", round.pk]) in page
-        assert "batch-take-back" not in page
+        assert "batch-return-by-manager" not in page
         assert "Return" in page
 
 

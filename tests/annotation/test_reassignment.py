@@ -241,18 +241,20 @@ class TestThePages:
         assert Batch.objects.get(state=BatchState.OPEN).person == bea
 
     def test_no_other_site_is_gone_to(self, round, batch):
-        response = self.post(round.project.created_by, "batch-take-back", batch, next="https://elsewhere.example/")
+        response = self.post(
+            round.project.created_by, "batch-return-by-manager", batch, next="https://elsewhere.example/"
+        )
 
         assert response["Location"] == reverse("annotation:project-show", args=[round.project.slug])
         assert Batch.objects.get().state == BatchState.RETURNED
 
-    @pytest.mark.parametrize("name", ["batch-move", "batch-take-back"])
+    @pytest.mark.parametrize("name", ["batch-move", "batch-return-by-manager"])
     def test_others_are_not_told_that_it_exists(self, batch, name):
         for outsider in (batch.lease.person, make_project().created_by):
             assert self.post(outsider, name, batch, to=outsider.pk).status_code == 404
         assert Batch.objects.get().state == BatchState.OPEN
 
-    @pytest.mark.parametrize("name", ["batch-move", "batch-take-back"])
+    @pytest.mark.parametrize("name", ["batch-move", "batch-return-by-manager"])
     def test_a_batch_of_another_project_cannot_be_named(self, batch, name):
         other = make_project()
         path = reverse(f"annotation:{name}", args=[other.slug, batch.pk])

@@ -70,7 +70,7 @@ class TestStarting:
             deadline=UNTIL,
         )
         (problem,) = self.refusal(campaign)
-        assert problem.startswith(f"German, {round.title}: 1 batch is in somebody's hands.")
+        assert problem.startswith(f"German, {round.title}: 1 batch is unfinished.")
 
     def test_images_without_licence_or_author_are_named(self, campaign):
         entries = {entry.key: entry.image_id for entry in campaign.collection.entries.all()}

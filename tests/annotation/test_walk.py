@@ -31,7 +31,7 @@ from annotation.models import (
     Verdict,
     VerificationTask,
 )
-from annotation.rules.campaign import InHand
+from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import (
     annotator_status,
     batches,
@@ -245,7 +245,7 @@ class Walk:
     def close_and_reopen(self) -> None:
         for round in (self.rating, self.round):
             how: dict[str, Any] = {"round": self.anew(round), "by": self.by, "now": self.now}
-            campaign.close_round(assigned=self.rng.choice(list(InHand)), **how)
+            campaign.close_round(assigned=self.rng.choice(list(UnfinishedBatches)), **how)
             campaign.reopen_round(**how)
 
     def draw(self) -> None:

@@ -185,7 +185,7 @@ def test_one_image_that_is_too_large_does_not_make_the_batches_of_all_others_sma
 
 
 def test_of_very_many_runs_a_sweep_tells_of_some_and_each_has_its_turn(monkeypatch):
-    monkeypatch.setattr(runs, "TOLD_OF_AT_ONCE", 2)
+    monkeypatch.setattr(runs, "NOTIFIED_AT_ONCE", 2)
     collection = make_collection(8)
     waiting = [make_run(collection, model=make_model(f"Model {number}"), languages=["de"]) for number in range(5)]
     # Nothing is to be told of the first: another worker has all of it.

@@ -111,7 +111,7 @@ class TestSettings:
     ANSWERS: ClassVar[dict[str, str]] = {
         "replication": "4",
         "batch_size": "7",
-        "hold_h": "2",
+        "lease_h": "2",
         "gold_percent": "0",
         "repeat_percent": "9",
         "checks_before_pause": "6",

@@ -49,8 +49,8 @@ class Command(BaseCommand):
                 else:
                     self._as_references(opened, file, into, images, references.strip(), source.strip())
         except FileRefusedError as refused:
-            told = "".join(f"\n- {line}" for line in str(refused).splitlines())
-            raise CommandError(f"Nothing was imported:{told}") from refused
+            lines = "".join(f"\n- {line}" for line in str(refused).splitlines())
+            raise CommandError(f"Nothing was imported:{lines}") from refused
 
     def _as_captions(
         self, file: BinaryIO, project: Project, collection: Collection, source: str, by: User | None

@@ -20,7 +20,7 @@ from people.management.arguments import PROJECT_HELP, named, project_of
 from people.models import Project
 from people.permissions import usable_in
 
-TOLD_EVERY_S = 5.0
+REPORTED_EVERY_S = 5.0
 FAILURES_SHOWN = 10
 
 
@@ -67,7 +67,7 @@ class Command(BaseCommand):
     def _work(self, run: Run) -> None:
         worker = worker_status.worker_name()
         while True:
-            has_more = execute_run(run_id=run.pk, worker=worker, clock=timezone.now, slice_s=TOLD_EVERY_S)
+            has_more = execute_run(run_id=run.pk, worker=worker, clock=timezone.now, slice_s=REPORTED_EVERY_S)
             run.refresh_from_db()
             self.stdout.write(f"{run.done + run.failed:,} of {run.total:,}")
             if not has_more:
