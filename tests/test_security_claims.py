@@ -239,7 +239,7 @@ def test_no_folder_is_listed_and_nothing_of_the_code_is_served(client: Client, d
         ("/", "text/html; charset=utf-8"),
         ("/nothing", "text/html; charset=utf-8"),
         ("/healthz", "text/plain; charset=utf-8"),
-        ("/static/css/crosslens.css", 'text/css; charset="utf-8"'),
+        ("/static/css/base.css", 'text/css; charset="utf-8"'),
         ("/static/js/page.js", 'text/javascript; charset="utf-8"'),
         ("/static/img/logo.svg", "image/svg+xml"),
         ("/api/v1/me/", "application/problem+json"),

@@ -143,7 +143,7 @@ def test_a_guess_made_before_is_not_taken_and_what_was_typed_stays(table: Table,
     table.guess("dog")
     page.locator("#guess").fill("Dog")
     page.keyboard.press("Enter")
-    expect(page.locator(".turn__told")).to_contain_text("did not cost an attempt")
+    expect(page.locator(".turn__messages")).to_contain_text("did not cost an attempt")
     expect(page.locator("#guess")).to_have_value("Dog")
     expect(guesses(page)).to_have_count(1)
 
@@ -173,7 +173,7 @@ def test_a_second_tab_is_shown_where_the_turn_is(table: Table, page: Page, conte
     other.goto(page.url)
     table.guess("dog")
     Table(table.address, table.player, other).guess("tree")
-    expect(other.locator(".turn__told")).to_contain_text("already made this guess")
+    expect(other.locator(".turn__messages")).to_contain_text("already made this guess")
     expect(guesses(other)).to_contain_text(["dog"])
     assert list(Attempt.objects.values_list("number", "guess")) == [(1, "dog")]
 

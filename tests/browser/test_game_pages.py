@@ -150,7 +150,7 @@ def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_serve
     Turn.objects.filter(outcome=Outcome.OPEN).update(shown_at=timezone.now() + timedelta(minutes=1))
     page.locator("#guess").fill("dog")
     page.locator("#guess-form button").click()
-    expect(page.locator(".turn__told")).to_contain_text("too quick")
+    expect(page.locator(".turn__messages")).to_contain_text("too quick")
     expect(page.locator("#guess")).to_have_value("dog")
     context.close()
 

@@ -159,7 +159,7 @@ def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template
 @pytest.mark.parametrize("template", ["_bar_plot", "_range_plot", "_dot_plot", "_scatter_plot", "sxs_eval/_lines"])
 def test_the_style_sheet_knows_every_class_of_a_plot(template):
     markup = (ROOT / "templates" / f"{template}.html").read_text(encoding="utf-8")
-    sheet = (ROOT / "static" / "css" / "crosslens.css").read_text(encoding="utf-8")
+    sheet = (ROOT / "static" / "css" / "reports.css").read_text(encoding="utf-8")
     names = set(re.findall(r"(?:plot|figures)__[a-z]+(?:--[a-z]+)?", markup)) - {"plot__bar"}
     if template == "_bar_plot":
         names = {f"plot__bar--{kind}" for _, _, kind in BARS}

@@ -73,4 +73,4 @@ def test_what_says_itself_how_long_it_is_kept_is() -> None:
 
 
 def test_style_sheets_are_kept() -> None:
-    assert "no-store" not in Client().get("/static/css/crosslens.css")["Cache-Control"]
+    assert "no-store" not in Client().get("/static/css/base.css")["Cache-Control"]

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 pytestmark = pytest.mark.django_db
-ADDRESSES = ["/", "/static/css/crosslens.css", "/static/img/logo.svg", "/nothing", "/api/v1/nothing/", "/healthz"]
+ADDRESSES = ["/", "/static/css/base.css", "/static/img/logo.svg", "/nothing", "/api/v1/nothing/", "/healthz"]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

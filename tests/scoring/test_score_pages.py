@@ -16,6 +16,7 @@ from django.utils import timezone
 from images.models import ImportJob, JobState
 from inference.models import ModelCaption
 from people.models import Membership, Role
+from people.templatetags.sheets import APP_SHEETS
 from scoring import forms
 from scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from scoring.services.references import put_references
@@ -403,8 +404,11 @@ def test_a_scoring_of_another_project_is_not_found_under_ones_own(manager, good)
     assert manager.get(address("reference-show", foreign.references_id)).status_code == 404
 
 
-def test_the_style_sheet_has_every_class_of_the_pages():
+def test_the_style_sheets_have_every_class_of_the_pages():
     markup = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates" / "scoring").glob("*.html"))
-    sheet = (ROOT / "static" / "css" / "crosslens.css").read_text(encoding="utf-8")
+    sheets = [
+        ROOT / "static" / "css" / f"{name}.css" for name in ("base", "components", "tables", *APP_SHEETS["scoring"])
+    ]
+    sheet = "".join(path.read_text(encoding="utf-8") for path in sheets)
     names = {name for value in re.findall(r'class="([a-z][a-z _-]*)"', markup) for name in value.split()}
     assert [name for name in sorted(names) if f".{name}" not in sheet] == []

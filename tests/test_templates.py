@@ -1,0 +1,56 @@
+"""Templates and style sheets: every class has its sheet on the page that uses it, and no line is too long to read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from people.templatetags.sheets import APP_SHEETS
+from tests.servers import ROOT
+
+TEMPLATES = ROOT / "templates"
+CLASSES = {
+    path.stem: set(re.findall(r"\.([a-zA-Z][\w-]*)", re.sub(r"\{[^{}]*\}", "{}", path.read_text(encoding="utf-8"))))
+    for path in (ROOT / "static" / "css").glob("*.css")
+}
+"""The classes that each sheet says something about."""
+COMMON = ("base", "components")
+
+
+def text_of(template: str) -> str:
+    """Return a template with all that it extends and includes, each once."""
+    texts, waiting = {}, [template]
+    while waiting:
+        name = waiting.pop()
+        path = TEMPLATES / name
+        if name in texts or not path.exists():
+            continue
+        texts[name] = path.read_text(encoding="utf-8")
+        waiting += re.findall(r'\{% (?:extends|include|fixed) "([^"]+)"', texts[name])
+    return "\n".join(texts.values())
+
+
+def pages() -> list[str]:
+    """Return the templates that are pages: they extend another and are neither a part nor extended themselves."""
+    texts = {str(path.relative_to(TEMPLATES)): path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html")}
+    return sorted(name for name, text in texts.items() if "{% extends" in text and "/_" not in name)
+
+
+def sheets_of(page: str) -> set[str]:
+    """Return the sheets that a page links: its own, or those of its app."""
+    text = text_of(page)
+    own = re.findall(r'\{% block styles %\}\{% sheets ((?:"\w+" ?)+)%\}', text)
+    named = re.findall(r'"(\w+)"', " ".join(own)) if own else ["tables", *APP_SHEETS.get(Path(page).parts[0], ())]
+    return {*COMMON, *named}
+
+
+@pytest.mark.parametrize("page", pages())
+def test_a_page_links_the_sheets_of_its_classes(page: str) -> None:
+    values = re.findall(r'class="((?:[^"{]|\{\{.*?\}\}|\{%.*?%\})*)"', text_of(page))
+    used = {name for value in values for name in re.sub(r"\{%.*?%\}|\{\{.*?\}\}", " ", value).split()}
+    linked = sheets_of(page)
+    assert linked <= CLASSES.keys()
+    styled = set().union(*(CLASSES[name] for name in linked))
+    assert {name for name in used - styled if any(name in classes for classes in CLASSES.values())} == set()
