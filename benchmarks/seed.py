@@ -134,6 +134,7 @@ def judge_all(comparison: Comparison, *, raters: int, replication: int) -> int:
                 batch_id=batches[user].pk,
                 position=position,
                 comparison=comparison,
+                scale=comparison.scale,
                 person_id=user,
                 assignment=assignment,
                 pair_id=pair,

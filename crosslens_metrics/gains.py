@@ -10,17 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.intervals import NORMAL_QUANTILE, Interval, percentile_interval
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
-LEVELS = {
-    3: "MUCH-BETTER",
-    2: "BETTER",
-    1: "SLIGHTLY-BETTER",
-    0: "SIMILAR",
-    -1: "SLIGHTLY-WORSE",
-    -2: "WORSE",
-    -3: "MUCH-WORSE",
-}
-"""Names of the scores, test against base."""
-
 
 def majority_outcomes(better: ArrayLike, worse: ArrayLike, ratings: ArrayLike) -> NDArray[np.int8]:
     """What a strict majority of the ratings of each image says, whatever the degree.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 
 from django.conf import settings
@@ -10,6 +12,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from allocation.models import Assignment, Batch, Pool, Task
+from crosslens_metrics.scales import SCALES, SEVEN_POINTS
 from images.models import Collection, Image
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
@@ -35,9 +38,7 @@ class Instructions(models.Model):
         return f"instructions {self.version} of project {self.project_id}"
 
 
-class Scale(models.IntegerChoices):
-    SEVEN = 7, _("7 points")
-    FIVE = 5, _("5 points, without “slightly”")
+SCALE_CHOICES = [(points, _(scale.title)) for points, scale in SCALES.items()]
 
 
 class EqualCaptions(models.TextChoices):
@@ -60,7 +61,7 @@ class Comparison(models.Model):
         null=True, blank=True, help_text="How many images are drawn by the seed; empty for all."
     )
     seed = models.BigIntegerField(help_text="For the subset, the order of pairs, and the gold pairs drawn.")
-    scale = models.PositiveSmallIntegerField(choices=Scale.choices, default=Scale.SEVEN)
+    scale = models.PositiveSmallIntegerField(choices=SCALE_CHOICES, default=SEVEN_POINTS.points)
     equal_captions = models.CharField(max_length=7, choices=EqualCaptions.choices, default=EqualCaptions.SHOWN)
     pool = models.OneToOneField(Pool, on_delete=models.PROTECT, related_name="comparison")
     gold_percent = models.PositiveSmallIntegerField(default=0, help_text="Gold pairs per 100 pairs of a batch.")
@@ -78,7 +79,7 @@ class Comparison(models.Model):
         ordering: ClassVar[list[str]] = ["project", "pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(condition=~Q(base=F("test")), name="comparison_of_two_models"),
-            models.CheckConstraint(condition=Q(scale__in=Scale.values), name="comparison_scale_known"),
+            models.CheckConstraint(condition=Q(scale__in=list(SCALES)), name="comparison_scale_known"),
             models.CheckConstraint(
                 condition=Q(equal_captions__in=EqualCaptions.values), name="comparison_equal_captions_known"
             ),
@@ -188,6 +189,7 @@ class Judgement(models.Model):
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="repeat", help_text="What is repeated."
     )
     test_is_left = models.BooleanField()
+    scale = models.PositiveSmallIntegerField(choices=SCALE_CHOICES, help_text="The comparison's.")
     choice = models.SmallIntegerField(null=True, blank=True)
     score = models.SmallIntegerField(null=True, blank=True)
     comment = models.TextField(blank=True)
@@ -204,9 +206,15 @@ class Judgement(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(choice=None, score=None, judged_at=None)
-                | Q(choice__range=(-3, 3), judged_at__isnull=False, test_is_left=True, score=F("choice"))
-                | Q(choice__range=(-3, 3), judged_at__isnull=False, test_is_left=False, score=0 - F("choice")),
+                | Q(choice__isnull=False, judged_at__isnull=False, test_is_left=True, score=F("choice"))
+                | Q(choice__isnull=False, judged_at__isnull=False, test_is_left=False, score=0 - F("choice")),
                 name="judgement_score_is_choice_by_side",
+            ),
+            models.CheckConstraint(
+                condition=reduce(
+                    or_, (Q(scale=points, choice__in=scale.numbers) for points, scale in SCALES.items()), Q(choice=None)
+                ),
+                name="judgement_choice_on_its_scale",
             ),
             models.CheckConstraint(
                 condition=Q(kind="pair", pair__isnull=False, assignment__isnull=False, gold=None, repeated=None)

@@ -17,25 +17,29 @@ import numpy as np
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
-from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.reports.comparison import Judged, Repeat
+from crosslens_metrics.scales import SCALES, SEVEN_POINTS, Scale
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("image", "rater", "score")
-OPTIONAL = ("comparison", "base_model", "test_model", "left_is", "seconds", "region", "kind", "counts")
+OPTIONAL = ("comparison", "base_model", "test_model", "left_is", "seconds", "region", "kind", "counts", "scale")
 COLUMNS = (*NEEDED, *OPTIONAL)
 KINDS = ("pair", "gold", "repeat", "equal")
 EXAMPLE = '{"image": …, "rater": …, "score": …}'
 
+_SCALES = {"": SEVEN_POINTS, **{str(points): scale for points, scale in SCALES.items()}}
 _SCORES = {
-    **{str(score): score for score in LEVELS},
-    **{f"{score:+}": score for score in LEVELS},
-    **{f"{score}.0": score for score in LEVELS},
-    **{f"−{-score}": score for score in LEVELS if score < 0},
-    **{name: score for score, name in LEVELS.items()},
-    "-0": 0,
-    "-0.0": 0,
+    points: {
+        **{str(score): score for score in scale.numbers},
+        **{f"{score:+}": score for score in scale.numbers},
+        **{f"{score}.0": score for score in scale.numbers},
+        **{f"−{-score}": score for score in scale.numbers if score < 0},
+        **{level.name: level.number for level in scale.levels},
+        "-0": 0,
+        "-0.0": 0,
+    }
+    for points, scale in SCALES.items()
 }
 _KINDS = {"": "pair", **{kind: kind for kind in KINDS}}
 _SIDES = {"test": 1, "base": 0, "": -1}
@@ -58,6 +62,7 @@ class Row(NamedTuple):
     base_model: str
     test_model: str
     counts: bool
+    scale: Scale
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,8 @@ class _Reading:
             self.holds_judgements = True
             fields.text("rater", needed=True, numbers=True)
         fields.text("image", needed=True, numbers=True)
-        score = _score(cell["score"])
+        scale = _SCALES[fields.one_of("scale", _SCALES)]
+        score = _score(cell["score"], scale)
         named = not cell["score"].lstrip("+-−")[:1].isdigit()
         if kind != "equal":
             self._check_notation(number, named)
@@ -163,6 +169,7 @@ class _Reading:
             test_is_left=-1 if kind == "equal" else _SIDES[fields.one_of("left_is", _SIDES, any_case=True)],
             seconds=None if kind == "equal" else _seconds(cell["seconds"]),
             counts=_ANSWERS[fields.one_of("counts", _ANSWERS, any_case=True)],
+            scale=scale,
             **{name: cell[name] for name in ("comparison", "image", "rater", "region", "base_model", "test_model")},
         )
 
@@ -186,15 +193,16 @@ class _Gathered:
         self.number = first.number
         self._name = first.comparison
         self._models = (first.base_model, first.test_model)
+        self._scale = first.scale
         self._rows: dict[tuple[str, str, str], Row] = {}
         self._regions: dict[str, Row] = {}
         self._gold = self._set_aside = self._duplicates = 0
 
     def add(self, row: Row) -> None:
-        if (row.base_model, row.test_model) != self._models:
+        if (row.base_model, row.test_model, row.scale) != (*self._models, self._scale):
             raise LineError(
                 _(
-                    "base_model or test_model differs from line %(line)s, which has the same comparison. Give "
+                    "base_model, test_model or scale differs from line %(line)s, which has the same comparison. Give "
                     "the comparisons different names."
                 )
                 % {"line": self.number}
@@ -250,6 +258,7 @@ class _Gathered:
                 score=np.array([row.score for row in pairs], dtype=int),
                 test_is_left=np.array([row.test_is_left for row in pairs], dtype=np.int8),
                 seconds=np.array([math.nan if row.seconds is None else row.seconds for row in pairs], dtype=float),
+                scale=self._scale,
             ),
             repeats=tuple(
                 (first.score, row.score, row.rater)
@@ -265,17 +274,22 @@ class _Gathered:
         )
 
 
-def _score(text: str) -> int:
-    score = _SCORES.get(text)
+def _score(text: str, scale: Scale) -> int:
+    scores = _SCORES[scale.points]
+    score = scores.get(text)
     if score is None:
-        score = _SCORES.get(text.upper().replace("_", "-").replace(" ", "-"))
+        score = scores.get(text.upper().replace("_", "-").replace(" ", "-"))
     if score is None:
         raise LineError(
             _(
-                "score is “%(cell)s”. Give a whole number from -3 to 3, test against base, or the name of a level, "
-                "such as SLIGHTLY-BETTER."
+                "score is “%(cell)s”. Give one of %(scores)s, test against base, or the name of a level, "
+                "such as %(level)s."
             )
-            % {"cell": text[:40]}
+            % {
+                "cell": text[:40],
+                "scores": ", ".join(map(str, scale.numbers)),
+                "level": scale.levels[1].name,
+            }
         )
     return score
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from crosslens_metrics import agreement, gains, sign_test
 from crosslens_metrics.flips import count_flips
-from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.intervals import Interval, share_bounds
 from crosslens_metrics.reports.comparison_figures import (
     Alpha,
@@ -39,6 +38,7 @@ from crosslens_metrics.reports.comparison_figures import (
     defined,
     share,
 )
+from crosslens_metrics.scales import SEVEN_POINTS, Scale
 
 METHOD = "sxs-majority"
 VERSION = 1
@@ -56,17 +56,18 @@ class Judged:
     """Codes or names."""
     rater: NDArray[Any]
     score: NDArray[np.int_]
-    """−3 to 3, test against base."""
+    """Numbers of levels, test against base."""
     test_is_left: NDArray[np.int8]
     """1 left, 0 right, −1 unknown."""
     seconds: NDArray[np.float64]
     """NaN where unknown."""
+    scale: Scale = SEVEN_POINTS
 
     def __post_init__(self) -> None:
         if len({len(self.image), len(self.rater), len(self.score), len(self.test_is_left), len(self.seconds)}) > 1:
             raise ValueError("The columns of Judged must have one length.")
-        if len(self.score) and (self.score.min() < min(LEVELS) or self.score.max() > max(LEVELS)):
-            raise ValueError(f"Scores go from {min(LEVELS)} to {max(LEVELS)}.")
+        if not np.isin(self.score, self.scale.numbers).all():
+            raise ValueError(f"Scores on this scale are {', '.join(map(str, self.scale.numbers))}.")
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def build_report(
         outcome=outcome,
         precision=_precision(outcome),
         alpha=defined(lambda: _alpha(tally.image, judged.score, resamples, stream(seed, "alpha"))),
-        distribution={score: int((judged.score == score).sum()) for score in LEVELS},
+        distribution={score: int((judged.score == score).sum()) for score in judged.scale.numbers},
         left=share(int(left.sum()), int(preferred.sum()), Missing.NO_SIDE_PREFERRED),
         flips=_flips(repeats),
         seconds=_times(judged.seconds),

@@ -178,7 +178,7 @@ addEventListener("keydown", (event) => {
   // Enter in a checkbox would send the form by its first button.
   if (event.key === "Enter" && event.target.id === "keys") return event.preventDefault();
   if (comment || !areKeysOn || event.ctrlKey || event.metaKey || event.altKey) return;
-  const button = isUndoKey(event) ? part("undo") : answers()[Number(digit(event) ?? 0) - 1];
+  const button = isUndoKey(event) ? part("undo") : answers().find((answer) => answer.dataset.key === digit(event));
   if (!button) return;
   event.preventDefault();
   if (!event.repeat) submit(button);

@@ -20,7 +20,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from crosslens_metrics.gains import LEVELS
+from crosslens_metrics.scales import SCALES, Scale
 from images.models import CollectionImage, Image
 from images.selectors import keys_in_order
 from people.models import Project
@@ -31,16 +31,6 @@ from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stam
 from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 200
-CHOICE_LEVELS = {
-    None: "",
-    3: "left much better",
-    2: "left better",
-    1: "left slightly better",
-    0: "similar",
-    -1: "right slightly better",
-    -2: "right better",
-    -3: "right much better",
-}
 EQUAL = "equal"
 """The kind of a row that nobody judged."""
 WHY_NOT = {"excluded": "excluded", "paused": "paused"}
@@ -55,6 +45,10 @@ class JudgementRow:
     answer: Mapping[str, Any]
     rater: str = ""
     why_not: str = ""
+
+    @property
+    def scale(self) -> Scale:
+        return SCALES[self.comparison.scale]
 
     def text(self, name: str) -> str:
         return str(self.answer.get(name) or "")
@@ -76,9 +70,9 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "kind": lambda row: row.answer["kind"],
     "left_is": lambda row: {True: "test", False: "base", None: ""}[row.answer.get("test_is_left")],
     "choice": lambda row: row.answer.get("choice"),
-    "choice_level": lambda row: CHOICE_LEVELS[row.answer.get("choice")],
+    "choice_level": lambda row: row.scale[row.answer["choice"]].choice if "choice" in row.answer else "",
     "score": lambda row: row.answer["score"],
-    "level": lambda row: LEVELS[row.answer["score"]],
+    "level": lambda row: row.scale[row.answer["score"]].name,
     "rater": lambda row: row.rater,
     "comment": lambda row: row.text("comment"),
     "batch_taken_at": lambda row: row.moment("taken_at"),

@@ -10,12 +10,13 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
+from crosslens_metrics.scales import SEVEN_POINTS
 from images.models import Collection
 from images.permissions import collections_in
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project
-from sxs_eval.models import Comparison, EqualCaptions, Scale
+from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
 from sxs_eval.selectors.setup import LanguageCoverage
 from sxs_eval.services.comparisons import PoolSettings, Setting
 
@@ -164,7 +165,7 @@ class ComparisonForm(_Judging):
         help_text=_("Comparisons with the same seed and number of images use the same images."),
     )
     scale = forms.TypedChoiceField(
-        label=_("Scale"), choices=Scale.choices, coerce=int, initial=Scale.SEVEN, widget=forms.RadioSelect
+        label=_("Scale"), choices=SCALE_CHOICES, coerce=int, initial=SEVEN_POINTS.points, widget=forms.RadioSelect
     )
     equal_captions = forms.ChoiceField(
         label=_("Pairs with equal captions"),
@@ -228,7 +229,7 @@ class ComparisonForm(_Judging):
         return Setting(
             subset=given["subset"],
             seed=given["seed"],
-            scale=Scale(given["scale"]),
+            scale=given["scale"],
             equal_captions=EqualCaptions(given["equal_captions"]),
             replication=given["replication"],
             batch_size=given["batch_size"],

@@ -19,12 +19,13 @@ from django.utils.translation import gettext_lazy as _
 from allocation.forms import HIGHEST_REPLICATION
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.scales import SEVEN_POINTS
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
 from people.models import Project
 from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, parse_scores
 from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
-from sxs_eval.models import Scale
+from sxs_eval.models import SCALE_CHOICES
 from sxs_eval.rules import planning
 from sxs_eval.rules.planning import Plan, Thresholds, plan_sessions
 from sxs_eval.selectors.planning import Pace
@@ -123,7 +124,7 @@ class PlanForm(forms.Form):
         label=_("Seconds per judgement"), required=False, min_value=Decimal("0.1"), max_value=3600, decimal_places=1
     )
     scale = forms.TypedChoiceField(
-        label=_("Scale"), choices=Scale.choices, coerce=int, initial=Scale.SEVEN, widget=forms.RadioSelect
+        label=_("Scale"), choices=SCALE_CHOICES, coerce=int, initial=SEVEN_POINTS.points, widget=forms.RadioSelect
     )
 
     score_file: ScoreFile
@@ -243,7 +244,7 @@ class PlanForm(forms.Form):
     def setting(self) -> Setting:
         given = self.cleaned_data
         names = ("subset", "seed", "replication", "gold_percent", "repeat_percent")
-        return Setting(scale=Scale(given["scale"]), **{name: given[name] for name in names})
+        return Setting(scale=given["scale"], **{name: given[name] for name in names})
 
     def fingerprint(self) -> str:
         """Return a digest of what the plan's table depends on, to check that the user saw the plan they accept."""

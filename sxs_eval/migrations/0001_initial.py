@@ -358,6 +358,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("test_is_left", models.BooleanField()),
+                (
+                    "scale",
+                    models.PositiveSmallIntegerField(
+                        choices=[(7, "7 points"), (5, "5 points, without “slightly”")], help_text="The comparison's."
+                    ),
+                ),
                 ("choice", models.SmallIntegerField(blank=True, null=True)),
                 ("score", models.SmallIntegerField(blank=True, null=True)),
                 ("comment", models.TextField(blank=True)),
@@ -388,13 +394,13 @@ class Migration(migrations.Migration):
                         condition=models.Q(
                             models.Q(("choice", None), ("judged_at", None), ("score", None)),
                             models.Q(
-                                ("choice__range", (-3, 3)),
+                                ("choice__isnull", False),
                                 ("judged_at__isnull", False),
                                 ("score", models.F("choice")),
                                 ("test_is_left", True),
                             ),
                             models.Q(
-                                ("choice__range", (-3, 3)),
+                                ("choice__isnull", False),
                                 ("judged_at__isnull", False),
                                 (
                                     "score",
@@ -407,6 +413,15 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="judgement_score_is_choice_by_side",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("choice", None),
+                            models.Q(("choice__in", (3, 2, 1, 0, -1, -2, -3)), ("scale", 7)),
+                            models.Q(("choice__in", (3, 2, 0, -2, -3)), ("scale", 5)),
+                            _connector="OR",
+                        ),
+                        name="judgement_choice_on_its_scale",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

@@ -10,7 +10,6 @@ from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
-from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
@@ -23,8 +22,8 @@ from crosslens_metrics.reports.comparison_figures import (
     Share,
     Undefined,
 )
+from crosslens_metrics.scales import FIVE_POINTS, Scale
 from sxs_eval.models import LEFT_OUT, RaterState
-from sxs_eval.rules.judging import FIVE_POINTS, choices_of
 from sxs_eval.selectors.results import Evidence, RaterRow
 
 EVEN = 50.0
@@ -86,7 +85,7 @@ class ReportPage:
     rater_plot: RangePlot | None
 
 
-def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], *, scale: int) -> ReportPage:
+def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], *, scale: Scale) -> ReportPage:
     # Images whose region is unknown come last.
     regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
     estimates = [_region_estimate(part) for part in regions]
@@ -262,12 +261,10 @@ def _share_line(label: str, share: Share | Undefined, meaning: str) -> Line:
     return Line(label, value, texts.between(share.interval), "", meaning)
 
 
-def distribution_plot(report: Report, *, scale: int) -> BarPlot:
-    """Return every point of the scale, and other choices that were given."""
-    points = [score for score in LEVELS if score in choices_of(scale) or report.distribution[score]]
+def distribution_plot(report: Report, *, scale: Scale) -> BarPlot:
     return bar_plot(
-        _("Judgements by level, test against base") if len(points) > len(FIVE_POINTS) else _("Judgements by level"),
-        [(LEVELS[score], report.distribution[score], _kind(score)) for score in points],
+        _("Judgements by level, test against base") if scale.points > FIVE_POINTS.points else _("Judgements by level"),
+        [(level.name, report.distribution[level.number], _kind(level.number)) for level in scale.levels],
     )
 
 

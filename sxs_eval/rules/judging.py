@@ -1,4 +1,4 @@
-"""Rules for judgements, from values alone: the scale, positions of attention items, and who is paused."""
+"""Rules for judgements, from values alone: positions of attention items, and who is paused."""
 
 from __future__ import annotations
 
@@ -7,17 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-SEVEN_POINTS = (3, 2, 1, 0, -1, -2, -3)
-FIVE_POINTS = (3, 2, 0, -2, -3)
-"""(ours) A level keeps its value on the shorter scale, so that one table can have figures of both."""
-
 SHORTEST_GAP = 5
 """(ours) The fewest trials between a pair and its repeat in one batch."""
-
-
-def choices_of(scale: int) -> tuple[int, ...]:
-    """Return the answers of a scale in the rater's view, from left much better to right much better."""
-    return SEVEN_POINTS if scale == len(SEVEN_POINTS) else FIVE_POINTS
 
 
 def are_equal(base: str, test: str) -> bool:

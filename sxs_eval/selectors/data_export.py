@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.scales import SCALES
 from people.models import User
 from people.personal_data import Part
 from sxs_eval.models import Judgement, JudgingBatch, RaterStatus
-from sxs_eval.selectors.work import LABELS
 
 
 def data_export(person: User) -> Iterator[Part]:
@@ -41,9 +41,9 @@ def _batches(person: User) -> QuerySet[Any, Any]:
 
 def _judgements(person: User) -> Iterator[dict[str, Any]]:
     found = Judgement.objects.filter(person=person, choice__isnull=False).order_by("judged_at", "pk")
-    columns = ("batch", "position", "comparison", "choice", "comment", "judged_at", "active_ms", "is_late")
+    columns = ("batch", "position", "comparison", "scale", "choice", "comment", "judged_at", "active_ms", "is_late")
     for row in found.values(*columns).iterator():
-        yield row | {"said": str(LABELS[row["choice"]][0])}
+        yield row | {"said": _(SCALES[row.pop("scale")][row["choice"]].label)}
 
 
 def _statuses(person: User) -> QuerySet[Any, Any]:

@@ -10,7 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from crosslens_metrics.gains import LEVELS
+from crosslens_metrics.scales import SCALES
 from images.selectors import ServedImage, served_image
 from people.models import User
 from people.rules.pseudonyms import pseudonym
@@ -105,7 +105,7 @@ def _outcome(pair: Pair, replication: int) -> str:
 
 def _said(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str]) -> dict[int, list[Said]]:
     answers = Judgement.objects.filter(pair__in=pairs, kind=Kind.PAIR, choice__isnull=False)
-    found = defaultdict(list)
+    found, scale = defaultdict(list), SCALES[comparison.scale]
     for answer in answers.only("pair", "person", "score", "comment", "is_late"):
         assert answer.pair_id is not None
         assert answer.score is not None
@@ -113,7 +113,7 @@ def _said(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str])
             Said(
                 rater=pseudonym(comparison.project, answer.person_id),
                 score=answer.score,
-                level=LEVELS[answer.score],
+                level=scale[answer.score].name,
                 comment=answer.comment,
                 why_not=stopped.get(answer.person_id, "late" if answer.is_late else ""),
             )

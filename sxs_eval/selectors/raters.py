@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
 
-from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
+from crosslens_metrics.scales import SCALES
 from images.selectors import ServedImage, served_image
 from people.models import User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, RaterState, RaterStatus
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.rules.scripted import Rule
 from sxs_eval.selectors.scripted import scripted_raters
-from sxs_eval.selectors.work import LABELS
 
 MOST_FAILURES_SHOWN = 20
 
@@ -82,8 +82,8 @@ class FailedCheck:
     image: ServedImage
     left: str
     right: str
-    answer: Promise
-    first_answer: Promise | None
+    answer: str
+    first_answer: str | None
     is_left_better: bool | None
     seconds: float
     judged_at: datetime
@@ -147,6 +147,7 @@ def failures_of(row: RaterRow, comparison: Comparison, viewer: User) -> Sequence
 def _failure(check: Judgement, forgiven: datetime | None, viewer: User) -> FailedCheck:
     assert check.choice is not None
     assert check.judged_at is not None
+    scale = SCALES[check.scale]
     first = check.repeated.choice if check.repeated else None
     if check.gold:
         image, test, base = check.gold.image, check.gold.better, check.gold.worse
@@ -158,8 +159,8 @@ def _failure(check: Judgement, forgiven: datetime | None, viewer: User) -> Faile
         image=served_image(image, viewer),
         left=test if check.test_is_left else base,
         right=base if check.test_is_left else test,
-        answer=LABELS[check.choice][0],
-        first_answer=LABELS[first][0] if first is not None else None,
+        answer=_(scale[check.choice].label),
+        first_answer=_(scale[first].label) if first is not None else None,
         is_left_better=check.test_is_left if check.gold else None,
         seconds=check.active_ms / 1000,
         judged_at=check.judged_at,

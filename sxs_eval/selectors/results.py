@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.reports.comparison import Decided, Judged, Repeat, build_report, decided
 from crosslens_metrics.reports.comparison_figures import RaterFigures, Report
+from crosslens_metrics.scales import SCALES, Scale
 from images.models import Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
@@ -106,6 +107,7 @@ def evidence_of(comparisons: Iterable[Comparison]) -> dict[int, Evidence]:
             stopped=stopped[comparison.pk],
             regions=regions,
             name_of=names.of(comparison.project),
+            scale=SCALES[comparison.scale],
         )
         for comparison in comparisons
     }
@@ -225,6 +227,7 @@ def _evidence(
     stopped: Mapping[int, str],
     regions: Mapping[int, str],
     name_of: NameOf,
+    scale: Scale,
 ) -> Evidence:
     order = np.argsort(pairs[:, 1])
     image_of_pair, pair_ids, tasks = pairs[order, 2], pairs[order, 1], pairs[order, 3]
@@ -245,6 +248,7 @@ def _evidence(
             test_is_left=test_is_left[counts].astype(np.int8),
             # A browser without scripts measures nothing, and nobody answers in no time.
             seconds=np.where(active_ms > 0, active_ms / 1000, np.nan)[counts],
+            scale=scale,
         ),
         repeats=[
             (int(first), int(again), name_of(int(rater)))

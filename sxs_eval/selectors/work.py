@@ -11,10 +11,9 @@ from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
 
 from allocation.models import AssignmentState, BatchState, Task
+from crosslens_metrics.scales import SCALES, Scale
 from images.models import Image
 from images.selectors import ServedImage, served_image
 from languages.models import Language
@@ -22,19 +21,6 @@ from people.models import Project, Role, User
 from people.selectors.qualification import MissingRequirement
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import missing_requirements_of_comparisons
-from sxs_eval.rules.judging import choices_of
-
-LABELS: dict[int, tuple[Promise, Promise]] = {
-    3: (_("Left is much better"), _("much better")),
-    2: (_("Left is better"), _("better")),
-    1: (_("Left is slightly better"), _("slightly better")),
-    0: (_("Both are similar"), _("similar")),
-    -1: (_("Right is slightly better"), _("slightly better")),
-    -2: (_("Right is better"), _("better")),
-    -3: (_("Right is much better"), _("much better")),
-}
-"""Each answer in the rater's view, in full and abbreviated."""
-
 
 NOT_REASSIGNED = [state for state in AssignmentState.values if state != AssignmentState.REASSIGNED]
 STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state__in=NOT_REASSIGNED)) & (
@@ -47,14 +33,6 @@ FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
     judgements__assignment__task__places_taken__lt=F("judgements__assignment__task__places"),
 )
 """For the trials of a batch that is not open: those that resuming it would bring back."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    choice: int
-    label: Promise
-    short: Promise
-    key: str
 
 
 @dataclass(frozen=True)
@@ -107,7 +85,7 @@ class JudgingPage:
     trial: Trial | None
     ahead: ServedImage | None
     undoable: int | None
-    answers: Sequence[Answer]
+    scale: Scale
 
 
 @dataclass(frozen=True)
@@ -167,10 +145,6 @@ def last_answered(trials: Iterable[Progress]) -> Progress | None:
     return max(answered, key=attrgetter("judged_at", "position"), default=None)
 
 
-def answers_of(scale: int) -> list[Answer]:
-    return [Answer(choice, *LABELS[choice], str(key)) for key, choice in enumerate(choices_of(scale), start=1)]
-
-
 def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) -> BatchHead:
     lease = batch.lease
     return BatchHead(
@@ -200,7 +174,7 @@ def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPag
         trial=trial,
         ahead=served_image(_image(upcoming[waiting[1]]), viewer) if len(upcoming) > 1 else None,
         undoable=last.position if last and not last.is_late else None,
-        answers=answers_of(batch.comparison.scale),
+        scale=SCALES[batch.comparison.scale],
     )
 
 

@@ -17,13 +17,14 @@ from django.utils.translation import gettext as _
 
 from allocation.models import Pool, Task
 from allocation.services import managing
+from crosslens_metrics.scales import SEVEN_POINTS
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
 from people.models import Project, User
 from people.services import audit_log
 from sxs_eval import defaults
-from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair, Scale
+from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, Pair
 from sxs_eval.rules.judging import are_equal
 
 SHUFFLE_KEYS = 2**31
@@ -41,7 +42,7 @@ class Setting:
 
     subset: int | None = None
     seed: int = 0
-    scale: Scale = Scale.SEVEN
+    scale: int = SEVEN_POINTS.points
     equal_captions: EqualCaptions = EqualCaptions.SHOWN
     replication: int = 3
     batch_size: int = 20

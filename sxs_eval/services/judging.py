@@ -24,6 +24,7 @@ from allocation.services.errors import (
     PoolClosedError,
 )
 from allocation.services.lifecycle import expire_batch, finish_assignment, finish_batch, renew_lease, reopen_assignment
+from crosslens_metrics.scales import SCALES
 from inference.selectors import assigned_work
 from people.models import User
 from people.selectors.qualification import NotQualifiedError
@@ -124,7 +125,14 @@ def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rn
     sides = [rng.random() < 0.5 for _ in assignments]
     rows, repeats = [], []
     for position, slot in enumerate(slots, start=1):
-        row = Judgement(batch=batch, comparison=comparison, person=rater, position=position, kind=slot.kind)
+        row = Judgement(
+            batch=batch,
+            comparison=comparison,
+            scale=comparison.scale,
+            person=rater,
+            position=position,
+            kind=slot.kind,
+        )
         if slot.kind == Kind.GOLD:
             row.gold, row.test_is_left = drawn.pop(), rng.random() < 0.5
         elif slot.pair is None:
@@ -182,7 +190,7 @@ def judge(
     active_ms: int = 0,
     now: datetime,
 ) -> Judgement:
-    """Keep an answer. `choice` is in the rater's view: 3 for left much better, -3 for right much better.
+    """Keep an answer. `choice` is in the rater's view: above 0 where left is better.
 
     The same answer sent twice is one. An expired batch is resumed as far as it is free; an
     answer whose place has gone to somebody else is kept, flagged as late, and never counted.
@@ -228,9 +236,9 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
             if judgement.choice == given.choice:
                 return judgement
             raise StaleTrialError
-        allowed = rules.choices_of(batch.comparison.scale)
-        if given.choice not in allowed:
-            raise NotOnScaleError(allowed)
+        scale = SCALES[judgement.scale]
+        if given.choice not in scale:
+            raise NotOnScaleError(scale.numbers)
         _must_still_be_welcome(rater, batch.comparison)
         judgement.is_late = _is_late(batch, judgement, now, is_last_chance=is_last_chance)
         trials = progress_of(batch)

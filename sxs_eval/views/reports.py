@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from crosslens_metrics.scales import SCALES
 from people.models import Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
@@ -32,7 +33,7 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
     comparison = comparison_for(request.user, slug, comparison_id)
     evidence = evidence_of([comparison])[comparison.pk]
     report = report_of(comparison, evidence)
-    page = report_page(report, evidence, rater_rows(comparison, report, evidence), scale=comparison.scale)
+    page = report_page(report, evidence, rater_rows(comparison, report, evidence), scale=SCALES[comparison.scale])
     context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": Layout}
     return render(request, "sxs_eval/report.html", context)
 

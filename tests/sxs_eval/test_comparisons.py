@@ -408,7 +408,6 @@ class TestWhatTheDatabaseRefuses:
         [
             {"choice": 2, "score": 2, "judged_at": NOW, "test_is_left": False},
             {"choice": 2, "score": -2, "judged_at": NOW, "test_is_left": True},
-            {"choice": 4, "score": 4, "judged_at": NOW, "test_is_left": True},
             {"choice": 2, "score": 2, "judged_at": None, "test_is_left": True},
             {"choice": None, "score": 0, "judged_at": None},
         ],

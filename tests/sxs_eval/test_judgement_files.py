@@ -109,7 +109,7 @@ def test_what_our_own_csv_makes_safe_for_spreadsheets_comes_back_as_it_was(read)
 def test_a_score_that_is_none_is_refused_with_its_line_and_what_to_write(refusal, score):
     said = refusal(f"{HEADER}\na.jpg,ann,1\nb.jpg,ann,{score}\n")
     assert "judgements.csv, line 3: score is" in said
-    assert "Give a whole number from -3 to 3" in said
+    assert "Give one of 3, 2, 1, 0, -1, -2, -3" in said
 
 
 @pytest.mark.parametrize("score", [4, 0.5, True, None, "1e5", [1], {"value": 1}])
@@ -238,7 +238,7 @@ def test_an_image_has_one_region(refusal):
 
 def test_a_comparison_has_one_pair_of_models(refusal):
     said = refusal(f"{HEADER},base_model,test_model\na,ann,1,m1,m2\nb,ann,1,m1,m3\n")
-    assert "line 3: base_model or test_model differs from line 2" in said
+    assert "line 3: base_model, test_model or scale differs from line 2" in said
 
 
 def test_columns_that_are_not_known_are_told(read):

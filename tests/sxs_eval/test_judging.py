@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from allocation.models import AssignmentState, BatchState, Task
 from allocation.services.lifecycle import expire_overdue
 from annotation.services import batches
+from crosslens_metrics.scales import SCALES
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
@@ -107,7 +108,7 @@ def test_an_answer_that_the_scale_does_not_have_is_refused(scale, choice):
     batch = take(comparison, make_rater(comparison))
     with pytest.raises(services.NotOnScaleError) as refused:
         answer(batch, 1, choice=choice)
-    assert refused.value.choices == rules.choices_of(scale)
+    assert refused.value.choices == SCALES[scale].numbers
 
 
 def test_the_last_answer_can_be_undone_and_only_the_last():

@@ -17,7 +17,7 @@ from django.utils import timezone
 from allocation.models import Batch
 from allocation.services.lifecycle import expire_overdue
 from people.models import Consent, User
-from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus, Scale
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.selectors.work import work_of
 from sxs_eval.services.judging import LONGEST_COMMENT
 from sxs_eval.views import judging
@@ -169,7 +169,7 @@ def test_captions_have_the_language_and_direction_of_their_own():
 
 @pytest.mark.parametrize(
     ("scale", "values"),
-    [(Scale.SEVEN, ["3", "2", "1", "0", "-1", "-2", "-3"]), (Scale.FIVE, ["3", "2", "0", "-2", "-3"])],
+    [(7, ["3", "2", "1", "0", "-1", "-2", "-3"]), (5, ["3", "2", "0", "-2", "-3"])],
 )
 def test_the_answers_go_from_left_much_better_to_right_much_better(scale, values):
     comparison = make_comparison(images=1, scale=scale)

@@ -69,13 +69,14 @@ def show_gold(batch: JudgingBatch, *, score: int, **more) -> Judgement:
     gold = batch.comparison.gold_pairs.order_by("?").first()
     values = {"kind": Kind.GOLD, "gold": gold, "test_is_left": True, "choice": score, "score": score, "judged_at": NOW}
     return batch.judgements.create(
-        position=next(positions), comparison=batch.comparison, person=batch.lease.person, **(values | more)
+        scale=7, position=next(positions), comparison=batch.comparison, person=batch.lease.person, **(values | more)
     )
 
 
 def show_again(original: Judgement, *, score: int) -> Judgement:
     is_left = not original.test_is_left
     return original.batch.judgements.create(
+        scale=7,
         position=next(positions),
         comparison=original.comparison,
         person=original.person,

@@ -17,7 +17,7 @@ from images.models import Image
 from inference.models import ModelCaption
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.rules.pseudonyms import pseudonym
-from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus, Scale
+from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.factories import (
@@ -167,7 +167,7 @@ class TestFigures:
         assert "equal, counted as SIMILAR" in text_of(client.get(address("pair-list", comparison)))
 
     def test_a_comparison_on_five_points_has_five_in_its_plot(self, client):
-        comparison = make_comparison(images=1, replication=1, scale=Scale.FIVE)
+        comparison = make_comparison(images=1, replication=1, scale=5)
         judge_all(comparison, make_rater(comparison), {keys_of(comparison)[0]: 2})
         client.force_login(comparison.project.created_by)
         text = text_of(client.get(address("comparison-show", comparison)))

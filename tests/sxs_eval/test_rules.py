@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosslens_metrics.gains import LEVELS
+from crosslens_metrics.scales import FIVE_POINTS, SEVEN_POINTS
 from sxs_eval.rules import judging as rules
 
 
@@ -80,8 +80,8 @@ def test_captions_are_equal_whatever_their_form_of_unicode_and_white_space():
 
 
 def test_the_shorter_scale_lacks_the_slight_levels_only():
-    assert set(rules.choices_of(7)) - set(rules.choices_of(5)) == {1, -1}
-    assert [LEVELS[score] for score in rules.choices_of(5)] == [
+    assert set(SEVEN_POINTS.numbers) - set(FIVE_POINTS.numbers) == {1, -1}
+    assert [level.name for level in FIVE_POINTS.levels] == [
         "MUCH-BETTER",
         "BETTER",
         "SIMILAR",

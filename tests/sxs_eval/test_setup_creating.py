@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from inference.models import ModelCaption
-from sxs_eval.models import EqualCaptions, Scale
+from sxs_eval.models import EqualCaptions
 from tests.factories import make_captioner, make_collection
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ class TestCreatingInTheBrowser:
         assert sorted(nudged) == sorted(made.values_list("pk", flat=True))
         assert {row.language_id for row in made} == {"de", "bn"}
         for row in made:
-            assert (row.test, row.subset, row.seed, row.scale) == (models[1], None, 77, Scale.FIVE)
+            assert (row.test, row.subset, row.seed, row.scale) == (models[1], None, 77, 5)
             assert row.equal_captions == EqualCaptions.SIMILAR
             assert (row.pool.replication, row.pool.batch_size, row.pool.lease_s) == (2, 6, 5400)
             assert (row.gold_percent, row.repeat_percent) == (10, 5)

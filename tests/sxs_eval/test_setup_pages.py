@@ -192,8 +192,8 @@ class TestGoldPairs:
         rater = make_rater(comparison)
         batch = judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
         batch.judgements.create(
-            position=90, comparison=comparison, person=rater, kind="gold", gold=failed, test_is_left=True, choice=0,
-            score=0, judged_at=NOW,
+            position=90, comparison=comparison, scale=7, person=rater, kind="gold", gold=failed, test_is_left=True,
+            choice=0, score=0, judged_at=NOW,
         )  # fmt: skip
         page = manager.get(path_of("gold-list", comparison))
         assert page.context["golds"][0].gold == failed

@@ -18,10 +18,10 @@ from django.core.management import CommandError, call_command
 from scipy.stats import binomtest
 
 from crosslens_metrics.formats.judgements import COLUMNS
-from crosslens_metrics.gains import LEVELS
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports import comparison_text
 from crosslens_metrics.reports.comparison_figures import MESSAGES, Gain, Missing
+from crosslens_metrics.scales import SCALES
 from crosslens_metrics.undefined import Reason
 from tests.servers import ROOT
 
@@ -373,7 +373,9 @@ def test_the_guide_tells_every_column_option_key_and_code(golden, tmp_path):
     names |= {"--json", "--seed", "--replication", "--resamples"}
     assert {name for name in names if f"`{name}`" not in guide} == set()
     assert len(names) > 80
-    assert all(level in guide for level in LEVELS.values())
+    for points, scale in SCALES.items():
+        scores = ", ".join(f"{level.number} {level.name}".replace("-", "−", level.number < 0) for level in scale.levels)
+        assert f"| `{points}` | {scores} |" in guide
 
 
 def test_the_example_of_the_guide_is_a_file_that_is_taken(tmp_path):
