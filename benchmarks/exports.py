@@ -49,7 +49,7 @@ from people.models import Project, User
 NAME = "exports"
 LANGUAGES, PEOPLE, BATCH = 36, 200, 15
 TEXT = "Ein kleiner Hund läuft über die grüne Wiese und spielt mit einem roten Ball, sagt Nummer "
-HANDED_IN = datetime(2026, 3, 2, 9, 30, 15, 250_000, tzinfo=UTC)
+SUBMITTED_AT = datetime(2026, 3, 2, 9, 30, 15, 250_000, tzinfo=UTC)
 MEGABYTE = 1 << 20
 
 Way = Callable[[Project, Path], Callable[[], None]]
@@ -262,7 +262,7 @@ def _write_captions(round: Round, first_person: int, number: int) -> None:
         "pool": round.pool_id,
         "guidelines": round.guidelines_id,
         "text": TEXT,
-        "at": HANDED_IN,
+        "at": SUBMITTED_AT,
     }
     with transaction.atomic(), connection.cursor() as cursor:
         for statement in statements:

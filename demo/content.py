@@ -40,7 +40,7 @@ PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
 PASSWORD = "look-then-write"  # noqa: S105 - told to whoever starts the demo, on their own computer
 SEED = 3600
-HOLD = timedelta(days=3)
+LEASE = timedelta(days=3)
 WHY_NO_PILOT = "The demo shows the main round."
 REPLICATION = 2
 
@@ -99,7 +99,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     _anna(people["anna-de"], rounds["de"], clock() - timedelta(days=1, hours=2))
     _bernd(people["bernd-de"], rounds["de"], clock() - timedelta(hours=2))
     _rate_some(people["lucia-es"], rounds["es"], RATED_BY_LUCIA, clock() - timedelta(hours=1))
-    _rate_some(people["neema-sw"], rounds["sw"], RATED_BY_NEEMA, clock() - HOLD - timedelta(days=1))
+    _rate_some(people["neema-sw"], rounds["sw"], RATED_BY_NEEMA, clock() - LEASE - timedelta(days=1))
     evaluations.load(
         project=project,
         people=people,
@@ -173,7 +173,7 @@ def _project(people: dict[str, User], collection: Collection, model: CaptioningM
             captioners=[model],
             languages=[NewRound(Language.objects.get(pk=tag), REPLICATION) for tag in LANGUAGES],
             batch_size=len(photographs.PHOTOGRAPHS),
-            lease_s=int(HOLD.total_seconds()),
+            lease_s=int(LEASE.total_seconds()),
             seed=SEED,
             beginning=Beginning(why_no_pilot=WHY_NO_PILOT),
             now=now,

@@ -14,7 +14,7 @@ from allocation.services.locks import lock_person, lock_tasks, lock_unfinished_b
 from people.models import User
 
 
-def stop_handing_out(*, pool: Pool) -> None:
+def close_pool(*, pool: Pool) -> None:
     """Close a pool: after this returns, no further batch of it is assigned.
 
     Call within a transaction that has locked none of its batches and tasks yet.

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 
 from allocation.models import Batch, BatchState, Pool
 from allocation.services.lifecycle import expire_batches, return_batches
-from allocation.services.managing import stop_handing_out
+from allocation.services.managing import close_pool
 from annotation.models import Guidelines, Round, RoundKind, RoundState
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import PILOT_IMAGES, RATERS_PER_CAPTION, VERIFIED_CAPTIONS, Action, UnfinishedBatches
@@ -203,7 +203,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: UnfinishedBa
     """
     with transaction.atomic():
         round, _rounds = _locked(round, Action.CLOSE)
-        stop_handing_out(pool=round.pool)
+        close_pool(pool=round.pool)
         batches = _assigned(round, now)
         if batches and assigned is None:
             raise UnfinishedBatchesError(batches, _("Choose whether people finish them or they are returned."))

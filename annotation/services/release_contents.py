@@ -55,7 +55,7 @@ class Contents:
     last_day: str = ""
     image_licences: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
-    def met_on(self, day: str | None) -> None:
+    def include_day(self, day: str | None) -> None:
         if day:
             self.first_day = min(self.first_day or day, day)
             self.last_day = max(self.last_day, day)

@@ -212,7 +212,7 @@ class _Walk:
         else:
             self.found.guidelines.add(stored["guidelines__version"])
             about.annotators.add(annotator)
-            self.found.met_on(day_of(stored["submitted_at"]))
+            self.found.include_day(day_of(stored["submitted_at"]))
         if stored["item__writing_ms"]:
             about.writing_ms += stored["item__writing_ms"]
             about.timed += 1
@@ -225,7 +225,7 @@ class _Walk:
             self.verdicts.add(tables.VerdictRow(caption, rater, rating, version, rating_ms, day))
             about.raters.add(rater)
             self.found.guidelines.add(version)
-            self.found.met_on(day)
+            self.found.include_day(day)
             if verified.level is not None:
                 about.units.append(unit)
                 about.codes.append(CODES[rating])

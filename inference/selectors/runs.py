@@ -31,8 +31,8 @@ class RunRow:
         return self.run.state in GOING
 
     @property
-    def gone_through(self) -> int:
-        return gone_through(self.run)
+    def processed(self) -> int:
+        return processed(self.run)
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ def log_of(run: Run, *, is_whole: bool = False) -> Log:
 def percent_of(run: Run) -> int:
     if not run.total:
         return 100 if run.state == RunState.DONE else 0
-    return 100 * gone_through(run) // run.total
+    return 100 * processed(run) // run.total
 
 
-def gone_through(run: Run) -> int:
+def processed(run: Run) -> int:
     """Count what exists or has failed; of a finished run that made nothing, only what exists."""
     has_made_nothing = run.state == RunState.FAILED and run.failed == run.total
     return run.already + run.done + (0 if has_made_nothing else run.failed)

@@ -17,7 +17,7 @@ MEMBERS_PER_PAGE = 100
 
 
 @dataclass(frozen=True)
-class RoleHeld:
+class MemberRole:
     pk: int
     label: str
 
@@ -27,7 +27,7 @@ class Member:
     """A member as the project's managers see them. `consent` is the newest version they agreed to."""
 
     user: User
-    roles: list[RoleHeld]
+    roles: list[MemberRole]
     skills: list[LanguageSkill]
     consent: int | None
     is_consent_due: bool
@@ -59,7 +59,7 @@ def _member(user: User, consent: int | None, newest: int | None) -> Member:
     here: list[Membership] = user.here  # type: ignore[attr-defined]
     return Member(
         user=user,
-        roles=[RoleHeld(pk=membership.pk, label=str(Role(membership.role).label)) for membership in here],
+        roles=[MemberRole(pk=membership.pk, label=str(Role(membership.role).label)) for membership in here],
         skills=list(user.language_skills.all()),
         consent=consent,
         is_consent_due=any(needs_consent(membership.role) for membership in here) and consent != newest,

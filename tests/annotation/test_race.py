@@ -28,7 +28,7 @@ from tests.factories import NOW, make_annotator, make_round
 from tests.tiers import runs
 
 ANNOTATORS, IMAGES, REPLICATION = 32, 40, 2
-HOLD = timedelta(minutes=10)
+LEASE = timedelta(minutes=10)
 
 
 class Clock:
@@ -92,7 +92,7 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
 
 
 def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
-    clock.now += 2 * HOLD
+    clock.now += 2 * LEASE
     expire_overdue(now=clock.now)
     for person in people:
         batch = take(round, person, clock.now, Random(0))
@@ -108,7 +108,7 @@ def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
 @pytest.mark.parametrize("run", runs(20, short=2))
 def test_a_crowd_leaves_exactly_two_captions_per_image(run):
     rng = Random(run)
-    round = make_round(images=IMAGES, replication=REPLICATION, lease_s=int(HOLD.total_seconds()), seed=run)
+    round = make_round(images=IMAGES, replication=REPLICATION, lease_s=int(LEASE.total_seconds()), seed=run)
     people = [make_annotator(round) for _ in range(ANNOTATORS)]
     clock = Clock(rng)
 

@@ -38,7 +38,7 @@ from tests.annotation.verifying import (
 from tests.factories import MINUTE, NOW, make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db
-HOLD = timedelta(hours=24)
+LEASE = timedelta(hours=24)
 
 
 @pytest.fixture
@@ -331,7 +331,7 @@ def test_submitting_twice_is_submitting_once(round, batch, rae):
 
 def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
     rate(batch, rae)
-    late = NOW + HOLD
+    late = NOW + LEASE
     with pytest.raises(LeaseExpiredError):
         services.save_verdict(batch_id=batch.pk, rater=rae, position=1, rating=Rating.BAD, active_ms=0, now=late)
     assert batch.verdicts.get(position=1).rating == Rating.BAD
@@ -370,17 +370,17 @@ def test_nothing_is_resumed_once_the_round_is_closed(round, batch, rae):
 
 
 def test_a_save_in_the_second_half_of_the_time_begins_it_anew_but_not_without_consent(batch, rae):
-    later = NOW + HOLD * 0.6
+    later = NOW + LEASE * 0.6
     rate(batch, rae, now=later)
     batch.lease.refresh_from_db()
-    assert batch.lease.deadline == later + HOLD
+    assert batch.lease.deadline == later + LEASE
 
     Consent.objects.filter(user=rae).update(withdrawn_at=NOW)
-    rate(batch, rae, Rating.BAD, now=later + HOLD * 0.6)
+    rate(batch, rae, Rating.BAD, now=later + LEASE * 0.6)
     batch.lease.refresh_from_db()
-    assert batch.lease.deadline == later + HOLD
+    assert batch.lease.deadline == later + LEASE
     with pytest.raises(NotQualifiedError):
-        submit(batch, rae, later + HOLD * 0.6)
+        submit(batch, rae, later + LEASE * 0.6)
 
 
 def test_a_batch_is_its_raters_alone(round, batch):

@@ -22,7 +22,7 @@ from tests.annotation.verifying import make_caption_rater, make_captioned_round,
 from tests.factories import make_project, make_user
 
 pytestmark = pytest.mark.django_db
-HOLD = timedelta(hours=24)
+LEASE = timedelta(hours=24)
 
 
 def signed_in(user) -> Client:

@@ -36,7 +36,7 @@ from tests.tiers import runs
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RIVALS, IMAGES, PLACES = 48, 20, 3
-HOLD = timedelta(minutes=10)
+LEASE = timedelta(minutes=10)
 STOPS = (
     LeaseExpiredError,
     BatchReturnedError,
@@ -87,7 +87,7 @@ def work(round: Round, rater: User, clock: Clock, rng: Random) -> None:
 
 
 def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
-    clock.now += 2 * HOLD
+    clock.now += 2 * LEASE
     expire_overdue(now=clock.now)
     for rater in raters:
         while batch := services.take_batch(round=round, rater=rater, now=clock.now, rng=Random(0)):
@@ -100,7 +100,7 @@ def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
 def test_a_crowd_leaves_exactly_three_ratings_per_caption_and_none_by_its_author(run):
     verified, authors = make_captioned_round(images=IMAGES, captions=2, seed=run)
     round = make_verification(verified, places=PLACES, filled=False, batch_size=7)
-    Pool.objects.filter(pk=round.pool_id).update(lease_s=int(HOLD.total_seconds()))
+    Pool.objects.filter(pk=round.pool_id).update(lease_s=int(LEASE.total_seconds()))
     raters = [rater_of(round, author) for author in authors]
     raters += [make_caption_rater(round) for _ in range(RIVALS - len(raters))]
     clock = Clock(Random(run))

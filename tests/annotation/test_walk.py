@@ -56,7 +56,7 @@ from tests.annotation.verifying import make_caption_rater, make_verification, ra
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 
 STEPS, SEEDS = 30, range(3)
-IMAGES, SAMPLE, HOLD = 6, 3, timedelta(minutes=30)
+IMAGES, SAMPLE, LEASE = 6, 3, timedelta(minutes=30)
 REFUSALS = (
     NotQualifiedError,
     OpenBatchExistsError,
@@ -81,7 +81,7 @@ class Walk:
     def __init__(self, seed: int) -> None:
         self.rng, self.now, self.texts = Random(seed), NOW, 0
         self.round = make_round(
-            images=IMAGES, replication=2, batch_size=2, seed=seed, lease_s=int(HOLD.total_seconds())
+            images=IMAGES, replication=2, batch_size=2, seed=seed, lease_s=int(LEASE.total_seconds())
         )
         self.rating = make_verification(self.round, places=2, sample_size=SAMPLE, batch_size=2, seed=seed)
         self.project, self.by = self.round.project, self.round.project.created_by
@@ -146,7 +146,7 @@ class Walk:
         return True
 
     def time_passes(self) -> None:
-        self.now += 2 * HOLD
+        self.now += 2 * LEASE
         expire_overdue(now=self.now)
 
     def move(self) -> bool:
@@ -238,7 +238,7 @@ class Walk:
 
     def change(self) -> None:
         settings = projects.RoundSettings(
-            replication=self.rng.choice((1, 2, 3)), batch_size=2, lease_s=int(HOLD.total_seconds()), is_open=True
+            replication=self.rng.choice((1, 2, 3)), batch_size=2, lease_s=int(LEASE.total_seconds()), is_open=True
         )
         projects.change_round(round=self.round, settings=settings, by=self.by, now=self.now)
 

@@ -48,7 +48,7 @@ def test_a_run_that_failed_on_every_image_has_failed_and_is_not_done(media):
 
     assert (run.state, run.failed, run.done) == (RunState.FAILED, 10, 0)
     page = page_of(run)
-    assert (page.percent, page.gone_through, page.can_resume, page.can_retry) == (0, 0, False, True)
+    assert (page.percent, page.processed, page.can_resume, page.can_retry) == (0, 0, False, True)
     text = seen_by_researcher(run)
     assert "Nothing was made, because every image failed." in text
     assert "0 of 10, 0%" in text

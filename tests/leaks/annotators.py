@@ -49,7 +49,7 @@ from tests.scoring.scored import make_references, make_scoring, run
 
 IMAGES = 7
 BATCH = 3
-HOLD = timedelta(hours=24)
+LEASE = timedelta(hours=24)
 MODEL = "Nuxblathering-7B <\u03b2eta>"
 MODEL_WORD = "nuxblathering"
 # Every English caption has these in turn, and the number of its image in letters: found alone, each gives it away.
@@ -384,7 +384,7 @@ def in_screen_2_of_images_that_managers_wrote_about(world: World) -> None:
 
 
 def in_screen_2_and_overdue(world: World) -> None:
-    world.take(timezone.now() - HOLD - timedelta(minutes=5))
+    world.take(timezone.now() - LEASE - timedelta(minutes=5))
 
 
 def in_screen_2_and_expired(world: World) -> None:

@@ -30,7 +30,7 @@ from tests.annotation.submitting import make_captions
 from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
 from tests.factories import make_collection, make_project, make_round
 from tests.leaks.addresses import serving
-from tests.leaks.annotators import HOLD, make_sizes
+from tests.leaks.annotators import LEASE, make_sizes
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
 
@@ -176,7 +176,7 @@ def submitted(world: World) -> None:
 
 
 def expired(world: World) -> None:
-    in_the_middle(world, since=HOLD)
+    in_the_middle(world, since=LEASE)
     assert expire_overdue(now=timezone.now()) == 1
 
 

@@ -37,7 +37,7 @@ from sxs_eval.services import judging
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.inference.embedded import put_set
 from tests.leaks.addresses import serving
-from tests.leaks.annotators import HOLD, OF_RATERS, make_sizes
+from tests.leaks.annotators import LEASE, OF_RATERS, make_sizes
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
 
@@ -196,7 +196,7 @@ def at_the_end(world: World) -> None:
 
 
 def expired(world: World) -> None:
-    in_the_middle(world, since=HOLD)
+    in_the_middle(world, since=LEASE)
     assert expire_overdue(now=timezone.now()) == 1
 
 

@@ -32,7 +32,7 @@ from tests.factories import NOW, make_captioner, make_collection, make_compariso
 from tests.tiers import runs
 
 STEPS, IMAGES, DESCRIBED, RATERS = 220, 10, 7, 5
-HOLD = timedelta(minutes=30)
+LEASE = timedelta(minutes=30)
 REFUSALS = (
     services.StaleTrialError,
     LeaseExpiredError,
@@ -62,7 +62,7 @@ class Story:
             test=self.models[1],
             replication=2,
             batch_size=4,
-            lease_s=int(HOLD.total_seconds()),
+            lease_s=int(LEASE.total_seconds()),
             gold_percent=20,
             repeat_percent=20,
             checks_before_pause=2,
@@ -137,7 +137,7 @@ class Story:
             services.resume_batch(batch_id=batch.pk, rater=rater, now=self.now)
 
     def wait(self) -> None:
-        self.now += HOLD
+        self.now += LEASE
 
     def expire(self) -> None:
         expire_overdue(now=self.now)
@@ -169,7 +169,7 @@ class Story:
         self.set_open(is_open=self.rng.random() < 0.9)
 
     def set_open(self, *, is_open: bool, failures_percent: int = 40) -> None:
-        settings = PoolSettings(4, int(HOLD.total_seconds()), is_open, 20, 20, 2, failures_percent)
+        settings = PoolSettings(4, int(LEASE.total_seconds()), is_open, 20, 20, 2, failures_percent)
         change_comparison(comparison=self.comparison, settings=settings, by=self.comparison.project.created_by, now=NOW)
 
     def finish(self) -> None:
@@ -177,7 +177,7 @@ class Story:
         self.set_open(is_open=True, failures_percent=100)
         # Whoever had a pair in hand once never gets it again, so new people must be enough by themselves.
         for rater in [*self.raters, *(make_rater(self.comparison) for _ in range(3))]:
-            self.now += 2 * HOLD
+            self.now += 2 * LEASE
             expire_overdue(now=self.now)
             while batch := self.next_batch(rater):
                 for waiting in batch.judgements.filter(choice=None):

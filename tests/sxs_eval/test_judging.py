@@ -23,7 +23,7 @@ from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.factories import MINUTE, NOW, make_comparison, make_rater, make_round, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HOLD = timedelta(hours=4)
+LEASE = timedelta(hours=4)
 
 
 def take(comparison: Comparison, rater, now=NOW, rng=None) -> JudgingBatch:
@@ -133,16 +133,16 @@ def test_what_is_answered_counts_when_the_rest_expires_and_the_rest_goes_to_othe
     comparison = make_comparison(images=4, replication=1)
     batch = take(comparison, make_rater(comparison))
     answer(batch, 1)
-    expire_overdue(now=NOW + HOLD)
+    expire_overdue(now=NOW + LEASE)
     assert sorted(taken(comparison)) == [0, 0, 0, 1]
-    other = take(comparison, make_rater(comparison), now=NOW + HOLD)
+    other = take(comparison, make_rater(comparison), now=NOW + LEASE)
     assert other.judgements.count() == 3
 
 
 def test_an_answer_after_the_time_takes_the_rest_up_again():
     comparison = make_comparison(images=3, replication=1)
     batch = take(comparison, make_rater(comparison))
-    late = answer(batch, 1, now=NOW + HOLD + MINUTE)
+    late = answer(batch, 1, now=NOW + LEASE + MINUTE)
     assert not late.is_late
     batch.lease.refresh_from_db()
     assert batch.lease.state == BatchState.OPEN
@@ -152,7 +152,7 @@ def test_an_answer_after_the_time_takes_the_rest_up_again():
 def test_an_answer_whose_place_has_gone_is_kept_as_late_and_never_counted():
     comparison = make_comparison(images=2, replication=1)
     batch = take(comparison, make_rater(comparison))
-    later = NOW + HOLD + MINUTE
+    later = NOW + LEASE + MINUTE
     expire_overdue(now=later)
     other = take(comparison, make_rater(comparison), now=later)
     late = answer(batch, 1, now=later)
@@ -170,7 +170,7 @@ def test_a_late_answer_stays_late_when_the_rest_is_resumed():
     batch = take(comparison, make_rater(comparison))
     comparison.pool.is_open = False
     comparison.pool.save()
-    later = NOW + HOLD + MINUTE
+    later = NOW + LEASE + MINUTE
     assert answer(batch, 1, now=later).is_late
     comparison.pool.is_open = True
     comparison.pool.save()
@@ -186,7 +186,7 @@ def test_an_answer_to_a_closed_comparison_after_the_time_is_late_and_frees_its_p
     batch = take(comparison, make_rater(comparison))
     comparison.pool.is_open = False
     comparison.pool.save()
-    assert answer(batch, 1, now=NOW + HOLD + MINUTE).is_late
+    assert answer(batch, 1, now=NOW + LEASE + MINUTE).is_late
     assert taken(comparison) == [0, 0]
 
 

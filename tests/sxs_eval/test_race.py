@@ -31,7 +31,7 @@ from tests.factories import NOW, make_comparison, make_rater
 from tests.tiers import runs
 
 RATERS, PAIRS, REPLICATION = 64, 40, 3
-HOLD = timedelta(minutes=30)
+LEASE = timedelta(minutes=30)
 STOPS = (services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQualifiedError)
 
 
@@ -108,7 +108,7 @@ def test_a_crowd_leaves_exactly_three_judgements_per_pair(run):
         images=PAIRS,
         replication=REPLICATION,
         batch_size=7,
-        lease_s=int(HOLD.total_seconds()),
+        lease_s=int(LEASE.total_seconds()),
         repeat_percent=15,
         seed=run,
     )
@@ -117,7 +117,7 @@ def test_a_crowd_leaves_exactly_three_judgements_per_pair(run):
 
     together(lambda rater: work(comparison, rater, clock, Random(f"{run} {rater.pk}")), raters)
     assert_exact(comparison.pool)
-    finish_what_is_left(comparison, raters, clock.now + 2 * HOLD)
+    finish_what_is_left(comparison, raters, clock.now + 2 * LEASE)
 
     assert_exact(comparison.pool)
     assert_judged_exactly(comparison)

@@ -24,8 +24,8 @@ from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_comparison, make_rater
 
 PAIRS, RATERS = 40, 6
-HOLD = timedelta(minutes=30)
-LATER = NOW + HOLD
+LEASE = timedelta(minutes=30)
+LATER = NOW + LEASE
 
 
 class From(Random):
@@ -67,7 +67,7 @@ def leave_out(comparison: Comparison, rater: User) -> None:
 
 @pytest.fixture
 def comparison(transactional_db) -> Comparison:
-    made = make_comparison(images=PAIRS, replication=RATERS, batch_size=PAIRS // 2, lease_s=int(HOLD.total_seconds()))
+    made = make_comparison(images=PAIRS, replication=RATERS, batch_size=PAIRS // 2, lease_s=int(LEASE.total_seconds()))
     in_order(made)
     return made
 
