@@ -416,6 +416,12 @@ class TestWhatTheDatabaseRefuses:
         same = Judgement.objects.filter(pk=judgement.pk)
         self.refuses("judgement_score_is_choice_by_side", lambda: same.update(**change))
 
+    @pytest.mark.parametrize("choice", [4, -4])
+    def test_an_answer_that_the_scale_does_not_have(self, judgement, choice):
+        answer = {"choice": choice, "score": choice, "judged_at": NOW, "test_is_left": True}
+        same = Judgement.objects.filter(pk=judgement.pk)
+        self.refuses("judgement_choice_on_its_scale", lambda: same.update(**answer))
+
     @pytest.mark.parametrize(
         "change",
         [{"kind": "gold"}, {"kind": "repeat"}, {"kind": "other"}, {"pair": None}, {"assignment": None}],

@@ -109,7 +109,7 @@ def test_a_comparison_in_a_file_has_one_scale_and_a_known_one(tmp_path):
     with pytest.raises(FileProblemsError) as refused:
         read_judgements(file)
     assert "line 3: base_model, test_model or scale differs from line 2" in str(refused.value)
-    assert "line 4: scale is “six”. Give one of: 7, 5." in str(refused.value)
+    assert f"line 4: scale is “six”. Give one of: {', '.join(map(str, SCALES))}." in str(refused.value)
 
 
 def test_scales_are_kept_under_their_points():
