@@ -22,6 +22,7 @@ from annotation.services.rounds import fill_round
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import submit_captions, take
+from tests.clients import client_of
 from tests.factories import (
     NOW,
     make_annotator,
@@ -38,12 +39,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _nothing_is_sent(monkeypatch):
     monkeypatch.setattr(tasks.fill_round, "delay", lambda round_id: None)
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

@@ -21,16 +21,11 @@ from annotation.services.feedback import give_feedback
 from people.models import AuditEntry, Consent, LanguageSkill, Membership, User
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
+from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

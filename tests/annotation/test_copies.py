@@ -41,12 +41,6 @@ def ann(batch: CaptionBatch) -> User:
 
 
 @pytest.fixture
-def signed_in(ann: User) -> Client:
-    client = Client()
-    client.force_login(ann)
-    return client
-
-
 def english(batch: CaptionBatch, position: int) -> str:
     return batch.items.get(position=position).english.text
 

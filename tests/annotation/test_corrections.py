@@ -30,6 +30,7 @@ from annotation.services.feedback import FeedbackError, give_feedback
 from people.models import AuditEntry, Consent, Membership, User
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_verification
+from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round
 from tests.tiers import runs
@@ -70,12 +71,6 @@ def elsewhere_for(person: User, round: Round) -> Round:
     Membership.objects.create(project=found.project, user=person, role="annotator")
     Consent.objects.create(text=found.project.consent_texts.get(), user=person, given_at=NOW)
     return found
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.mark.django_db

@@ -16,6 +16,7 @@ from annotation.services.feedback import FeedbackError, acknowledge, give_feedba
 from people.models import AuditEntry, Consent, Membership, User
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import submit_captions, take
+from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_project, make_round, make_user
 
@@ -42,12 +43,6 @@ def caption(round, ann) -> Caption:
 def give(round: Round, person: User, text: str = TEXT, caption: Caption | None = None) -> Feedback:
     by = round.project.created_by
     return give_feedback(round=round, person=person, text=text, by=by, now=NOW, caption=caption)
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def show(user: User, feedback: Feedback):

@@ -15,6 +15,7 @@ from annotation.services.guidelines import NewExample, StaleGuidelinesError, pub
 from images.models import Image
 from people.models import AuditEntry, LanguageSkill, Level, Membership, Project, Role, User
 from tests.annotation.submitting import submit_captions, take, write
+from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_language, make_project, make_round, make_user
 
 
@@ -31,12 +32,6 @@ def example(round: Round, language: str = "en", image: Image | None = None) -> N
         level=Rating.EXCELLENT,
         why="It names **both**.",
     )
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def page_of(project: Project, user: User, query: str = "") -> str:

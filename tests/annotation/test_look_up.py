@@ -6,7 +6,6 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.db.models import Model
-from django.test import Client
 from django.urls import reverse
 
 from annotation.models import (
@@ -22,6 +21,7 @@ from people.models import ApiToken, Delivery, Webhook
 from people.services import audit_log
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_verification, rate_all
+from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_round, make_user
 
 pytestmark = pytest.mark.django_db
@@ -62,8 +62,7 @@ def campaign() -> None:
 
 @pytest.mark.parametrize("app", ["people", "annotation"])
 def test_a_superuser_looks_everything_up_and_changes_nothing(campaign: None, app: str):
-    client = Client()
-    client.force_login(make_user(is_staff=True, is_superuser=True))
+    client = client_of(make_user(is_staff=True, is_superuser=True))
     seen = 0
     for model in models_of(app):
         name = f"admin:{app}_{model._meta.model_name}"
@@ -93,8 +92,7 @@ def test_every_model_can_be_looked_up(app: str):
 
 
 def test_who_is_of_the_staff_without_permissions_sees_nothing_of_it():
-    client = Client()
-    client.force_login(make_user(is_staff=True))
+    client = client_of(make_user(is_staff=True))
     for app in ("people", "annotation"):
         for model in models_of(app):
             assert client.get(reverse(f"admin:{app}_{model._meta.model_name}_changelist")).status_code == 403

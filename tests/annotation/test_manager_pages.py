@@ -19,6 +19,7 @@ from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import Membership, Project, Role
 from tests.annotation.submitting import submit_captions
+from tests.clients import client_of
 from tests.factories import (
     make_annotator,
     make_captioner,
@@ -39,12 +40,6 @@ def project() -> Project:
 @pytest.fixture
 def manager(project) -> Client:
     return client_of(project.created_by)
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def path_of(name: str, project: Project) -> str:

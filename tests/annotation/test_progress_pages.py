@@ -28,6 +28,7 @@ from annotation.selectors.overview import managed_projects, project_progress
 from annotation.services import figures, tallies
 from people.models import LanguageSkill, Level, Membership, Role
 from tests.annotation.submitting import make_captions, submit_captions, take
+from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
@@ -35,12 +36,6 @@ pytestmark = pytest.mark.django_db
 PAGES = ("project-show", "annotator-list", "plots-show", "statistics-show")
 PARTS = ("project-progress", "annotator-progress", "plots-progress", "statistics-progress")
 TEXT = "Ein Bild von etwas"
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from datetime import timedelta
 from random import Random
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
@@ -25,6 +24,7 @@ from people.models import AuditEntry, Consent, Membership, User
 from people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
+from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round
 from tests.tiers import runs
@@ -40,12 +40,6 @@ def move(batch: CaptionBatch, to: User, *, now=LATER) -> reassignment.Moved:
 
 def images_of(batch: CaptionBatch) -> set[int]:
     return set(batch.items.values_list("image", flat=True))
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.mark.django_db

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Caption, Round
@@ -15,6 +14,7 @@ from people.models import Membership, Role, User
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.services.references import ReferenceFileError
 from tests.annotation.submitting import submit_captions
+from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_round, make_user
 from tests.scoring.scored import make_references
 
@@ -74,8 +74,7 @@ def test_a_name_that_other_references_have_is_refused_and_told():
 
 
 def ask(person: User, round: Round) -> int:
-    client = Client()
-    client.force_login(person)
+    client = client_of(person)
     address = reverse("annotation:references-use", args=[round.project.slug, round.pk])
     assert client.get(address).status_code == 405
     return client.post(address).status_code
@@ -97,8 +96,7 @@ def test_only_a_manager_of_the_project_asks_for_it():
 
 def test_the_page_of_a_round_has_the_button():
     round = make_round()
-    client = Client()
-    client.force_login(round.project.created_by)
+    client = client_of(round.project.created_by)
 
     page = client.get(reverse("annotation:round-settings", args=[round.project.slug, round.pk]))
 

@@ -19,16 +19,11 @@ from people.models import Consent, Membership, Role
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
+from tests.clients import client_of
 from tests.factories import make_project, make_user
 
 pytestmark = pytest.mark.django_db
 LEASE = timedelta(hours=24)
-
-
-def signed_in(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture
@@ -47,7 +42,7 @@ def rae(round):
 
 @pytest.fixture
 def client(rae) -> Client:
-    return signed_in(rae)
+    return client_of(rae)
 
 
 @pytest.fixture
@@ -78,7 +73,7 @@ def test_the_work_page_offers_captions_to_rate_and_takes_them(client, round):
 def test_who_is_an_annotator_finds_the_captions_on_the_same_page_and_not_as_work_to_write(round):
     annotator = make_caption_rater(round, role=Role.ANNOTATOR)
 
-    page = signed_in(annotator).get(reverse("annotation:work-show")).content.decode()
+    page = client_of(annotator).get(reverse("annotation:work-show")).content.decode()
 
     assert page.count("Take captions to rate") == 1
     assert reverse("annotation:batch-take", args=[round.pk]) not in page
@@ -91,7 +86,7 @@ def test_authors_are_not_offered_what_only_they_wrote():
     author.language_skills.create(language=round.language, level="native")
     Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=timezone.now())
 
-    page = signed_in(author).get(reverse("annotation:work-show")).content.decode()
+    page = client_of(author).get(reverse("annotation:work-show")).content.decode()
 
     assert "No work right now" in page
 
@@ -103,7 +98,7 @@ def test_the_captions_stand_in_their_language_and_direction_and_nothing_is_said_
     rater = make_caption_rater(round)
     batch = take(round, rater, timezone.now())
 
-    answer = signed_in(rater).get(url_of(batch))
+    answer = client_of(rater).get(url_of(batch))
 
     page = answer.content.decode()
     for caption in Caption.objects.filter(round=verified):
@@ -219,13 +214,13 @@ PAGES = ("verification-show", "verification-done", "verification-return")
 def test_an_outsider_gets_nothing_of_a_batch(batch, round, name):
     outsider, rival = make_user(), make_caption_rater(round)
 
-    assert signed_in(outsider).get(url_of(batch, name)).status_code == 404
-    assert signed_in(rival).get(url_of(batch, name)).status_code == 404
+    assert client_of(outsider).get(url_of(batch, name)).status_code == 404
+    assert client_of(rival).get(url_of(batch, name)).status_code == 404
     assert Client().get(url_of(batch, name)).status_code == 302
 
 
 def test_an_outsider_neither_takes_nor_saves_nor_takes_up(batch, round):
-    stranger = signed_in(make_user())
+    stranger = client_of(make_user())
 
     assert stranger.post(reverse("annotation:verification-take", args=[round.pk])).status_code == 404
     assert stranger.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"}).status_code == 404
@@ -239,7 +234,7 @@ def test_a_round_of_captioning_is_not_taken_as_one_of_rating(client, round, rae)
 
 
 def test_a_round_of_rating_is_not_taken_as_one_of_captioning(round):
-    annotator = signed_in(make_caption_rater(round, role=Role.ANNOTATOR))
+    annotator = client_of(make_caption_rater(round, role=Role.ANNOTATOR))
 
     assert annotator.post(reverse("annotation:batch-take", args=[round.pk])).status_code == 404
 
@@ -261,7 +256,7 @@ def make_rated() -> Round:
 def reader(round: Round, role: Role = Role.RESEARCHER) -> Client:
     user = make_user()
     Membership.objects.create(project=round.project, user=user, role=role)
-    return signed_in(user)
+    return client_of(user)
 
 
 @pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
@@ -326,13 +321,13 @@ def test_nobody_else_reads_the_quality_table(rated, name, role):
     address = reverse(f"annotation:{name}", args=[rated.project.slug])
 
     assert reader(rated, role).get(address).status_code == 404
-    assert signed_in(make_user()).get(address).status_code == 404
+    assert client_of(make_user()).get(address).status_code == 404
 
 
 def test_nobody_else_reads_a_round_or_a_file_and_a_round_of_another_project_is_not_there(rated):
     of_round = reverse("annotation:quality-round", args=[rated.project.slug, rated.pk])
     of_file = reverse("annotation:quality-export", args=[rated.project.slug, "csv"])
-    rater = signed_in(Verdict.objects.first().person)
+    rater = client_of(Verdict.objects.first().person)
     elsewhere = make_project()
     member = reader(Round(project=elsewhere))
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from people.api.problems import ALL_CODES
 from tests.api.test_work import code
+from tests.clients import client_of
 from tests.factories import make_user
 from tests.leaks.addresses import routes
 
@@ -46,8 +47,7 @@ def test_every_operation_says_what_it_does_and_how_it_refuses():
 
 @pytest.mark.django_db
 def test_the_page_explains_every_operation_and_every_refusal():
-    client = Client()
-    client.force_login(make_user())
+    client = client_of(make_user())
     page = client.get(reverse("api:docs")).content.decode()
     for operations in schema().values():
         assert all(f'id="{operation["operationId"]}"' in page for operation in operations.values())
@@ -56,8 +56,7 @@ def test_the_page_explains_every_operation_and_every_refusal():
 
 @pytest.mark.django_db
 def test_the_page_needs_no_other_host_and_no_script():
-    client = Client()
-    client.force_login(make_user())
+    client = client_of(make_user())
     page = client.get(reverse("api:docs")).content.decode()
     assert "<script" not in page
     assert "https://" not in page

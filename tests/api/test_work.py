@@ -13,6 +13,7 @@ from allocation.models import Batch, BatchState
 from annotation.models import Caption, CaptionState, Feedback, Rating, Verdict
 from people.models import Consent, User
 from tests.api.seeded import Program, Seeded, make_seeded
+from tests.clients import client_of
 from tests.factories import make_annotator, make_round, make_user
 
 pytestmark = pytest.mark.django_db
@@ -253,8 +254,7 @@ def test_a_token_that_only_reads_changes_nothing(seeded):
 
 
 def test_a_browser_changes_something_only_with_its_csrf_token(seeded):
-    browser = Client(enforce_csrf_checks=True)
-    browser.force_login(seeded.ann)
+    browser = client_of(seeded.ann, enforce_csrf_checks=True)
     where = address("batch-return", seeded.writing.pk)
     assert browser.get(address("batch-show", seeded.writing.pk)).status_code == 200
     assert code(browser.post(where, content_type="application/json")) == (403, "not-allowed")

@@ -7,7 +7,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from django.test import Client
 from django.utils import timezone
 from PIL import Image as Pillow
 from playwright.sync_api import BrowserContext, Page, expect
@@ -18,6 +17,7 @@ from images.models import Collection
 from images.rules.sizes import sizes_of
 from images.services import file_storage
 from people.models import User
+from tests.clients import client_of
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -34,8 +34,7 @@ def make_images(collection: Collection) -> None:
 
 
 def sign_in(context: BrowserContext, user: User, address: str) -> None:
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from annotation.models import Caption, CaptionBatch
 from gapgame.models import Turn
@@ -17,6 +16,7 @@ from tests import servers
 from tests.browser import gaming, judging, webkit
 from tests.browser.annotator import make_images, take_batch
 from tests.browser.webkit import ENTER, WebKit
+from tests.clients import client_of
 from tests.factories import make_annotator, make_player, make_rater, make_round
 
 pytestmark = [
@@ -46,8 +46,7 @@ def window(webkit_browser: WebKit, live_server: Any) -> WebKit:
 
 
 def sign_in(window: WebKit, user: User, address: str) -> None:
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     window.open(f"{address}/accounts/login/")
     window.add_cookie("sessionid", client.cookies["sessionid"].value)
 

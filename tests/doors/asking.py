@@ -14,6 +14,7 @@ from django.test import Client
 
 from people.models import User
 from tests.api.seeded import WRITTEN
+from tests.clients import client_of
 from tests.doors.world import HOOK, NAME, NOTE
 from tests.leaks.addresses import Route, routes
 from tests.leaks.walk import WRITES
@@ -80,9 +81,7 @@ def a_visitor() -> Client:
 
 
 def signed_in(user: User) -> Client:
-    client = Client(raise_request_exception=False)
-    client.force_login(user)
-    return client
+    return client_of(user, raise_request_exception=False)
 
 
 @contextmanager

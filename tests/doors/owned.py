@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.test import Client
-
 from images.models import Collection, ImportJob, ImportKind, JobState, Outcome
 from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunFailure, RunState, Translator, Trial
 from people.models import Membership, Project, Role, User
@@ -133,9 +131,3 @@ def owner_of(thing: Any) -> tuple[Project | None, bool]:
 def body_of(response: Any) -> str:
     content = b"".join(response.streaming_content) if response.streaming else response.content
     return f"{content.decode(errors='replace')} {dict(response.headers)}"
-
-
-def signed_in(user: User) -> Client:
-    client = Client(raise_request_exception=False)
-    client.force_login(user)
-    return client

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 
 from tests.api.seeded import Program
+from tests.clients import client_of
 from tests.doors.asking import Asked, a_visitor, ask, ours, writes
 from tests.doors.world import INSIDERS, ONE_INSIDER, World
 
@@ -43,8 +43,7 @@ def is_noted(sql: str, asked: Asked) -> bool:
 @pytest.mark.parametrize("insider", INSIDERS)
 def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: World) -> None:
     """Of a browser that is signed in: without the token that only our pages have."""
-    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
-    client.force_login(world.insiders[insider])
+    client = client_of(world.insiders[insider], enforce_csrf_checks=True, raise_request_exception=False)
     for route in ours():
         for address in route.addresses(world.known):
             with writes() as written:
@@ -57,8 +56,7 @@ def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: W
 @pytest.mark.parametrize("insider", ONE_INSIDER)
 def test_reading_changes_nothing_but_that_the_log_tells_of_exports(insider: int, world: World) -> None:
     """So that no image or link of another site does anything in the name of who is signed in."""
-    client = Client(raise_request_exception=False)
-    client.force_login(world.insiders[insider])
+    client = client_of(world.insiders[insider], raise_request_exception=False)
     wrong = []
     for route in ours():
         for address in route.addresses(world.known):

@@ -16,8 +16,8 @@ from django.urls import reverse
 from images.models import Collection, ImportJob
 from inference.models import CaptioningModel, Encoder, Run
 from people.models import User
-from tests.doors.asking import ours
-from tests.doors.owned import Owning, body_of, signed_in
+from tests.doors.asking import ours, signed_in
+from tests.doors.owned import Owning, body_of
 from tests.leaks.addresses import Route, Unfillable
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]

@@ -18,7 +18,8 @@ from inference.models import CaptioningModel, Encoder, Run, Translator
 from inference.services import runs
 from people.models import AuditEntry, Membership, Role
 from people.services.ownership import OwnerRefusedError, _users, is_used_outside
-from tests.doors.owned import Owning, owner_of, signed_in
+from tests.doors.asking import signed_in
+from tests.doors.owned import Owning, owner_of
 from tests.factories import (
     NOW,
     make_captioner,

@@ -22,7 +22,8 @@ from languages.models import Language
 from people.models import Membership
 from people.selectors.projects import roles_of
 from people.services.ownership import OwnerRefusedError
-from tests.doors.owned import Owning, body_of, owner_of, signed_in
+from tests.doors.asking import signed_in
+from tests.doors.owned import Owning, body_of, owner_of
 from tests.factories import (
     NOW,
     make_annotator,

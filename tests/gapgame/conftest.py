@@ -10,8 +10,9 @@ from django.test import Client
 from gapgame.models import ItemSet, Season
 from gapgame.services.items import create_item_set
 from people.models import Project
+from tests.clients import client_of
 from tests.factories import NOW, make_project, make_season
-from tests.gapgame.seasons import client_of, set_clock
+from tests.gapgame.seasons import set_clock
 from tests.images.image_files import image_file
 
 

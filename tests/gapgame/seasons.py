@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from gapgame.models import Access, GapItem, ItemSet, Outcome, Player, Season, Turn
@@ -21,12 +20,6 @@ from people.models import Membership, Project, Role, User
 from tests.factories import NOW, make_item, make_item_set, make_user, make_vectors
 
 DAY = timedelta(days=1)
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:

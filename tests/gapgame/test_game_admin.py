@@ -9,8 +9,9 @@ from django.urls import reverse
 
 from gapgame.models import GameBatch, GapItem, ItemSet, Mark, Player, Season, Turn
 from gapgame.rules.scripted import Rule
+from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_user
-from tests.gapgame.seasons import client_of, play
+from tests.gapgame.seasons import play
 
 pytestmark = pytest.mark.django_db
 MODELS = (GameBatch, GapItem, ItemSet, Mark, Player, Season, Turn)

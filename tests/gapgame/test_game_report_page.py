@@ -14,8 +14,9 @@ from gapgame.models import Mark, Player, PlayerStatus, Season, SkipReason
 from gapgame.rules.scripted import Rule as ScriptRule
 from gapgame.rules.turns import Rule
 from gapgame.services import playing
+from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_vectors
-from tests.gapgame.seasons import client_of, close, play
+from tests.gapgame.seasons import close, play
 
 pytestmark = pytest.mark.django_db
 EVERY_RULE = [str(rule) for rule in Rule]

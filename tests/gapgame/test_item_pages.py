@@ -20,6 +20,7 @@ from gapgame.services.item_imports import run_import
 from images.models import Collection, Image, ImportJob, JobState
 from images.rules import limits
 from people.models import Membership, Role
+from tests.clients import client_of
 from tests.factories import (
     NOW,
     make_collection,
@@ -30,7 +31,7 @@ from tests.factories import (
     make_season,
     make_user,
 )
-from tests.gapgame.seasons import client_of, make_researcher
+from tests.gapgame.seasons import make_researcher
 from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db
@@ -264,8 +265,7 @@ def test_too_much_at_once_is_refused_before_it_is_read(item_set, manager, monkey
 
 
 def test_forms_from_elsewhere_are_refused(item_set):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(item_set.project.created_by)
+    client = client_of(item_set.project.created_by, enforce_csrf_checks=True)
     for path in (address("item-set-create"), address("items-import", item_set.pk)):
         assert client.post(path, files(name="Sea")).status_code == 403
     assert not ImportJob.objects.exists()

@@ -17,8 +17,8 @@ from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_season
 from people.models import Membership
 from people.services.consent import publish_consent_text
+from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_user
-from tests.gapgame.seasons import client_of
 
 pytestmark = pytest.mark.django_db
 DIGITS = "9" * 5000

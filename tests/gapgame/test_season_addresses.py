@@ -15,8 +15,9 @@ from django.urls import reverse
 from gapgame.models import Access, Player, Season
 from people.models import Membership, Project, Role, User
 from people.services.invitations import invite
+from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
-from tests.gapgame.seasons import client_of, make_playable, url_of
+from tests.gapgame.seasons import make_playable, url_of
 from tests.gapgame.test_season_pages import create, form_of
 from tests.people.conftest import PASSWORD
 

@@ -13,10 +13,10 @@ from gapgame.services import playing
 from gapgame.services.closing import GRACE
 from images.models import Image, JobState
 from people.models import Project
+from tests.clients import client_of
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_user, make_vectors
 from tests.gapgame.seasons import (
     DAY,
-    client_of,
     close,
     make_playable,
     make_researcher,

@@ -9,9 +9,9 @@ from gapgame.models import GapItem, Mark, Player, PlayerStatus, SkipReason
 from gapgame.rules.scripted import Rule
 from gapgame.services import playing
 from gapgame.services.closing import GRACE
+from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import (
-    client_of,
     close,
     make_researcher,
     play,

@@ -24,8 +24,9 @@ from gapgame.selectors.report import SEED, report_on, turns_of
 from gapgame.services import playing
 from images.models import CollectionImage
 from people.rules.pseudonyms import pseudonym
+from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
-from tests.gapgame.seasons import client_of, close, make_researcher, play
+from tests.gapgame.seasons import close, make_researcher, play
 
 pytestmark = pytest.mark.django_db
 

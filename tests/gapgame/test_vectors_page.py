@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 
 from inference.models import VectorKind, WordVectorSet
+from tests.clients import client_of
 from tests.factories import make_user
 from tests.gapgame.seasons import (
-    client_of,
     text_of,
 )
 

@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from allauth.account.models import EmailAddress
-from django.test import Client
 from django.utils import timezone
 from PIL import Image as Pillow
 
@@ -41,6 +40,7 @@ from scoring.models import ReferenceSet, Scoring
 from scoring.services.references import put_references
 from sxs_eval.models import Comparison
 from sxs_eval.services import judging
+from tests.clients import client_of
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
 from tests.inference.embedded import put_set
 from tests.leaks.answers import Secrets
@@ -262,8 +262,7 @@ class World:
             trial.languages.add(Language.objects.get(pk="en"))
 
     def walk(self, extent: Extent = EVERY_ADDRESS, *, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
-        client = Client(raise_request_exception=False)
-        client.force_login(self.annotator)
+        client = client_of(self.annotator, raise_request_exception=False)
         # Once a batch is handed in, its ratings are in the file of one's own data; its English captions never are.
         is_submitted = CaptionBatch.objects.filter(pk=self.batch.pk, submitted_at__isnull=False).exists()
         not_compared = {*UNSTEADY, *(["people:data-download"] if is_submitted else [])}

@@ -15,7 +15,6 @@ from random import Random
 import pytest
 from allauth.account.models import EmailAddress
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.test import Client
 from django.urls import path
 from django.utils import timezone
 
@@ -28,6 +27,7 @@ from people.models import Consent, LanguageSkill, Level, Membership, Role, User
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import make_captions
 from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
+from tests.clients import client_of
 from tests.factories import make_collection, make_project, make_round
 from tests.leaks.addresses import serving
 from tests.leaks.annotators import LEASE, make_sizes
@@ -125,8 +125,7 @@ class World:
         }
 
     def walk(self, extent: Extent = EVERY_ADDRESS) -> Walk:
-        client = Client(raise_request_exception=False)
-        client.force_login(self.rater)
+        client = client_of(self.rater, raise_request_exception=False)
         extent = extent if extent.of_a_route else replace(extent, routes=OF_CAPTION_RATERS)
         return Walk(client, self.known(), self.secrets(), self.may_know(), UNSTEADY, extent)
 

@@ -29,6 +29,7 @@ from gapgame.services import playing
 from gapgame.services.ranking import credit
 from images.models import CollectionImage, Image
 from people.models import Membership, User
+from tests.clients import client_of
 from tests.factories import make_image, make_item, make_player, make_season, make_vectors
 from tests.leaks.addresses import serving
 from tests.leaks.annotators import make_sizes
@@ -144,8 +145,7 @@ class World:
         }
 
     def walk(self, extent: Extent = EVERY_ADDRESS) -> Walk:
-        client = Client(raise_request_exception=False)
-        client.force_login(self.user)
+        client = client_of(self.user, raise_request_exception=False)
         return Walk(client, self.known(), self.secrets(), {}, UNSTEADY, extent)
 
     def guess(self, *words: str) -> None:

@@ -34,6 +34,7 @@ from people.models import Membership, Role, User
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterStatus
 from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging
+from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.inference.embedded import put_set
 from tests.leaks.addresses import serving
@@ -139,8 +140,7 @@ class World:
         }
 
     def walk(self, extent: Extent = EVERY_ADDRESS) -> Walk:
-        client = Client(raise_request_exception=False)
-        client.force_login(self.rater)
+        client = client_of(self.rater, raise_request_exception=False)
         return Walk(client, self.known(), self.secrets(), {}, UNSTEADY, extent)
 
 

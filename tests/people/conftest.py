@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from people import tasks
 from people.models import Project, Role, User
@@ -15,7 +14,6 @@ from tests.people.hook_server import HookServer, hook_server
 from tests.people.hooks import PUBLIC
 
 PASSWORD = "seven tall giraffes"
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
@@ -44,16 +42,6 @@ def outsider() -> User:
 @pytest.fixture
 def installer() -> User:
     return make_user(is_staff=True, is_superuser=True)
-
-
-@pytest.fixture
-def signed_in() -> SignIn:
-    def sign_in(user: User) -> Client:
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return sign_in
 
 
 @pytest.fixture

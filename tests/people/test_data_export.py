@@ -9,7 +9,6 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Caption, Feedback, Rating, Round
@@ -22,6 +21,7 @@ from people.services.withdrawal import withdraw_consent
 from sxs_eval.models import Judgement
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate_all
+from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 from tests.gapgame.seasons import play
 from tests.sxs_eval import judged
@@ -183,8 +183,7 @@ def test_the_same_data_give_the_same_bytes(round: Round, ann: User):
 
 
 def test_it_is_downloaded_as_a_file_that_nobody_keeps(ann: User):
-    client = Client()
-    client.force_login(ann)
+    client = client_of(ann)
     response = client.get(ADDRESS)
     assert response["Content-Type"] == "application/zip"
     assert "no-store" in response["Cache-Control"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -29,13 +28,13 @@ from people.services.account_deletion import delete_account
 from people.services.invitations import invite
 from people.services.members import LastManagerError, add_member
 from tests.annotation.submitting import submit_captions, take, write
+from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
 from tests.people.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
-SignIn = Callable[[User], Client]
 ADDRESS = reverse("people:account-delete")
 
 
@@ -151,10 +150,8 @@ def test_answers_stay_under_the_same_pseudonym_and_the_row_stays(ann: User):
 
 
 def test_nobody_comes_in_by_it_any_more_and_its_sessions_are_gone(ann: User, rf):
-    client = Client()
-    client.force_login(ann)
-    other = Client()
-    other.force_login(make_user())
+    client = client_of(ann)
+    client_of(make_user())
     assert Session.objects.count() == 2
     with CaptureQueriesContext(connection) as queries:
         delete_account(user=ann, now=LATER)
@@ -204,8 +201,8 @@ def test_the_page_says_what_becomes_of_what_and_asks_for_the_password(ann_with_p
     assert User.objects.get(pk=ann_with_password.pk).deleted_at is not None
 
 
-def test_the_page_refuses_without_the_tick_and_names_the_projects_of_the_last_manager(manager: User, signed_in: SignIn):
-    client = signed_in(manager)
+def test_the_page_refuses_without_the_tick_and_names_the_projects_of_the_last_manager(manager: User):
+    client = client_of(manager)
     assert client.post(ADDRESS, {}).status_code == 422
     assert "Lions" in client.get(ADDRESS).content.decode()
     refused = client.post(ADDRESS, {"understood": "on"})

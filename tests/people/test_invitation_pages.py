@@ -17,8 +17,9 @@ from django.utils import timezone
 from people import defaults
 from people.models import Invitation, Project, Role, User
 from people.services.invitations import revoke_invitation
+from tests.clients import client_of
 from tests.factories import make_language
-from tests.people.conftest import PASSWORD, SignIn
+from tests.people.conftest import PASSWORD
 from tests.people.invitations import link_of, make_invitation, publish
 
 pytestmark = pytest.mark.django_db
@@ -201,8 +202,8 @@ def test_a_text_that_changed_meanwhile_is_shown_and_asked_for_again(client: Clie
     assert User.objects.get(username="Zoe").consents.get().text.version == 2
 
 
-def test_a_manager_who_follows_an_annotators_link_is_told_why_not(manager: User, link: str, signed_in: SignIn):
-    response = signed_in(manager).post(link, ANSWERS)
+def test_a_manager_who_follows_an_annotators_link_is_told_why_not(manager: User, link: str):
+    response = client_of(manager).post(link, ANSWERS)
     assert response.status_code == 422
     assert "independent" in response.content.decode()
 
@@ -270,22 +271,22 @@ def invite_by_page(client: Client, **change: Any):
     return client.post(reverse("people:invitation-create", args=["lions"]), values | change)
 
 
-def test_an_invitation_can_begin_with_a_role(manager: User, project: Project, signed_in: SignIn):
+def test_an_invitation_can_begin_with_a_role(manager: User, project: Project):
     path = reverse("people:invitation-create", args=["lions"])
     for asked, chosen in (("rater", Role.RATER), ("king", Role.ANNOTATOR)):
-        form = signed_in(manager).get(path, {"role": asked}).context["form"]
+        form = client_of(manager).get(path, {"role": asked}).context["form"]
         assert form["role"].value() == chosen
 
 
-def test_an_invitation_for_raters_without_a_language_is_refused(manager: User, project: Project, signed_in: SignIn):
+def test_an_invitation_for_raters_without_a_language_is_refused(manager: User, project: Project):
     path = reverse("people:invitation-create", args=["lions"])
-    response = signed_in(manager).post(path, {"role": "rater", "places": "1", "days": "7"})
+    response = client_of(manager).post(path, {"role": "rater", "places": "1", "days": "7"})
     assert response.status_code == 422
     assert "Choose at least one language" in response.content.decode()
 
 
-def test_a_manager_makes_a_link_and_finds_it_in_the_list(manager: User, signed_in: SignIn):
-    client = signed_in(manager)
+def test_a_manager_makes_a_link_and_finds_it_in_the_list(manager: User):
+    client = client_of(manager)
     assert invite_by_page(client)["Location"] == reverse("people:invitation-list", args=["lions"])
     invitation = Invitation.objects.get()
     assert (invitation.places, invitation.note, invitation.created_by) == (3, "The class", manager)
@@ -297,8 +298,8 @@ def test_a_manager_makes_a_link_and_finds_it_in_the_list(manager: User, signed_i
     assert mail.outbox == []
 
 
-def test_with_an_address_the_link_is_sent_there_too(manager: User, signed_in: SignIn):
-    client = signed_in(manager)
+def test_with_an_address_the_link_is_sent_there_too(manager: User):
+    client = client_of(manager)
     invite_by_page(client, email="zoe@example.org")
     (message,) = mail.outbox
     assert message.to == ["zoe@example.org"]
@@ -306,8 +307,8 @@ def test_with_an_address_the_link_is_sent_there_too(manager: User, signed_in: Si
     assert "Lions" in message.subject
 
 
-def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager: User, signed_in: SignIn):
-    client = signed_in(manager)
+def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager: User):
+    client = client_of(manager)
     with patch("people.services.invitations.send_mail", side_effect=ConnectionRefusedError):
         invite_by_page(client, email="zoe@example.org")
     page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
@@ -316,23 +317,21 @@ def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager
 
 
 @pytest.mark.parametrize("change", [{"languages": []}, {"places": "0"}, {"role": "king"}, {"days": "9999"}])
-def test_an_invitation_that_makes_no_sense_is_not_made(manager: User, signed_in: SignIn, change: dict[str, Any]):
-    assert invite_by_page(signed_in(manager), **change).status_code == 422
+def test_an_invitation_that_makes_no_sense_is_not_made(manager: User, change: dict[str, Any]):
+    assert invite_by_page(client_of(manager), **change).status_code == 422
     assert not Invitation.objects.exists()
 
 
-def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(
-    manager: User, project: Project, signed_in: SignIn
-):
-    client, address = signed_in(manager), reverse("people:invitation-create", args=["lions"])
+def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(manager: User, project: Project):
+    client, address = client_of(manager), reverse("people:invitation-create", args=["lions"])
     assert "Fill them in first" not in client.get(address).content.decode()
     publish(project, defaults.consent_text())
     assert "Fill them in first" in client.get(address).content.decode()
 
 
-def test_a_manager_takes_an_invitation_back(manager: User, project: Project, signed_in: SignIn):
+def test_a_manager_takes_an_invitation_back(manager: User, project: Project):
     invitation = make_invitation(project)
-    client = signed_in(manager)
+    client = client_of(manager)
     client.post(reverse("people:invitation-revoke", args=["lions", invitation.pk]))
     page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
     assert "Revoked" in page

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,10 @@ from people.services import audit_log
 from people.services.consent import publish_consent_text
 from people.services.invitations import accept_invitation, invite, revoke_invitation
 from people.services.members import add_member, remove_member
+from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[User], Client]
 ROOT = Path(__file__).parents[2]
 APPS = ("people", "images", "allocation", "inference", "scoring", "annotation", "sxs_eval", "gapgame", "operations")
 OF_WEBHOOKS = {"webhook.test"}
@@ -62,9 +61,9 @@ def test_every_action_that_the_code_records_has_a_sentence():
     assert found - OF_WEBHOOKS - set(audit_sentences.SENTENCES) == set()
 
 
-def test_choices_of_what_was_done_end_without_a_full_stop(manager: User, project: Project, signed_in: SignIn):
+def test_choices_of_what_was_done_end_without_a_full_stop(manager: User, project: Project):
     record(project)
-    text = shown(signed_in(manager))
+    text = shown(client_of(manager))
     assert "A round was opened: … " in text
     assert "…." not in text
 
@@ -76,39 +75,35 @@ def test_every_sentence_can_be_said_of_an_entry_without_details(project: Project
         assert text.endswith(".")
 
 
-def test_the_page_says_who_did_what_to_whom_and_why(
-    manager: User, annotator: User, project: Project, signed_in: SignIn
-):
+def test_the_page_says_who_did_what_to_whom_and_why(manager: User, annotator: User, project: Project):
     record(project, "annotator.paused", "de", person=annotator, details={"reason": "Too quick <b>", "batches": 2})
-    page = shown(signed_in(manager))
+    page = shown(client_of(manager))
     assert "ann was paused in de. Reason: Too quick &lt;b&gt; Details" in page
     assert "mia 2 March 2026" in page
     assert "batches 2" in page
 
 
-def test_of_a_deleted_account_the_log_says_so(manager: User, annotator: User, project: Project, signed_in: SignIn):
+def test_of_a_deleted_account_the_log_says_so(manager: User, annotator: User, project: Project):
     record(project, "annotator.paused", "de", person=annotator)
     User.objects.filter(pk=annotator.pk).update(deleted_at=NOW, username="deleted-1")
-    assert "a deleted account was paused" in shown(signed_in(manager))
+    assert "a deleted account was paused" in shown(client_of(manager))
 
 
-def test_a_long_log_is_read_stretch_by_stretch(manager: User, project: Project, signed_in: SignIn):
+def test_a_long_log_is_read_stretch_by_stretch(manager: User, project: Project):
     for number in range(ENTRIES_PER_PAGE + 1):
         record(project, about=f"pilot {number}, de")
     first = log_page(project, Wanted())
     assert [line.number for line in first.lines] == list(range(ENTRIES_PER_PAGE + 1, 1, -1))
     assert [line.number for line in log_page(project, Wanted(), before=first.older).lines] == [1]
-    client = signed_in(manager)
+    client = client_of(manager)
     assert "Older" in shown(client)
     assert "Older" not in shown(client, before="2")
 
 
-def test_entries_are_filtered_by_action_person_and_day(
-    manager: User, annotator: User, project: Project, signed_in: SignIn
-):
+def test_entries_are_filtered_by_action_person_and_day(manager: User, annotator: User, project: Project):
     record(project, "annotator.paused", "de", person=annotator, now=NOW)
     record(project, "round.closed", "main 1, fr", now=NOW + timedelta(days=1))
-    client = signed_in(manager)
+    client = client_of(manager)
     paused, closed = "was paused in de", "closed: main 1, fr"
     for filters, expected in (
         ({"action": "round.closed"}, {closed}),
@@ -124,34 +119,30 @@ def test_entries_are_filtered_by_action_person_and_day(
 
 @pytest.mark.parametrize("filters", [{"person": "nobody"}, {"since": "soon"}, {"action": "x"}, {"before": "-1"}])
 def test_a_filter_that_cannot_be_understood_is_told_beside_its_field(
-    manager: User, project: Project, signed_in: SignIn, filters: dict[str, str]
+    manager: User, project: Project, filters: dict[str, str]
 ):
     record(project)
     for address in (PAGE, FILE):
-        assert signed_in(manager).get(address, filters).status_code == 422
+        assert client_of(manager).get(address, filters).status_code == 422
 
 
 @pytest.mark.parametrize("name", ["zoe", "nobody"])
-def test_nobody_learns_from_a_filter_who_has_an_account_elsewhere(
-    manager: User, project: Project, signed_in: SignIn, name: str
-):
+def test_nobody_learns_from_a_filter_who_has_an_account_elsewhere(manager: User, project: Project, name: str):
     make_user("zoe")
-    response = signed_in(manager).get(PAGE, {"person": name})
+    response = client_of(manager).get(PAGE, {"person": name})
     assert response.status_code == 422
     assert "There is nobody with this name. Check the spelling." in response.content.decode()
 
 
-def test_who_left_the_project_is_found_in_what_was_said_of_them(manager: User, project: Project, signed_in: SignIn):
+def test_who_left_the_project_is_found_in_what_was_said_of_them(manager: User, project: Project):
     record(project, "annotator.paused", "de", person=make_user("zoe"))
-    assert "was paused in de" in shown(signed_in(manager), person="zoe")
+    assert "was paused in de" in shown(client_of(manager), person="zoe")
 
 
-def test_the_file_has_every_entry_from_the_first_and_no_formula(
-    manager: User, annotator: User, project: Project, signed_in: SignIn
-):
+def test_the_file_has_every_entry_from_the_first_and_no_formula(manager: User, annotator: User, project: Project):
     record(project, "annotator.paused", "de", person=annotator, details={"reason": "=1+1"})
     record(project)
-    response = signed_in(manager).get(FILE)
+    response = client_of(manager).get(FILE)
     rows = list(csv.DictReader(io.StringIO(b"".join(response).decode("utf-8-sig"))))
     assert [row["number"] for row in rows] == ["1", "2"]
     assert rows[0]["reason"] == "'=1+1"
@@ -159,8 +150,8 @@ def test_the_file_has_every_entry_from_the_first_and_no_formula(
     assert "no-store" in response["Cache-Control"]
 
 
-def test_the_page_asks_as_much_for_many_entries_as_for_few(manager: User, project: Project, signed_in: SignIn):
-    client = signed_in(manager)
+def test_the_page_asks_as_much_for_many_entries_as_for_few(manager: User, project: Project):
+    client = client_of(manager)
     counts = []
     for _ in range(2):
         for _ in range(10):
@@ -173,20 +164,20 @@ def test_the_page_asks_as_much_for_many_entries_as_for_few(manager: User, projec
 
 @pytest.mark.parametrize("address", [PAGE, FILE])
 def test_only_managers_of_the_project_see_it(
-    annotator: User, outsider: User, project: Project, signed_in: SignIn, client: Client, address: str
+    annotator: User, outsider: User, project: Project, client: Client, address: str
 ):
     record(project)
     researcher = make_user()
     add_member(project=project, user=researcher, role=Role.RESEARCHER)
     assert Role.RESEARCHER in OVERSEERS
     for person in (annotator, outsider, researcher):
-        assert signed_in(person).get(address).status_code == 404
+        assert client_of(person).get(address).status_code == 404
     assert client.get(address).status_code == 302
 
 
-def test_nothing_of_another_project_is_in_it(manager: User, project: Project, signed_in: SignIn):
+def test_nothing_of_another_project_is_in_it(manager: User, project: Project):
     record(make_project("zebras"), about="pilot 9, xx")
-    assert "pilot 9" not in shown(signed_in(manager))
+    assert "pilot 9" not in shown(client_of(manager))
 
 
 def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator: User, project: Project):

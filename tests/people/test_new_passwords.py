@@ -18,6 +18,7 @@ from config.environment import Environment
 from demo.content import PASSWORD as OF_THE_DEMO
 from people.models import User
 from people.rules.passwords import BreachedPasswordValidator, fault_of, holds
+from tests.clients import client_of
 from tests.people.conftest import PASSWORD
 
 BREACHED = "correct horse battery staple"
@@ -132,9 +133,7 @@ def test_a_file_that_is_sorted_otherwise_is_told_from_one_that_is_not(file: Path
 
 
 @pytest.mark.django_db
-def test_the_page_says_what_is_asked_for_and_why_one_is_refused(
-    ann_with_password: User, signed_in: Any, file: Path, monkeypatch: Any
-):
+def test_the_page_says_what_is_asked_for_and_why_one_is_refused(ann_with_password: User, file: Path, monkeypatch: Any):
     named = [*configured.AUTH_PASSWORD_VALIDATORS, {
         "NAME": "people.rules.passwords.BreachedPasswordValidator", "OPTIONS": {"path": str(file)}
     }]  # fmt: skip
@@ -142,7 +141,7 @@ def test_the_page_says_what_is_asked_for_and_why_one_is_refused(
         "django.contrib.auth.password_validation.get_default_password_validators",
         lambda: get_password_validators(named),
     )
-    client = signed_in(ann_with_password)
+    client = client_of(ann_with_password)
     page = client.get(reverse("account_change_password")).content.decode()
     assert "at least 12 characters" in page
     assert "appeared in a data breach" in page

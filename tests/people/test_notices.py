@@ -16,8 +16,9 @@ from django.test import Client
 from django.urls import reverse
 
 from people.models import ApiToken, User
+from tests.clients import client_of
 from tests.factories import make_user
-from tests.people.conftest import PASSWORD, SignIn
+from tests.people.conftest import PASSWORD
 from tests.people.test_sessions import FIREFOX
 from tests.people.test_sign_in import code_now
 
@@ -43,8 +44,8 @@ def client(ann: User) -> Client:
 
 
 @pytest.fixture
-def admin(installer: User, signed_in: SignIn) -> Client:
-    return signed_in(installer)
+def admin(installer: User) -> Client:
+    return client_of(installer)
 
 
 def notices() -> list[tuple[list[str], str]]:
@@ -231,11 +232,11 @@ def test_whose_link_to_a_new_address_cannot_be_sent_is_told_and_can_ask_again(cl
     assert "Send the link again" in page
 
 
-def test_whoever_has_no_address_is_told_nothing(signed_in: SignIn):
+def test_whoever_has_no_address_is_told_nothing():
     user = make_user("bob", email="")
     user.set_password(PASSWORD)
     user.save()
-    signed_in(user).post(reverse("account_change_password"), {"oldpassword": PASSWORD, **GIVEN})
+    client_of(user).post(reverse("account_change_password"), {"oldpassword": PASSWORD, **GIVEN})
     user.refresh_from_db()
     assert user.check_password(NEW_PASSWORD)
     assert mail.outbox == []

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from people.models import Membership, Project, User, Webhook
 from people.services.tokens import make_token
+from tests.clients import client_of
 from tests.factories import NOW
-from tests.people.conftest import SignIn
 from tests.people.invitations import make_invitation
 
 pytestmark = pytest.mark.django_db
@@ -41,17 +41,15 @@ def answers(client: Client, address: str) -> set[int]:
 
 @pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES + MEMBERS_PAGES)
 def test_an_outsider_is_not_told_that_a_page_exists(
-    project: Project, annotator: User, outsider: User, signed_in: SignIn, name: str, has_pk: bool
+    project: Project, annotator: User, outsider: User, name: str, has_pk: bool
 ):
-    assert answers(signed_in(outsider), addresses(project, annotator, name, has_pk)) == {404}
+    assert answers(client_of(outsider), addresses(project, annotator, name, has_pk)) == {404}
     assert Membership.objects.filter(user=annotator).exists()
 
 
 @pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES)
-def test_managers_pages_are_closed_to_annotators(
-    project: Project, annotator: User, signed_in: SignIn, name: str, has_pk: bool
-):
-    assert answers(signed_in(annotator), addresses(project, annotator, name, has_pk)) == {404}
+def test_managers_pages_are_closed_to_annotators(project: Project, annotator: User, name: str, has_pk: bool):
+    assert answers(client_of(annotator), addresses(project, annotator, name, has_pk)) == {404}
 
 
 @pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES + MEMBERS_PAGES)
@@ -63,9 +61,9 @@ def test_strangers_are_sent_to_sign_in(client: Client, project: Project, annotat
 
 
 def test_a_manager_of_one_project_cannot_reach_into_another_by_number(
-    outsider: User, annotator: User, project: Project, signed_in: SignIn
+    outsider: User, annotator: User, project: Project
 ):
-    client = signed_in(outsider)
+    client = client_of(outsider)
     pk, invitation = annotator.memberships.get().pk, make_invitation(project)
     assert client.post(reverse("people:member-remove", args=["zebras", pk])).status_code == 404
     assert client.post(reverse("people:invitation-revoke", args=["zebras", invitation.pk])).status_code == 404
@@ -79,9 +77,9 @@ def test_the_profile_is_only_ones_own(client: Client):
 
 
 def test_the_installer_finds_everything_in_the_administration_and_changes_roles_nowhere_there(
-    project: Project, annotator: User, installer: User, signed_in: SignIn
+    project: Project, annotator: User, installer: User
 ):
-    client = signed_in(installer)
+    client = client_of(installer)
     make_invitation(project)
     for model in ("user", "project", "membership", "invitation", "consent"):
         assert client.get(reverse(f"admin:people_{model}_changelist")).status_code == 200
@@ -90,11 +88,9 @@ def test_the_installer_finds_everything_in_the_administration_and_changes_roles_
     assert client.get(reverse("admin:people_membership_add")).status_code == 403
 
 
-def test_addresses_are_looked_up_in_the_administration_and_not_changed(
-    annotator: User, installer: User, signed_in: SignIn
-):
+def test_addresses_are_looked_up_in_the_administration_and_not_changed(annotator: User, installer: User):
     address = EmailAddress.objects.create(user=annotator, email=annotator.email)
-    client = signed_in(installer)
+    client = client_of(installer)
     assert annotator.email in client.get(reverse("admin:account_emailaddress_changelist")).content.decode()
     for name, args in (("add", []), ("delete", [address.pk])):
         assert client.get(reverse(f"admin:account_emailaddress_{name}", args=args)).status_code == 403
@@ -103,10 +99,10 @@ def test_addresses_are_looked_up_in_the_administration_and_not_changed(
 
 
 def test_no_secret_that_lets_somebody_in_stands_in_the_administration(
-    project: Project, annotator: User, installer: User, signed_in: SignIn
+    project: Project, annotator: User, installer: User
 ):
     """Nor any by which signatures or pseudonyms are made."""
-    client = signed_in(installer)
+    client = client_of(installer)
     secrets = {
         Authenticator.objects.create(user=annotator, type="totp", data={"secret": "OLDSECRET"}): "OLDSECRET",
         make_invitation(project): "token",

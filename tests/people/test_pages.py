@@ -17,8 +17,9 @@ from people.selectors.invitations import invitations_of
 from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import add_member
+from tests.clients import client_of
 from tests.factories import NOW, make_user
-from tests.people.conftest import PASSWORD, SignIn
+from tests.people.conftest import PASSWORD
 from tests.people.invitations import make_invitation, publish
 
 pytestmark = pytest.mark.django_db
@@ -33,10 +34,10 @@ def test_a_stranger_is_welcomed(client: Client):
     assert reverse("account_login") in page.content.decode()
 
 
-def test_everybody_is_sent_to_their_work(manager: User, annotator: User, installer: User, signed_in: SignIn):
-    assert signed_in(manager).get("/")["Location"] == reverse("annotation:project-list")
-    assert signed_in(annotator).get("/")["Location"] == reverse("annotation:work-show")
-    assert signed_in(installer).get("/")["Location"] == reverse("annotation:project-list")
+def test_everybody_is_sent_to_their_work(manager: User, annotator: User, installer: User):
+    assert client_of(manager).get("/")["Location"] == reverse("annotation:project-list")
+    assert client_of(annotator).get("/")["Location"] == reverse("annotation:work-show")
+    assert client_of(installer).get("/")["Location"] == reverse("annotation:project-list")
 
 
 @pytest.mark.parametrize(
@@ -51,50 +52,48 @@ def test_everybody_is_sent_to_their_work(manager: User, annotator: User, install
     ],
 )
 def test_the_navigation_leads_where_one_has_something_to_do_and_costs_one_query(
-    project: Project, signed_in: SignIn, roles: set[Role], shown: set[str]
+    project: Project, roles: set[Role], shown: set[str]
 ):
     person = make_user()
     for role in roles:
         add_member(project=project, user=person, role=role)
     with CaptureQueriesContext(connection) as queries:
-        page = signed_in(person).get(reverse("people:profile-show")).content.decode()
+        page = client_of(person).get(reverse("people:profile-show")).content.decode()
     nav = page[page.index('class="site-nav"') : page.index("</nav>")]
     assert {name for name in ("My work", "Compare", "Projects", "Collections", "Evaluations") if name in nav} == shown
     assert len([query for query in queries if 'SELECT "people_membership"."role"' in query["sql"]]) == 1
 
 
-def test_a_person_without_a_role_is_told_so(signed_in: SignIn):
-    assert "You are not in a project yet" in signed_in(make_user()).get("/").content.decode()
+def test_a_person_without_a_role_is_told_so():
+    assert "You are not in a project yet" in client_of(make_user()).get("/").content.decode()
 
 
-def test_a_player_begins_at_the_game(project: Project, signed_in: SignIn):
+def test_a_player_begins_at_the_game(project: Project):
     player = make_user()
     add_member(project=project, user=player, role=Role.PLAYER)
-    assert signed_in(player).get("/").headers["Location"] == reverse("gapgame:game-home")
+    assert client_of(player).get("/").headers["Location"] == reverse("gapgame:game-home")
 
 
 # Members
 
 
-def test_managers_see_who_is_in_with_languages_and_consent(
-    manager: User, annotator: User, project: Project, signed_in: SignIn
-):
+def test_managers_see_who_is_in_with_languages_and_consent(manager: User, annotator: User, project: Project):
     set_language_skills(user=annotator, levels={"de": Level.FLUENT}, reads_english=True, interface_language="")
     give_consent(project=project, user=annotator, version=1, now=timezone.now())
     publish(project, "New.")
-    page = signed_in(manager).get(reverse("people:member-list", args=["lions"])).content.decode()
+    page = client_of(manager).get(reverse("people:member-list", args=["lions"])).content.decode()
     for shown in ("ann", "mia", "German: Fluent", "Version 1", "not to the latest version"):
         assert shown in page
 
 
 def test_the_members_page_asks_as_much_for_many_as_for_few(
-    manager: User, project: Project, signed_in: SignIn, django_assert_num_queries: Any
+    manager: User, project: Project, django_assert_num_queries: Any
 ):
     def add(number: int) -> None:
         for _ in range(number):
             add_member(project=project, user=make_user(), role=Role.RATER)
 
-    client, address = signed_in(manager), reverse("people:member-list", args=["lions"])
+    client, address = client_of(manager), reverse("people:member-list", args=["lions"])
     add(2)
     with django_assert_num_queries(10, exact=False):
         client.get(address)
@@ -104,7 +103,7 @@ def test_the_members_page_asks_as_much_for_many_as_for_few(
 
 
 def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
-    project: Project, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("people.selectors.members.MEMBERS_PER_PAGE", 4)
     monkeypatch.setattr("people.selectors.invitations.NAMED", 3)
@@ -114,7 +113,7 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
         guest = make_user(f"guest{number}")
         add_member(project=project, user=guest, role=Role.PLAYER)
         InvitationUse.objects.create(invitation=invitation, user=guest)
-    manager = signed_in(project.created_by)
+    manager = client_of(project.created_by)
     everybody = Membership.objects.filter(project=project).values("user").distinct().count()
     pages = [manager.get(reverse("people:member-list", args=["lions"]), {"page": number}) for number in (1, 2)]
     names = [[member.user.username for member in page.context["members"]] for page in pages]
@@ -124,8 +123,8 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     assert row.used_by == ["guest4", "guest3", "guest2", "…"]
 
 
-def test_a_role_is_removed_after_being_asked(manager: User, annotator: User, signed_in: SignIn):
-    client = signed_in(manager)
+def test_a_role_is_removed_after_being_asked(manager: User, annotator: User):
+    client = client_of(manager)
     address = reverse("people:member-remove", args=["lions", annotator.memberships.get().pk])
     assert "ann" in client.get(address).content.decode()
     assert annotator.memberships.exists()
@@ -133,8 +132,8 @@ def test_a_role_is_removed_after_being_asked(manager: User, annotator: User, sig
     assert not annotator.memberships.exists()
 
 
-def test_the_last_manager_stays(manager: User, signed_in: SignIn):
-    client = signed_in(manager)
+def test_the_last_manager_stays(manager: User):
+    client = client_of(manager)
     client.post(reverse("people:member-remove", args=["lions", manager.memberships.get().pk]))
     assert "at least one manager" in client.get(reverse("people:member-list", args=["lions"])).content.decode()
     assert manager.memberships.exists()
@@ -143,11 +142,11 @@ def test_the_last_manager_stays(manager: User, signed_in: SignIn):
 # Profile
 
 
-def test_a_profile_changes_adds_and_forgets_languages(annotator: User, signed_in: SignIn):
+def test_a_profile_changes_adds_and_forgets_languages(annotator: User):
     set_language_skills(
         user=annotator, levels={"de": Level.FLUENT, "fr": Level.NATIVE}, reads_english=False, interface_language=""
     )
-    client = signed_in(annotator)
+    client = client_of(annotator)
     values = {"level-de": "advanced", "level-fr": "", "new_language": "sw", "new_level": "native"}
     response = client.post(reverse("people:profile-show"), values | {"reads_english": "on", "interface_language": ""})
     assert response.status_code == 302
@@ -160,8 +159,8 @@ def test_a_profile_changes_adds_and_forgets_languages(annotator: User, signed_in
         assert reverse(link) in page
 
 
-def test_a_new_language_without_a_level_is_not_guessed(annotator: User, signed_in: SignIn):
-    response = signed_in(annotator).post(reverse("people:profile-show"), {"new_language": "sw"})
+def test_a_new_language_without_a_level_is_not_guessed(annotator: User):
+    response = client_of(annotator).post(reverse("people:profile-show"), {"new_language": "sw"})
     assert response.status_code == 422
     assert "both a language and how well" in response.content.decode()
 
@@ -180,8 +179,8 @@ def test_the_language_chosen_in_the_profile_wins_over_the_browsers_also_after_th
     assert 'dir="ltr"' in client.get(reverse("people:profile-show"), headers={"accept-language": "en"}).content.decode()
 
 
-def test_the_language_switch_of_every_page_stays_with_the_account(annotator: User, signed_in: SignIn):
-    client = signed_in(annotator)
+def test_the_language_switch_of_every_page_stays_with_the_account(annotator: User):
+    client = client_of(annotator)
     client.post(reverse("set_language"), {"language": "ar", "next": "/"})
     client.post(reverse("set_language"), {"language": "xx", "next": "/"})
     annotator.refresh_from_db()
@@ -191,9 +190,9 @@ def test_the_language_switch_of_every_page_stays_with_the_account(annotator: Use
 # Consent
 
 
-def test_a_newer_version_is_shown_in_full_and_agreed_to(annotator: User, project: Project, signed_in: SignIn):
+def test_a_newer_version_is_shown_in_full_and_agreed_to(annotator: User, project: Project):
     publish(project, "Something new.")
-    client, address = signed_in(annotator), reverse("people:consent-give", args=["lions"])
+    client, address = client_of(annotator), reverse("people:consent-give", args=["lions"])
     assert "Something new." in client.get(address).content.decode()
     assert client.post(address, {"version": "2"}).status_code == 422
     client.post(address, {"version": "1", "consent": "on"})
@@ -203,9 +202,9 @@ def test_a_newer_version_is_shown_in_full_and_agreed_to(annotator: User, project
     assert "You have agreed to this version" in client.get(address).content.decode()
 
 
-def test_withdrawing_says_what_happens_and_is_recorded(annotator: User, project: Project, signed_in: SignIn):
+def test_withdrawing_says_what_happens_and_is_recorded(annotator: User, project: Project):
     give_consent(project=project, user=annotator, version=1, now=timezone.now())
-    client, address = signed_in(annotator), reverse("people:consent-withdraw", args=["lions"])
+    client, address = client_of(annotator), reverse("people:consent-withdraw", args=["lions"])
     assert "no more work" in client.get(address).content.decode()
     assert client.post(address).status_code == 422
     assert Consent.objects.filter(withdrawn_at=None).exists()
@@ -216,17 +215,17 @@ def test_withdrawing_says_what_happens_and_is_recorded(annotator: User, project:
     assert "You get no work until you agree" in client.get(reverse("people:profile-show")).content.decode()
 
 
-def test_a_manager_publishes_the_next_version_and_the_old_one_stays(manager: User, project: Project, signed_in: SignIn):
-    client, address = signed_in(manager), reverse("people:consent-publish", args=["lions"])
+def test_a_manager_publishes_the_next_version_and_the_old_one_stays(manager: User, project: Project):
+    client, address = client_of(manager), reverse("people:consent-publish", args=["lions"])
     client.post(address, {"body": "New text", "on_withdrawal": "remove"})
     texts = [(1, "I agree.", "choose"), (2, "New text", "remove")]
     assert list(project.consent_texts.values_list("version", "body", "on_withdrawal")) == texts
     assert client.post(address, {"body": " ", "on_withdrawal": "keep"}).status_code == 422
 
 
-def test_markdown_cannot_smuggle_in_a_script(annotator: User, project: Project, signed_in: SignIn):
+def test_markdown_cannot_smuggle_in_a_script(annotator: User, project: Project):
     publish(project, "<script>alert(1)</script> [x](javascript:alert(1)) ![x](https://evil.example/x.png)")
-    page = signed_in(annotator).get(reverse("people:consent-give", args=["lions"])).content.decode()
+    page = client_of(annotator).get(reverse("people:consent-give", args=["lions"])).content.decode()
     assert "<script>alert" not in page
     assert 'href="javascript' not in page
     assert '<img src="https://evil' not in page

@@ -17,8 +17,9 @@ from django.utils import timezone
 
 from people.models import Session, User
 from people.services import tokens
+from tests.clients import client_of
 from tests.factories import make_user
-from tests.people.conftest import PASSWORD, SignIn
+from tests.people.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
 NEW_PASSWORD = "four grey elephants"
@@ -81,9 +82,9 @@ def test_a_reset_ends_everything(token: str, is_signed_in: bool):
 
 @pytest.mark.parametrize("disables", [True, False])
 def test_what_an_administrator_sets_or_takes_away_ends_everything(
-    token: str, installer: User, ann_with_password: User, signed_in: SignIn, disables: bool
+    token: str, installer: User, ann_with_password: User, disables: bool
 ):
-    there, admin = sign_in(), signed_in(installer)
+    there, admin = sign_in(), client_of(installer)
     page = reverse("admin:auth_user_password_change", args=[ann_with_password.pk])
     given = {"usable_password": "false", "unset-password": "x"} if disables else {"usable_password": "true", **GIVEN}
     assert admin.post(page, given).status_code == 302
@@ -94,8 +95,8 @@ def test_what_an_administrator_sets_or_takes_away_ends_everything(
     assert admin.get(reverse("admin:index")).status_code == 200
 
 
-def test_an_administrator_who_sets_their_own_stays_signed_in(installer: User, signed_in: SignIn):
-    admin = signed_in(installer)
+def test_an_administrator_who_sets_their_own_stays_signed_in(installer: User):
+    admin = client_of(installer)
     page = reverse("admin:auth_user_password_change", args=[installer.pk])
     assert admin.post(page, {"usable_password": "true", **GIVEN}).status_code == 302
     assert admin.get(reverse("admin:index")).status_code == 200

@@ -15,8 +15,9 @@ from people.api.authentication import viewer_of
 from people.models import Project, Role, User
 from people.services import tokens
 from people.services.members import add_member
+from tests.clients import client_of
 from tests.factories import make_user
-from tests.people.conftest import PASSWORD, SignIn
+from tests.people.conftest import PASSWORD
 from tests.people.test_sign_in import code_now
 
 pytestmark = pytest.mark.django_db
@@ -72,19 +73,19 @@ def test_from_sign_in_on_one_is_led_to_set_it_up_and_then_goes_on(required: None
 
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("name", ["home-show", "profile-show", "token-list", "session-list", "data-download"])
-def test_without_one_no_page_answers(required: None, ann: User, signed_in: SignIn, name: str, method: str):
-    assert leads_to_setup(getattr(signed_in(ann), method)(reverse(f"people:{name}")))
+def test_without_one_no_page_answers(required: None, ann: User, name: str, method: str):
+    assert leads_to_setup(getattr(client_of(ann), method)(reverse(f"people:{name}")))
 
 
-def test_part_of_a_page_is_answered_by_leading_the_whole_page_there(required: None, ann: User, signed_in: SignIn):
-    response = signed_in(ann).get(PROFILE, headers={"hx-request": "true"})
+def test_part_of_a_page_is_answered_by_leading_the_whole_page_there(required: None, ann: User):
+    response = client_of(ann).get(PROFILE, headers={"hx-request": "true"})
     assert (response.status_code, response["HX-Redirect"]) == (200, SETUP)
 
 
 @pytest.mark.parametrize("about", [{"is_staff": True}, {"is_staff": True, "is_superuser": True}])
-def test_the_administration_is_no_way_around(required: None, signed_in: SignIn, about: Any):
+def test_the_administration_is_no_way_around(required: None, about: Any):
     user = make_user(**about)
-    client = signed_in(user)
+    client = client_of(user)
     for address in ("/admin/", "/admin/login/", "/admin/people/user/", f"/admin/people/user/{user.pk}/password/"):
         assert leads_to_setup(client.get(address)), address
         assert leads_to_setup(client.post(address)), address
@@ -102,8 +103,8 @@ def test_the_api_refuses_tokens_from_before(required: None, ann: User, method: s
     assert Client().get(ME, headers=headers).status_code == 200
 
 
-def test_the_api_refuses_sessions(required: None, ann: User, signed_in: SignIn):
-    refused = signed_in(ann).get(ME)
+def test_the_api_refuses_sessions(required: None, ann: User):
+    refused = client_of(ann).get(ME)
     assert (refused.status_code, refused.json()["code"]) == (403, "second-factor-missing")
 
 
@@ -115,19 +116,19 @@ def test_images_are_not_to_be_had_by_a_token(required: None, ann: User, rf: Any)
 
 
 @pytest.mark.parametrize("address", [SETUP, reverse("account_reauthenticate")])
-def test_there_is_no_loop(required: None, ann: User, signed_in: SignIn, address: str):
-    assert signed_in(ann).get(address, follow=True).status_code == 200
+def test_there_is_no_loop(required: None, ann: User, address: str):
+    assert client_of(ann).get(address, follow=True).status_code == 200
 
 
-def test_one_can_still_sign_out_and_choose_a_language(required: None, ann: User, signed_in: SignIn):
-    client = signed_in(ann)
+def test_one_can_still_sign_out_and_choose_a_language(required: None, ann: User):
+    client = client_of(ann)
     assert client.post(reverse("set_language"), {"language": "ar", "next": SETUP})["Location"] == SETUP
     client.post(reverse("account_logout"))
     assert "_auth_user_id" not in client.session
 
 
-def test_turning_it_off_leads_back_to_setting_it_up(required: None, ann: User, signed_in: SignIn):
-    client = signed_in(ann)
+def test_turning_it_off_leads_back_to_setting_it_up(required: None, ann: User):
+    client = client_of(ann)
     give_factor(ann)
     assert client.get(PROFILE).status_code == 200
     client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
@@ -136,32 +137,30 @@ def test_turning_it_off_leads_back_to_setting_it_up(required: None, ann: User, s
     assert leads_to_setup(client.get(PROFILE))
 
 
-def test_recovery_codes_alone_are_none(required: None, ann: User, signed_in: SignIn):
+def test_recovery_codes_alone_are_none(required: None, ann: User):
     Authenticator.objects.create(user=ann, type=Authenticator.Type.RECOVERY_CODES, data={"seed": "x", "used_mask": 0})
-    assert leads_to_setup(signed_in(ann).get(PROFILE))
+    assert leads_to_setup(client_of(ann).get(PROFILE))
 
 
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER, Role.RESEARCHER])
-def test_nobody_else_is_asked(required: None, project: Project, signed_in: SignIn, role: Role):
+def test_nobody_else_is_asked(required: None, project: Project, role: Role):
     user = make_user()
     add_member(project=project, user=user, role=role)
-    assert signed_in(user).get(PROFILE).status_code == 200
+    assert client_of(user).get(PROFILE).status_code == 200
     assert Client().get(ME, headers=token_of(user)).status_code == 200
 
 
-def test_whoever_becomes_a_manager_is_asked_from_then_on(
-    required: None, project: Project, outsider: User, signed_in: SignIn
-):
+def test_whoever_becomes_a_manager_is_asked_from_then_on(required: None, project: Project, outsider: User):
     user = make_user()
-    client = signed_in(user)
+    client = client_of(user)
     assert client.get(PROFILE).status_code == 200
     add_member(project=project, user=user, role=Role.MANAGER)
     assert leads_to_setup(client.get(PROFILE))
 
 
-def test_unless_it_is_required_nobody_is_asked(ann: User, signed_in: SignIn):
-    assert signed_in(ann).get(PROFILE).status_code == 200
-    assert signed_in(make_user(is_staff=True, is_superuser=True)).get("/admin/").status_code == 200
+def test_unless_it_is_required_nobody_is_asked(ann: User):
+    assert client_of(ann).get(PROFILE).status_code == 200
+    assert client_of(make_user(is_staff=True, is_superuser=True)).get("/admin/").status_code == 200
     assert Client().get(ME, headers=token_of(ann)).status_code == 200
 
 

@@ -17,6 +17,7 @@ from people.rules.devices import device_of
 from people.selectors.sessions import own_sessions
 from people.services import tokens
 from people.services.session_store import USE_NOTED_EVERY
+from tests.clients import client_of
 from tests.factories import make_user
 from tests.people.conftest import PASSWORD
 
@@ -85,9 +86,9 @@ def test_one_session_is_ended_and_the_others_go_on(ann_with_password: User):
     assert [is_in(client) for client in (here, there, third)] == [True, False, True]
 
 
-def test_nobody_ends_the_session_of_somebody_else(ann_with_password: User, signed_in: Any):
+def test_nobody_ends_the_session_of_somebody_else(ann_with_password: User):
     there = sign_in()
-    stranger = signed_in(make_user())
+    stranger = client_of(make_user())
     assert stranger.post(reverse("people:session-end", args=[handle_of(there)])).status_code == 404
     stranger.post(OTHERS)
     assert is_in(there)

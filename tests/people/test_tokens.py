@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from people.models import ApiToken, User
 from people.services import tokens
+from tests.clients import client_of
 from tests.factories import NOW, make_user
-from tests.people.conftest import PASSWORD, SignIn
+from tests.people.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
 PAGE, ME = reverse("people:token-list"), reverse("api:me")
@@ -127,8 +128,8 @@ def test_a_person_has_at_most_fifty_in_force():
     make_token(user)
 
 
-def test_the_page_shows_a_new_token_once(signed_in: SignIn, ann_with_password: User):
-    client = confirmed(signed_in(ann_with_password))
+def test_the_page_shows_a_new_token_once(ann_with_password: User):
+    client = confirmed(client_of(ann_with_password))
     made = client.post(PAGE, {"name": "export", "may_write": "on", "days": "90"})
     row = ApiToken.objects.get()
     shown = made.content.decode().partition('id="token"')[2].partition('value="')[2].partition('"')[0]
@@ -141,22 +142,20 @@ def test_the_page_shows_a_new_token_once(signed_in: SignIn, ann_with_password: U
 
 
 @pytest.mark.parametrize("days", ["0", "366", ""])
-def test_each_has_an_end_within_a_year(signed_in: SignIn, ann_with_password: User, days: str):
-    assert confirmed(signed_in(ann_with_password)).post(PAGE, {"name": "x", "days": days}).status_code == 422
+def test_each_has_an_end_within_a_year(ann_with_password: User, days: str):
+    assert confirmed(client_of(ann_with_password)).post(PAGE, {"name": "x", "days": days}).status_code == 422
     late = NOW + tokens.LONGEST + timedelta(seconds=1)
     with pytest.raises(tokens.TokenError, match="a year"):
         tokens.make_token(user=ann_with_password, name="x", may_write=False, expires_at=late, now=NOW)
     assert not ApiToken.objects.exists()
 
 
-def test_the_form_offers_ninety_days_unless_something_else_is_chosen(signed_in: SignIn):
-    assert '<option value="90" selected>' in signed_in(make_user()).get(PAGE).content.decode()
+def test_the_form_offers_ninety_days_unless_something_else_is_chosen():
+    assert '<option value="90" selected>' in client_of(make_user()).get(PAGE).content.decode()
 
 
-def test_whoever_makes_one_gives_the_password_first_and_loses_nothing_of_the_form(
-    signed_in: SignIn, ann_with_password: User
-):
-    client = signed_in(ann_with_password)
+def test_whoever_makes_one_gives_the_password_first_and_loses_nothing_of_the_form(ann_with_password: User):
+    client = client_of(ann_with_password)
     assert client.get(PAGE).status_code == 200
     sent = client.post(PAGE, {"name": "export", "may_write": "on", "days": "30"})
     assert sent["Location"].startswith(reverse("account_reauthenticate"))
@@ -169,25 +168,25 @@ def test_whoever_makes_one_gives_the_password_first_and_loses_nothing_of_the_for
     assert 'id="token"' in shown.content.decode()
 
 
-def test_without_a_name_none_is_made(signed_in: SignIn, ann_with_password: User):
-    assert confirmed(signed_in(ann_with_password)).post(PAGE, {"days": "90"}).status_code == 422
+def test_without_a_name_none_is_made(ann_with_password: User):
+    assert confirmed(client_of(ann_with_password)).post(PAGE, {"days": "90"}).status_code == 422
     assert not ApiToken.objects.exists()
 
 
-def test_one_is_revoked_by_its_owner_and_by_nobody_else(signed_in):
+def test_one_is_revoked_by_its_owner_and_by_nobody_else():
     user = make_user()
     token = make_token(user)
     address = reverse("people:token-revoke", args=[ApiToken.objects.get().pk])
-    assert signed_in(make_user()).post(address).status_code == 404
+    assert client_of(make_user()).post(address).status_code == 404
     assert ask(token)[0] == 200
-    assert signed_in(user).get(address).status_code == 405
-    signed_in(user).post(address)
+    assert client_of(user).get(address).status_code == 405
+    client_of(user).post(address)
     assert ask(token) == (401, "wrong-token")
 
 
-def test_the_page_shows_nobody_elses_tokens(signed_in):
+def test_the_page_shows_nobody_elses_tokens():
     make_token(make_user(), name="of somebody else")
-    assert b"of somebody else" not in signed_in(make_user()).get(PAGE).content
+    assert b"of somebody else" not in client_of(make_user()).get(PAGE).content
 
 
 def test_the_page_is_for_who_is_signed_in():

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from people.models import Delivery, DeliveryState, Webhook
+from tests.clients import client_of
 from tests.factories import NOW
 from tests.people.hooks import make_delivery, make_webhook
 
@@ -26,8 +27,8 @@ def addresses(webhook: Webhook) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("names")
-def test_adding_one_shows_its_secret_once(signed_in, project, manager):
-    client, page = signed_in(manager), reverse("people:webhook-list", args=[project.slug])
+def test_adding_one_shows_its_secret_once(project, manager):
+    client, page = client_of(manager), reverse("people:webhook-list", args=[project.slug])
     made = client.post(page, {"url": "https://hooks.example.org/a", "events": EVENTS})
     hook = project.webhooks.get()
     assert (hook.events, hook.created_by) == (EVENTS, manager)
@@ -50,28 +51,28 @@ def test_adding_one_shows_its_secret_once(signed_in, project, manager):
         ({"events": EVENTS}, "required"),
     ],
 )
-def test_what_cannot_be_called_is_refused_with_the_reason(signed_in, project, manager, sent, said):
-    refused = signed_in(manager).post(reverse("people:webhook-list", args=[project.slug]), sent)
+def test_what_cannot_be_called_is_refused_with_the_reason(project, manager, sent, said):
+    refused = client_of(manager).post(reverse("people:webhook-list", args=[project.slug]), sent)
     assert refused.status_code == 422
     assert said in refused.content.decode()
     assert not project.webhooks.exists()
 
 
-def test_a_test_is_sent_at_once(signed_in, project, manager, nudged, django_capture_on_commit_callbacks):
+def test_a_test_is_sent_at_once(project, manager, nudged, django_capture_on_commit_callbacks):
     hook = make_webhook(project)
     address = reverse("people:webhook-test", args=[project.slug, hook.pk])
     with django_capture_on_commit_callbacks(execute=True):
-        signed_in(manager).post(address)
+        client_of(manager).post(address)
     delivery = Delivery.objects.get(webhook=hook)
     assert delivery.payload["type"] == "webhook.test"
     assert nudged == [delivery.pk]
 
 
 def test_the_last_deliveries_say_what_was_answered_and_are_sent_again_by_hand(
-    signed_in, project, manager, nudged, django_capture_on_commit_callbacks
+    project, manager, nudged, django_capture_on_commit_callbacks
 ):
     hook = make_webhook(project)
-    delivery, client = make_delivery(hook), signed_in(manager)
+    delivery, client = make_delivery(hook), client_of(manager)
     Delivery.objects.update(state=DeliveryState.FAILED, answer="503: <busy>", attempts=9, done_at=NOW)
     page = client.get(reverse("people:webhook-show", args=[project.slug, hook.pk])).content.decode()
     assert "503: &lt;busy&gt;" in page
@@ -83,9 +84,9 @@ def test_the_last_deliveries_say_what_was_answered_and_are_sent_again_by_hand(
     assert nudged == [delivery.pk]
 
 
-def test_turning_one_off_ends_it_and_what_was_asked_of_it_since_is_refused_with_a_sentence(signed_in, project, manager):
+def test_turning_one_off_ends_it_and_what_was_asked_of_it_since_is_refused_with_a_sentence(project, manager):
     hook = make_webhook(project)
-    there, client = addresses(hook), signed_in(manager)
+    there, client = addresses(hook), client_of(manager)
     client.post(there["off"])
     hook.refresh_from_db()
     assert not hook.is_active
@@ -93,10 +94,10 @@ def test_turning_one_off_ends_it_and_what_was_asked_of_it_since_is_refused_with_
         assert "turned off" in client.post(there[name], follow=True).content.decode()
 
 
-def test_none_of_it_is_there_for_anybody_but_the_projects_managers(signed_in, project, annotator, outsider):
+def test_none_of_it_is_there_for_anybody_but_the_projects_managers(project, annotator, outsider):
     there = addresses(make_webhook(project))
     for user in (annotator, outsider):
-        client = signed_in(user)
+        client = client_of(user)
         for name in ("list", "show"):
             assert client.get(there[name]).status_code == 404
         for name in ("list", "test", "off", "retry"):
@@ -104,9 +105,9 @@ def test_none_of_it_is_there_for_anybody_but_the_projects_managers(signed_in, pr
     assert project.webhooks.get().is_active
 
 
-def test_a_manager_does_not_reach_the_webhooks_of_another_project_through_their_own(signed_in, project, manager):
+def test_a_manager_does_not_reach_the_webhooks_of_another_project_through_their_own(project, manager):
     theirs = make_webhook()
-    delivery, client = make_delivery(theirs), signed_in(manager)
+    delivery, client = make_delivery(theirs), client_of(manager)
     assert client.get(reverse("people:webhook-show", args=[project.slug, theirs.pk])).status_code == 404
     assert client.post(reverse("people:webhook-turn-off", args=[project.slug, theirs.pk])).status_code == 404
     assert client.post(reverse("people:delivery-retry", args=[project.slug, delivery.pk])).status_code == 404

@@ -10,8 +10,9 @@ from inference.models import CaptioningModel
 from people.models import Project, Role
 from sxs_eval import tasks
 from sxs_eval.models import Comparison
+from tests.clients import client_of
 from tests.factories import make_collection, make_comparison, make_project
-from tests.sxs_eval.planning import client_of, describe
+from tests.sxs_eval.planning import describe
 from tests.sxs_eval.setting_up import member_of
 
 

@@ -31,12 +31,6 @@ def describe(collection: Collection, name: str, *tags: str, images: int = 4) -> 
     return model
 
 
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def page_of(project: Project) -> str:
     return reverse("sxs_eval:plan-show", args=[project.slug])
 

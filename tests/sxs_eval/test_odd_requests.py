@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from sxs_eval.models import Judgement
 from sxs_eval.services import judging
+from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
@@ -34,9 +35,7 @@ def batch(comparison, rater):
 
 @pytest.fixture
 def desk(rater, batch) -> Client:
-    client = Client()
-    client.force_login(rater)
-    return client
+    return client_of(rater)
 
 
 def save(batch, position: int = 1) -> str:
@@ -83,22 +82,19 @@ def test_what_changes_something_is_not_done_by_reading(desk, batch, name):
 
 
 def test_without_the_token_of_the_page_nothing_is_kept(rater, batch):
-    stranger = Client(enforce_csrf_checks=True)
-    stranger.force_login(rater)
+    stranger = client_of(rater, enforce_csrf_checks=True)
     assert stranger.post(save(batch), {"choice": "1"}).status_code == 403
     assert not Judgement.objects.filter(choice__isnull=False).exists()
 
 
 def test_somebody_elses_batch_is_not_there_in_any_way(comparison, batch):
-    other = Client()
-    other.force_login(make_rater(comparison))
+    other = client_of(make_rater(comparison))
     for path in (save(batch), save(batch) + "undo/", reverse("sxs_eval:batch-resume", args=[batch.pk])):
         assert other.post(path, {"choice": "1"}).status_code == 404
     for name in ("batch-show", "batch-return"):
         path = reverse(f"sxs_eval:{name}", args=[batch.pk])
         assert {other.get(path).status_code, other.head(path).status_code, other.post(path).status_code} <= {404, 405}
-    outsider = Client()
-    outsider.force_login(make_user())
+    outsider = client_of(make_user())
     assert outsider.post(reverse("sxs_eval:batch-take", args=[comparison.pk])).status_code == 404
 
 
@@ -111,8 +107,7 @@ def test_a_version_that_is_none_is_not_found_or_the_newest(desk, comparison, nam
 
 @pytest.mark.parametrize("value", [DIGITS, "-1", "0", "x", "\x00", "٣", "9" * 30, "😀"])
 def test_odd_words_in_the_addresses_of_managers_pages_are_no_error(comparison, batch, value):
-    client = Client()
-    client.force_login(comparison.project.created_by)
+    client = client_of(comparison.project.created_by)
     slug = comparison.project.slug
     for name, args in (
         ("pair-list", [slug, comparison.pk]),

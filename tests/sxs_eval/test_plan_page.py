@@ -17,6 +17,7 @@ from sxs_eval import tasks
 from sxs_eval.models import Comparison
 from sxs_eval.services.comparisons import Setting
 from sxs_eval.services.planning import Chosen, create_planned
+from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import (
     make_comparison,
@@ -24,7 +25,7 @@ from tests.factories import (
     make_project,
     make_user,
 )
-from tests.sxs_eval.planning import SCORES, client_of, create, describe, form_of, keys_of, page_of, rows_of, seen_of
+from tests.sxs_eval.planning import SCORES, create, describe, form_of, keys_of, page_of, rows_of, seen_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]
 

@@ -21,6 +21,7 @@ from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterStat
 from sxs_eval.selectors.work import work_of
 from sxs_eval.services.judging import LONGEST_COMMENT
 from sxs_eval.views import judging
+from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
@@ -46,12 +47,6 @@ def rater(comparison) -> User:
 @pytest.fixture
 def desk(rater) -> Client:
     return client_of(rater)
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def take(desk: Client, comparison: Comparison) -> JudgingBatch:

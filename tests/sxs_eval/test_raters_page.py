@@ -17,6 +17,7 @@ from people.models import User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.selectors.raters import MOST_FAILURES_SHOWN, RaterRow, failures_of, raters_of
 from sxs_eval.services import judging
+from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater, make_user
 
 pytestmark = pytest.mark.django_db
@@ -33,9 +34,7 @@ def comparison() -> Comparison:
 
 @pytest.fixture
 def manager(comparison) -> Client:
-    client = Client()
-    client.force_login(comparison.project.created_by)
-    return client
+    return client_of(comparison.project.created_by)
 
 
 def path_of(comparison: Comparison) -> str:

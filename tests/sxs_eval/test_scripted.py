@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from sxs_eval.rules.scripted import Rule, rules_broken
 from sxs_eval.selectors.scripted import scripted_raters
+from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater
 from tests.sxs_eval.judged import answer, take
-from tests.sxs_eval.planning import client_of
 
 RNG = Random(1)
 READING = [4 + 20 * RNG.random() for _ in range(200)]

@@ -14,8 +14,8 @@ from annotation.services import batches
 from people.models import Membership, Role
 from sxs_eval.models import Comparison, RaterState, RaterStatus
 from sxs_eval.services import judging
+from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_comparison, make_project, make_rater, make_round, make_user
-from tests.sxs_eval.planning import client_of
 from tests.sxs_eval.setting_up import judge_all, member_of, path_of
 
 pytestmark = pytest.mark.django_db

@@ -18,8 +18,8 @@ from sxs_eval import defaults
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, RaterStatus
 from sxs_eval.selectors.overview import project_progress
 from sxs_eval.services import judging
+from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
-from tests.sxs_eval.planning import client_of
 from tests.sxs_eval.setting_up import judge_all, path_of
 
 pytestmark = pytest.mark.django_db
