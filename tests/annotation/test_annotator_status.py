@@ -99,12 +99,6 @@ class TestPausing:
         annotator_status.pause(reason="Too fast.", **(about(round, ann) | {"language": make_language("sw")}))
         assert take(round, ann)
 
-    def test_qualifying_ends_a_pause(self, round, ann):
-        annotator_status.pause(reason="Too fast.", **about(round, ann))
-        annotator_status.qualify(**about(round, ann))
-        assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
-        assert take(round, ann)
-
     def test_lifting_a_pause_returns_what_was_before_it(self, round, ann):
         annotator_status.qualify(**about(round, ann))
         annotator_status.pause(reason="Too fast.", **about(round, ann))
@@ -114,10 +108,13 @@ class TestPausing:
         annotator_status.lift(**about(round, ann))
         assert not AnnotatorStatus.objects.exists()
 
-    def test_the_log_says_whom_it_concerns_without_a_name(self, round, ann):
+    def test_a_pause_stands_in_the_log_without_a_name_and_ends_with_qualifying(self, round, ann):
         annotator_status.pause(reason="Too fast.", **about(round, ann))
         entry = AuditEntry.objects.get(action="annotator.paused")
         assert (entry.person, entry.about, entry.details) == (ann, "de", {"reason": "Too fast.", "batches": 0})
+        annotator_status.qualify(**about(round, ann))
+        assert AnnotatorStatus.objects.get().state == AnnotatorState.QUALIFIED
+        assert take(round, ann)
 
 
 class TestExcluding:
@@ -138,7 +135,7 @@ class TestExcluding:
             take(round, ann)
         assert_exact(round.pool)
 
-    def test_undone_what_nobody_else_wrote_counts_again(self, round, ann):
+    def test_undone_what_nobody_else_wrote_counts_again_and_somebody_may_be_excluded_again(self, round, ann):
         submit_captions(round, ann)
         exclusion = exclude(round, ann)
         assert undo(exclusion) == annotator_status.Undone(2, 0)
@@ -146,6 +143,9 @@ class TestExcluding:
         assert Tally.objects.get(round=round, person=ann).captions == 2
         assert undo(exclusion) == annotator_status.Undone(0, 0)
         assert_exact(round.pool)
+        second = exclude(round, ann)
+        assert (second.pk == exclusion.pk, second.captions) == (False, 2)
+        assert exclude(round, ann) == second
 
     def test_what_others_wrote_since_stays_and_the_rest_is_said(self, round, ann):
         submit_captions(round, ann)
@@ -155,14 +155,6 @@ class TestExcluding:
         assert undo(exclusion) == annotator_status.Undone(2, 2)
         assert states_of(round, ann) == ["counted", "counted", "excluded", "excluded"]
         assert_exact(round.pool)
-
-    def test_somebody_may_be_excluded_again(self, round, ann):
-        submit_captions(round, ann)
-        first = exclude(round, ann)
-        undo(first)
-        second = exclude(round, ann)
-        assert (second.pk == first.pk, second.captions) == (False, 2)
-        assert exclude(round, ann) == second
 
     def test_a_caption_that_was_returned_is_returned_again_when_it_is_undone(self, round, ann):
         submit_captions(round, ann)

@@ -13,7 +13,9 @@ from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from annotation.models import Caption, CaptionBatch, CaptionItem, Guidelines, Rating, Stage
 from annotation.selectors.work import workable
 from annotation.services import batches as services
-from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Role, User
+from annotation.services.rounds import add_missing_tasks
+from inference.models import ModelCaption
+from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from tests.factories import (
     MINUTE,
@@ -42,15 +44,8 @@ def open_writing(batch, person, now=NOW):
 
 
 def save(batch, person, text, position=1, revision=0, active_ms=0, now=NOW):
-    return services.save_draft(
-        batch_id=batch.pk,
-        annotator=person,
-        position=position,
-        text=text,
-        revision=revision,
-        active_ms=active_ms,
-        now=now,
-    )
+    about = {"text": text, "position": position, "revision": revision, "active_ms": active_ms}
+    return services.save_draft(batch_id=batch.pk, annotator=person, now=now, **about)
 
 
 def write_all(batch, person, now=NOW):
@@ -98,30 +93,23 @@ class TestWhoGetsABatch:
         with pytest.raises(NotQualifiedError, match="native or fluent"):
             take(round, make_annotator(round, level=Level.ADVANCED))
 
-    def test_who_does_not_read_english_does_not(self, round, ann):
-        User.objects.filter(pk=ann.pk).update(reads_english=False)
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            (lambda ann: User.objects.filter(pk=ann.pk).update(reads_english=False), "needs good English"),
+            (lambda ann: LanguageSkill.objects.filter(user=ann).update(language="fr"), "German"),
+            (lambda ann: Membership.objects.filter(user=ann).update(role=Role.RATER), "not an annotator"),
+            (lambda ann: Consent.objects.filter(user=ann).update(withdrawn_at=NOW), "consent"),
+            (lambda ann: ConsentText.objects.create(project=Project.objects.get(), version=2, body="More."), "consent"),
+        ],
+        ids=["english", "language", "role", "withdrawn", "older-text"],
+    )
+    def test_who_lacks_english_the_language_the_role_or_consent_to_the_newest_text_does_not(
+        self, round, ann, change, reason
+    ):
+        change(ann)
         ann.refresh_from_db()
-        with pytest.raises(NotQualifiedError, match="needs good English"):
-            take(round, ann)
-
-    def test_who_speaks_another_language_does_not(self, round, ann):
-        LanguageSkill.objects.filter(user=ann).update(language="fr")
-        with pytest.raises(NotQualifiedError, match="German"):
-            take(round, ann)
-
-    def test_who_is_no_annotator_of_the_project_does_not(self, round, ann):
-        Membership.objects.filter(user=ann).update(role=Role.RATER)
-        with pytest.raises(NotQualifiedError, match="not an annotator"):
-            take(round, ann)
-
-    def test_who_withdrew_consent_does_not(self, round, ann):
-        Consent.objects.filter(user=ann).update(withdrawn_at=NOW)
-        with pytest.raises(NotQualifiedError, match="consent"):
-            take(round, ann)
-
-    def test_who_agreed_to_an_older_text_is_asked_again_first(self, round, ann):
-        ConsentText.objects.create(project=round.project, version=2, body="More.")
-        with pytest.raises(NotQualifiedError, match="consent"):
+        with pytest.raises(NotQualifiedError, match=reason):
             take(round, ann)
 
 
@@ -147,9 +135,6 @@ class TestWhatIsNotHandedOut:
         assert take(other, ann).items.count() == 3
 
     def test_images_without_an_english_caption_are_left_out_until_they_have_one(self):
-        from annotation.services.rounds import add_missing_tasks
-        from inference.models import ModelCaption
-
         collection = make_collection(3)
         model = make_captioner(collection)
         held_back = ModelCaption.objects.first()
@@ -181,13 +166,11 @@ class TestWhatIsNotHandedOut:
 
 
 class TestScreenOne:
-    def test_a_rating_is_kept_and_may_be_changed(self, batch, ann):
+    def test_a_rating_may_be_changed_and_writing_does_not_open_before_all_are_rated(self, batch, ann):
         for rating in (Rating.BAD, Rating.EXCELLENT):
             services.save_rating(batch_id=batch.pk, annotator=ann, position=2, rating=rating, active_ms=0, now=NOW)
 
         assert batch.items.get(position=2).rating == Rating.EXCELLENT
-
-    def test_writing_does_not_open_before_all_are_rated(self, batch, ann):
         services.save_rating(batch_id=batch.pk, annotator=ann, position=2, rating=Rating.BAD, active_ms=0, now=NOW)
 
         with pytest.raises(services.UnratedImagesError) as stopped:
@@ -203,12 +186,10 @@ class TestScreenOne:
             rate(writing, ann, Rating.BAD)
         assert set(writing.items.values_list("rating", flat=True)) == {Rating.GOOD}
 
-    def test_nobody_rates_in_another_ones_batch(self, batch, round):
+    def test_nobody_rates_in_another_ones_batch_or_after_the_lease(self, batch, round, ann):
         bob = make_annotator(round, "bob")
         with pytest.raises(CaptionBatch.DoesNotExist):
             services.save_rating(batch_id=batch.pk, annotator=bob, position=1, rating=Rating.BAD, active_ms=0, now=NOW)
-
-    def test_rating_after_the_lease_is_refused(self, batch, ann):
         with pytest.raises(LeaseExpiredError):
             rate(batch, ann, now=batch.lease.deadline)
 
@@ -230,13 +211,9 @@ class TestScreenTwo:
         with pytest.raises(services.StaleStateError):
             save(batch, ann, "zu früh")
 
-    def test_the_same_draft_twice_is_one(self, writing, ann):
+    def test_the_same_draft_twice_is_one_and_a_stale_tab_does_not_overwrite(self, writing, ann):
         assert save(writing, ann, "Ein Hund").revision == 1
         assert save(writing, ann, "Ein Hund").revision == 1
-
-    def test_a_stale_tab_does_not_overwrite(self, writing, ann):
-        save(writing, ann, "Ein Hund")
-
         with pytest.raises(services.StaleDraftError) as stopped:
             save(writing, ann, "Eine Katze", revision=0)
         assert (stopped.value.item.text, stopped.value.item.revision) == ("Ein Hund", 1)
@@ -252,20 +229,18 @@ class TestScreenTwo:
 
         assert writing.items.get(position=1).text == "Ein später Satz"
 
-    def test_a_batch_returned_takes_no_more(self, writing, ann):
-        services.return_batch(batch_id=writing.pk, annotator=ann, now=NOW)
-        with pytest.raises(BatchReturnedError):
-            save(writing, ann, "Ein Hund")
-
     def test_typing_in_the_second_half_of_the_lease_renews_it(self, writing, ann):
         now = writing.lease.deadline - MINUTE
         save(writing, ann, "Ein Hund", now=now)
 
         assert Batch.objects.get().deadline == now + timedelta(seconds=writing.round.pool.lease_s)
 
-    def test_what_cannot_be_stored_is_refused(self, writing, ann):
+    def test_what_cannot_be_stored_is_refused_and_a_returned_batch_takes_no_more(self, writing, ann):
         with pytest.raises(services.InvalidCaptionError):
             save(writing, ann, "null\x00 byte")
+        services.return_batch(batch_id=writing.pk, annotator=ann, now=NOW)
+        with pytest.raises(BatchReturnedError):
+            save(writing, ann, "Ein Hund")
 
 
 class TestHandingIn:
@@ -280,12 +255,14 @@ class TestHandingIn:
         assert (caption.author, caption.guidelines_id, caption.state) == (ann, writing.guidelines_id, "counted")
         assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.DONE}
 
-    def test_sent_twice_it_is_one(self, writing, ann):
+    def test_sent_twice_it_is_one_and_takes_no_more_drafts(self, writing, ann):
         write_all(writing, ann)
         submit(writing, ann)
         submit(writing, ann)
 
         assert Caption.objects.count() == 3
+        with pytest.raises(services.StaleStateError):
+            save(writing, ann, "Nachtrag", revision=1)
 
     def test_missing_captions_are_named(self, writing, ann):
         save(writing, ann, "Ein Hund im Garten", position=2)
@@ -341,12 +318,6 @@ class TestHandingIn:
         write_all(writing, ann)
         with pytest.raises(CaptionBatch.DoesNotExist):
             submit(writing, make_annotator(round, "bob"))
-
-    def test_a_submitted_batch_takes_no_more_drafts(self, writing, ann):
-        write_all(writing, ann)
-        submit(writing, ann)
-        with pytest.raises(services.StaleStateError):
-            save(writing, ann, "Nachtrag", revision=1)
 
 
 class TestTakingUpAgain:
@@ -424,11 +395,9 @@ class TestTheDatabaseSaysNeverToo:
         with pytest.raises(IntegrityError, match="caption_not_empty"), transaction.atomic():
             Caption.objects.update(text="")
 
-    def test_a_second_round_of_the_same_name_is_refused(self, round):
+    def test_a_second_round_of_the_same_name_and_an_image_twice_in_one_are_refused(self, round):
         with pytest.raises(IntegrityError), transaction.atomic():
             make_round(project=round.project)
-
-    def test_an_image_stands_once_in_a_round(self, round):
         first, second = round.tasks.all()[:2]
         with pytest.raises(IntegrityError), transaction.atomic():
             type(first).objects.filter(pk=second.pk).update(image=first.image_id)

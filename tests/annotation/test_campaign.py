@@ -109,13 +109,10 @@ class TestBeginning:
         assert (pilot.state, pilot.reason) == ("skipped", "The same people did this last year.")
         assert pilot.decided_by == main.project.created_by
 
-    def test_nothing_is_handed_out_from_a_round_that_was_not_opened(self):
+    def test_a_round_that_was_not_opened_hands_out_nothing_and_settings_do_not_open_it(self):
         main = the("main", begun())
         with pytest.raises(PoolClosedError):
             batches.take_batch(round=main, annotator=make_annotator(main), now=NOW, rng=Random(0))
-
-    def test_settings_do_not_open_a_round(self):
-        main = the("main", begun())
         change_round(round=main, settings=settings_of(main).__class__(1, 15, 60, is_open=True), **by(main))
         main.pool.refresh_from_db()
         assert not main.pool.is_open
@@ -220,18 +217,19 @@ class TestRefusals:
         with pytest.raises(StepNotAllowedError, match="Decided together with the pilot"):
             accept(rating)
 
-    def test_one_pilot_at_a_time(self):
+    def test_one_pilot_at_a_time_in_a_language_that_is_there_and_nothing_taken_back_while_it_is_open(self):
         pilot = begun()
         with pytest.raises(StepNotAllowedError, match="Pilot 1 is not decided yet"):
             campaign.plan_pilot(project=pilot.project, language=pilot.language, seed=2, **by(pilot))
+        with pytest.raises(StepNotAllowedError, match="Close it first"):
+            campaign.take_back(round=pilot, **by(pilot))
+        with pytest.raises(StepNotAllowedError, match="Add it first"):
+            campaign.plan_pilot(project=pilot.project, language=make_language("sw"), seed=2, **by(pilot))
 
-    def test_no_pilot_after_the_main_round_was_opened(self):
+    def test_once_the_main_round_is_open_there_is_no_pilot_and_no_verification_before_it_is_accepted(self):
         main = begun(why_no_pilot="Known.")
         with pytest.raises(StepNotAllowedError, match="cannot run more pilots"):
             campaign.plan_pilot(project=main.project, language=main.language, seed=2, **by(main))
-
-    def test_captions_are_verified_after_the_main_round_was_accepted(self):
-        main = begun(why_no_pilot="Known.")
         verification = Round.objects.get(verifies=main)
         close(main)
         with pytest.raises(StepNotAllowedError, match="not accepted yet"):
@@ -249,11 +247,6 @@ class TestRefusals:
         campaign.skip_round(round=Round.objects.get(verifies=main), reason="Another sample.", **by(main))
         again = campaign.plan_verification(of=main, seed=3, sample_size=4, **by(main))
         assert (again.number, again.sample_size, again.replication) == (2, 4, 3)
-
-    def test_a_language_that_is_not_there_gets_no_pilot(self):
-        main = begun()
-        with pytest.raises(StepNotAllowedError, match="Add it first"):
-            campaign.plan_pilot(project=main.project, language=make_language("sw"), seed=2, **by(main))
 
 
 @pytest.mark.django_db
@@ -306,11 +299,6 @@ class TestUnfinishedBatches:
         campaign.skip_round(round=the("verification", pilot), reason="None.", **by(pilot))
         assert accept(pilot)
 
-    def test_nothing_is_taken_back_from_an_open_round_here(self):
-        pilot = begun()
-        with pytest.raises(StepNotAllowedError, match="Close it first"):
-            campaign.take_back(round=pilot, **by(pilot))
-
     def test_what_expired_is_not_assigned(self):
         pilot = begun()
         batch = take(pilot, make_annotator(pilot))
@@ -319,15 +307,12 @@ class TestUnfinishedBatches:
         assert batch.lease.state == BatchState.EXPIRED
         assert expire_overdue(now=NOW + 2 * HOUR) == 0
 
-    def test_opened_again_it_hands_out_again(self):
+    def test_opened_again_it_hands_out_again_until_its_captions_are_rated(self):
         pilot = begun()
         close(pilot)
         campaign.reopen_round(round=pilot, reason="Somebody was ill.", **by(pilot))
         submit_captions(pilot, make_annotator(pilot))
         assert pilot.captions.count() == 2
-
-    def test_a_pilot_whose_captions_are_rated_is_not_opened_again(self):
-        pilot = begun()
         close(pilot)
         open_it(the("verification", pilot))
         with pytest.raises(StepNotAllowedError, match="rating of its captions"):
@@ -424,13 +409,11 @@ class TestRules:
         rules.Step("m", "main", 1, "planned"),
     )
 
-    def test_every_refusal_says_why_and_every_action_has_a_rule(self):
+    def test_every_refusal_says_why_and_what_may_be_done_with_each_is_known(self):
         for step in self.STEPS:
             for action in rules.Action:
                 why = rules.why_not(action, step, self.STEPS)
                 assert why is None or why.endswith(".")
-
-    def test_what_may_be_done_with_each_is_known(self):
         found = {step.key: rules.actions_of(step, self.STEPS) for step in self.STEPS}
         assert found == {"p1": [], "r1": [], "p2": [], "r2": [rules.Action.CLOSE], "m": []}
 

@@ -140,15 +140,12 @@ class TestOneLanguage:
         # The main round is laid out with the language, long before a second pilot is planned.
         assert sorted([main, rating, pilot], key=in_campaign) == [pilot, rating, main]
 
-    def test_a_step_that_may_not_be_taken_says_why_and_keeps_what_was_typed(self, pilot, manager):
+    def test_a_step_that_may_not_be_taken_keeps_what_was_typed_and_a_rejection_needs_a_reason(self, pilot, manager):
         step(manager, pilot, "close")
         refused = step(manager, pilot, "accept", reason="They did <well>.")
         assert refused.status_code == 409
         assert "Its captions have not been rated yet." in text_of(refused)
         assert "They did &lt;well&gt;." in text_of(refused)
-
-    def test_a_pilot_is_not_rejected_without_a_reason(self, pilot, manager):
-        step(manager, pilot, "close")
         assert step(manager, pilot, "reject").status_code == 409
         assert "Rejected" in text_of(step(manager, pilot, "reject", reason="Too short."))
         pilot.refresh_from_db()
@@ -241,23 +238,21 @@ class TestOneLanguage:
         manager.post(plan, {"sample_size": "5"})
         assert Round.objects.filter(verifies=main, state="planned", sample_size=5).count() == 1
 
-    def test_how_far_it_is_comes_by_itself(self, pilot, manager):
+    def test_how_far_it_is_comes_by_itself_and_is_not_counted_over_captions_items_or_tasks(self, pilot, manager):
         submit_captions(pilot, make_annotator(pilot))
         address = reverse("annotation:language-progress", args=[pilot.project.slug, "de"])
         assert address in text_of(manager.get(language_page(pilot.project)))
         assert "2 of 4 captions" in text_of(manager.get(address))
-
-    def test_a_step_that_does_not_exist_is_not_found(self, pilot, manager):
-        assert step(manager, pilot, "burn").status_code == 404
-
-    def test_nothing_is_counted_over_captions_items_or_tasks(self, pilot, manager):
-        submit_captions(pilot, make_annotator(pilot))
         with CaptureQueriesContext(connection) as asked:
             manager.get(language_page(pilot.project))
         tables = ("annotation_caption", "annotation_captionitem", "allocation_task")
         queries = [query["sql"] for query in asked.captured_queries]
         assert not [sql for sql in queries if any(f'FROM "{table}"' in sql for table in tables)]
         assert len(queries) < 40
+
+    def test_a_step_and_a_language_that_do_not_exist_are_not_found(self, pilot, manager):
+        assert step(manager, pilot, "burn").status_code == 404
+        assert manager.get(reverse("annotation:language-show", args=[pilot.project.slug, "sw"])).status_code == 404
 
 
 class TestPeople:
@@ -339,6 +334,3 @@ class TestOutsiders:
             assert client.post(reverse(f"annotation:{name}", args=arguments)).status_code == 404, name
         pilot.refresh_from_db()
         assert pilot.state == RoundState.OPEN
-
-    def test_a_language_that_the_project_does_not_have_is_not_found(self, pilot, manager):
-        assert manager.get(reverse("annotation:language-show", args=[pilot.project.slug, "sw"])).status_code == 404

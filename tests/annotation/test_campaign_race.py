@@ -26,13 +26,7 @@ from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 from tests.tiers import runs
 
-INTERRUPTED = (
-    NotQualifiedError,
-    PoolClosedError,
-    PoolBusyError,
-    BatchReturnedError,
-    NoTasksAvailableError,
-)
+INTERRUPTED = (NotQualifiedError, PoolClosedError, PoolBusyError, BatchReturnedError, NoTasksAvailableError)
 
 
 def managed(round: Round, service: Callable[..., Any], /, **fields: Any) -> Callable[[], Any]:

@@ -90,16 +90,13 @@ class TestIntoAProject:
         pilot = Round.objects.get(language="de", kind=RoundKind.PILOT)
         assert (pilot.state, pilot.reason) == (RoundState.SKIPPED, "imported")
 
-    def test_captions_have_no_author_and_keep_their_place_and_their_letters(self, path, collection, project):
+    def test_captions_have_no_author_and_no_english_one_and_keep_place_and_letters(self, path, collection, project):
         imported(path, collection, project)
         captions = Caption.objects.filter(round__language="de", image__entries__key="one").order_by("position")
         assert [(one.position, one.text, one.author, one.item) for one in captions] == [
             (1, "Ein Haus", None, None),
             (2, "Gru\u0308n  ", None, None),
         ]
-
-    def test_as_rows_they_have_no_author_and_no_english_caption(self, path, collection, project):
-        imported(path, collection, project)
         until = Caption.objects.latest("submitted_at").submitted_at
         data = b"".join(export_captions(project, Layout.JSONL, until=until)).decode()
         rows = [json.loads(line) for line in data.split("\n")[:-1]]

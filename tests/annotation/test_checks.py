@@ -54,6 +54,11 @@ def manager(round) -> User:
 
 
 @pytest.fixture
+def caption(round) -> Caption:
+    return captions_of(round, "ann")[0]
+
+
+@pytest.fixture
 def path(round) -> str:
     return reverse("annotation:check-show", args=[round.project.slug, "de"])
 
@@ -126,24 +131,18 @@ class TestWhatIsShown:
 
 
 class TestFilters:
-    def test_by_annotator(self, round, manager):
+    def test_by_annotator_by_rating_and_by_ratings_two_levels_apart_whoever_is_asked_for(self, round, manager):
         assert found(round, manager, annotator=User.objects.get(username="ann")) == [(1, "ann"), (2, "ann"), (3, "ann")]
-
-    def test_by_how_the_english_caption_was_rated(self, round, manager):
         assert found(round, manager, rated="BAD") == [(2, "bea"), (3, "ann")]
-
-    def test_by_ratings_two_levels_apart(self, round, manager):
         assert found(round, manager, apart="ratings") == [(2, "ann"), (2, "bea"), (3, "ann"), (3, "bea")]
+        ann = User.objects.get(username="ann")
+        assert found(round, manager, apart="ratings", annotator=ann) == [(2, "ann"), (3, "ann")]
 
     def test_one_level_apart_is_none_and_no_opinion_no_level(self, round, manager):
         CaptionItem.objects.filter(caption__author__username="bea").update(rating=Rating.NOT_ENOUGH_INFO)
         assert found(round, manager, apart="ratings") == []
         CaptionItem.objects.filter(caption__author__username="bea").update(rating=Rating.MEDIUM)
         assert found(round, manager, apart="ratings") == []
-
-    def test_apart_is_asked_of_all_whoever_is_asked_for(self, round, manager):
-        ann = User.objects.get(username="ann")
-        assert found(round, manager, apart="ratings", annotator=ann) == [(2, "ann"), (3, "ann")]
 
     def test_by_verdicts_and_by_verdicts_apart(self, round, manager):
         rating = make_verification(round, places=2)
@@ -229,9 +228,7 @@ class TestPages:
 
     def test_how_much_is_asked_of_the_database_does_not_grow_with_the_round(self, many):
         viewer = many.project.created_by
-        with CaptureQueriesContext(
-            connection,
-        ) as few:
+        with CaptureQueriesContext(connection) as few:
             check_page(Asked(many, apart="ratings"), viewer)
         with CaptureQueriesContext(connection) as more:
             check_page(Asked(many), viewer)
@@ -242,10 +239,6 @@ class TestPages:
 
 
 class TestFindings:
-    @pytest.fixture
-    def caption(self, round) -> Caption:
-        return captions_of(round, "ann")[0]
-
     def post(self, user: User, caption: Caption, name: str = "caption-check", *, htmx: bool = False, **data):
         path = reverse(f"annotation:{name}", args=[caption.round.project.slug, caption.pk])
         headers = {"HX-Request": "true"} if htmx else {}
@@ -258,12 +251,10 @@ class TestFindings:
         check = SpotCheck.objects.get()
         assert (check.by, check.is_rating_right, check.level) == (manager, False, "MEDIUM")
 
-    def test_taken_back_it_is_unchecked_again(self, manager, caption):
+    def test_taken_back_it_is_unchecked_again_and_nonsense_changes_nothing(self, manager, caption):
         self.post(manager, caption, rating="right")
         self.post(manager, caption, rating="")
         assert not SpotCheck.objects.exists()
-
-    def test_nonsense_changes_nothing(self, manager, caption):
         assert self.post(manager, caption, rating="maybe", level="SPLENDID").status_code == 302
         assert not SpotCheck.objects.exists()
 
@@ -314,10 +305,6 @@ class TestFindings:
 
 
 class TestWhoIsKeptAway:
-    @pytest.fixture
-    def caption(self, round) -> Caption:
-        return captions_of(round, "ann")[0]
-
     def addresses(self, caption: Caption) -> list[str]:
         slug = caption.round.project.slug
         names = ("caption-check", "caption-feedback", "caption-return")
@@ -381,10 +368,7 @@ def test_rating_and_level_in_two_tabs_at_once_are_both_kept():
     round, _authors = make_captioned_round(images=1, captions=1)
     manager, caption = round.project.created_by, Caption.objects.get()
     who: dict[str, Any] = {"caption_id": caption.pk, "by": manager, "now": NOW}
-    acts = [
-        lambda: checks.check_rating(is_right=True, **who),
-        lambda: checks.check_level(level=Rating.GOOD, **who),
-    ]
+    acts = [lambda: checks.check_rating(is_right=True, **who), lambda: checks.check_level(level=Rating.GOOD, **who)]
 
     together(lambda act: act(), acts)
 

@@ -14,6 +14,7 @@ from annotation.services.corrections import return_for_correction
 from people.models import User
 from tests.annotation.submitting import take
 from tests.api.seeded import Program
+from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_round
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,10 @@ def ann(batch: CaptionBatch) -> User:
 
 
 @pytest.fixture
+def signed_in(ann: User) -> Client:
+    return client_of(ann)
+
+
 def english(batch: CaptionBatch, position: int) -> str:
     return batch.items.get(position=position).english.text
 
@@ -48,15 +53,8 @@ def english(batch: CaptionBatch, position: int) -> str:
 def write(batch: CaptionBatch, ann: User, *texts: str) -> None:
     for position, text in enumerate(texts, start=1):
         item = CaptionItem.objects.get(batch=batch, position=position)
-        batches.save_draft(
-            batch_id=batch.pk,
-            annotator=ann,
-            position=position,
-            text=text,
-            revision=item.revision,
-            active_ms=0,
-            now=NOW,
-        )
+        about: dict[str, Any] = {"position": position, "text": text, "revision": item.revision, "active_ms": 0}
+        batches.save_draft(batch_id=batch.pk, annotator=ann, now=NOW, **about)
 
 
 def submit(signed_in: Client, batch: CaptionBatch, **sent: str) -> Any:

@@ -35,6 +35,8 @@ from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_annotator, make_project, make_round
 from tests.tiers import runs
 
+pytestmark = pytest.mark.django_db
+
 LATER = NOW + timedelta(hours=1)
 OLD, NEW = "Ein Bild von etwas", "Zwei Boote liegen am Strand"
 NOTE = "Say what the boats look like."
@@ -73,9 +75,8 @@ def elsewhere_for(person: User, round: Round) -> Round:
     return found
 
 
-@pytest.mark.django_db
 class TestSendingBack:
-    def test_until_it_is_written_anew_it_does_not_count_and_keeps_its_place(self, round, caption):
+    def test_until_it_is_written_anew_it_keeps_its_place_and_does_not_count_and_then_it_does(self, round, caption):
         taken = caption.item.assignment.task.places_taken
 
         return_for_correction(caption)
@@ -84,20 +85,6 @@ class TestSendingBack:
         assert caption.state == CaptionState.RETURNED
         assert Tally.objects.get(round=round).captions == 1
         assert caption.item.assignment.task.places_taken == taken == 1
-
-    def test_the_text_before_is_kept_with_the_note(self, caption):
-        sent = return_for_correction(caption)
-        before = caption.text
-
-        rewrite(caption)
-
-        sent.refresh_from_db()
-        assert (sent.text_before, sent.text_before_as_typed, sent.note) == (before, before, NOTE)
-        assert sent.answered_at == LATER
-
-    def test_written_anew_it_counts_again(self, round, caption):
-        return_for_correction(caption)
-
         rewrite(caption, f"  {NEW}\u0308 ")
 
         caption.refresh_from_db()
@@ -106,6 +93,19 @@ class TestSendingBack:
         assert caption.text_as_typed == "  Zwei Boote liegen am Strand\u0308 "
         assert caption.submitted_at == NOW
         assert Tally.objects.get(round=round).captions == 2
+
+    def test_the_text_before_is_kept_with_the_note_and_the_log_is_without_the_words(self, caption, round, ann):
+        sent = return_for_correction(caption)
+        before = caption.text
+
+        rewrite(caption)
+
+        sent.refresh_from_db()
+        assert (sent.text_before, sent.text_before_as_typed, sent.note) == (before, before, NOTE)
+        assert sent.answered_at == LATER
+        entry = AuditEntry.objects.get(action="caption.returned")
+        assert (entry.by, entry.person) == (round.project.created_by, ann)
+        assert caption.text not in str(entry.details)
 
     def test_the_hints_that_were_let_be_are_those_of_the_new_text(self, caption):
         Caption.objects.filter(pk=caption.pk).update(warnings=["repeated"])
@@ -163,13 +163,6 @@ class TestSendingBack:
         with pytest.raises(corrections.CorrectionRequestError, match="file"):
             return_for_correction(caption)
 
-    def test_it_stands_in_the_log_without_the_words(self, round, caption, ann):
-        return_for_correction(caption)
-
-        entry = AuditEntry.objects.get(action="caption.returned")
-        assert (entry.by, entry.person) == (round.project.created_by, ann)
-        assert caption.text not in str(entry.details)
-
 
 def stop(reason: str, round: Round, person: User) -> None:
     about = {"project": round.project, "person": person, "language": round.language, "at": NOW}
@@ -182,7 +175,6 @@ def stop(reason: str, round: Round, person: User) -> None:
     }[reason]()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("reason", ["paused", "excluded", "role", "consent"])
 class TestAuthorsWhoMayNotWrite:
     def test_nothing_is_returned_to_them(self, round, caption, ann, reason):
@@ -202,14 +194,13 @@ class TestAuthorsWhoMayNotWrite:
         assert caption.state == CaptionState.RETURNED
 
 
-@pytest.mark.django_db
 class TestThePage:
     @pytest.fixture
     def path(self, caption) -> str:
         return_for_correction(caption)
         return reverse("annotation:caption-rewrite", args=[caption.pk])
 
-    def test_it_shows_image_note_and_text_and_never_the_english_caption(self, path, caption, ann):
+    def test_it_shows_all_but_the_english_caption_and_the_work_page_leads_there(self, path, caption, ann):
         page = client_of(ann).get(path)
 
         html = page.content.decode()
@@ -218,17 +209,23 @@ class TestThePage:
         assert "<img" in html
         assert caption.item.english.text not in html
         assert "no-store" in page["Cache-Control"]
-
-    def test_the_work_page_leads_there(self, path, ann):
         assert path in client_of(ann).get(reverse("annotation:work-show")).content.decode()
 
-    def test_submitted_it_is_gone_from_there(self, path, ann):
+    def test_submitted_it_is_gone_and_a_second_tab_sees_what_is_stored_and_what_it_typed(self, path, ann, caption):
         client = client_of(ann)
 
         response = client.post(path, {"text": NEW})
 
         assert response["Location"] == reverse("annotation:work-show")
         assert path not in client.get(response["Location"]).content.decode()
+        assert client.post(path, {"text": NEW}).status_code == 302
+        page = client.post(path, {"text": "Zwei andere Boote im Wasser"})
+
+        assert page.status_code == 409
+        assert NEW in page.content.decode()
+        assert "Zwei andere Boote im Wasser" in page.content.decode()
+        caption.refresh_from_db()
+        assert caption.text == NEW
 
     @pytest.mark.parametrize("text", ["", "\u200b", "x" * 1001])
     def test_what_cannot_be_a_caption_is_refused_and_stays(self, path, caption, ann, text):
@@ -249,23 +246,6 @@ class TestThePage:
         assert client.post(path, {"text": "Boote", "seen": "short"}).status_code == 302
         caption.refresh_from_db()
         assert (caption.text, caption.warnings) == ("Boote", ["short"])
-
-    def test_a_second_tab_sees_what_is_stored_and_what_it_typed(self, path, caption, ann):
-        client = client_of(ann)
-        client.post(path, {"text": NEW})
-
-        page = client.post(path, {"text": "Zwei andere Boote im Wasser"})
-
-        assert page.status_code == 409
-        assert NEW in page.content.decode()
-        assert "Zwei andere Boote im Wasser" in page.content.decode()
-        caption.refresh_from_db()
-        assert caption.text == NEW
-
-    def test_the_same_sent_twice_is_submitted_once(self, path, ann):
-        client = client_of(ann)
-        client.post(path, {"text": NEW})
-        assert client.post(path, {"text": NEW}).status_code == 302
 
     def test_while_the_image_is_assigned_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
         batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
@@ -293,7 +273,6 @@ class TestThePage:
         assert client_of(ann).post(there, {"text": NEW}).status_code == 404
 
 
-@pytest.mark.django_db
 class TestUntilItIsWrittenAnew:
     """The author is at it, as on screen 2: what others say of the image waits."""
 

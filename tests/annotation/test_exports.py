@@ -45,23 +45,9 @@ FEWER = 4
 LATER = NOW + timedelta(days=30)
 DAY = timedelta(days=1)
 SIDE_BY_SIDE = [
-    "=1+1",
-    "+1",
-    "-1",
-    "@SUM(A1)",
-    "\tx",
-    "\rx",
-    "＝1+1",
-    "＋1",
-    "－1",
-    "＠x",
-    "−1",
-    " =1",
-    "\u200b=1",
-    "'=1",
-    "%x",
-    "|x",
-]
+    "=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "＝1+1", "＋1", "－1", "＠x", "−1",
+    " =1", "\u200b=1", "'=1", "%x", "|x",
+]  # fmt: skip
 
 
 def exported(project, layout=Layout.JSONL, until=LATER) -> str:
@@ -119,11 +105,9 @@ class TestOrder:
         )
         assert exported(project, Layout.XM3600) == expected
 
-    def test_a_row_is_written_as_json_dumps_would(self, project):
+    def test_a_row_is_written_as_json_dumps_would_and_the_same_each_time(self, project):
         for line in exported(project).split("\n")[:-1]:
             assert line == json.dumps(json.loads(line), ensure_ascii=False)
-
-    def test_it_is_the_same_each_time(self, project):
         for layout in Layout:
             assert exported(project, layout) == exported(project, layout)
 
@@ -137,15 +121,12 @@ class TestOrder:
 
 
 class TestWhatIsInIt:
-    def test_an_image_without_any_caption_is_left_out_of_xm3600(self, collection):
-        round = make_round(collection=collection, captioners=[make_captioner(collection)])
-        make_captions(round, texts_by_key(round, {"image-7": ["Ein Bild"]}))
-        assert exported(round.project, Layout.XM3600) == '{"image/key": "image-7", "de": {"caption": ["Ein Bild"]}}\n'
-
-    def test_a_project_without_captions_is_an_empty_file(self, collection):
+    def test_a_project_without_captions_is_empty_and_xm3600_leaves_out_images_without_any(self, collection):
         round = make_round(collection=collection, captioners=[make_captioner(collection)])
         assert exported(round.project, Layout.XM3600) == exported(round.project, Layout.JSONL) == ""
         assert exported(round.project, Layout.CSV).count("\n") == 1
+        make_captions(round, texts_by_key(round, {"image-7": ["Ein Bild"]}))
+        assert exported(round.project, Layout.XM3600) == '{"image/key": "image-7", "de": {"caption": ["Ein Bild"]}}\n'
 
     def test_what_people_submit_comes_out_with_how_they_rated_and_when(self):
         round = make_round(images=1)
@@ -171,21 +152,16 @@ class TestWhatIsInIt:
             "writing_ms": 0,
         }
 
-    def test_late_captions_are_left_out(self):
+    def test_drafts_and_late_captions_are_left_out(self):
         round = make_round(images=1)
         ann = make_annotator(round)
         batch = take(round, ann)
         write(batch, ann, "Ein Bild von etwas")
+        assert rows(round.project) == []
         batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW + DAY * 2)
         assert Caption.objects.get().state == "late"
         for layout in Layout:
             assert "Ein Bild" not in exported(round.project, layout)
-
-    def test_drafts_are_left_out(self):
-        round = make_round(images=1)
-        ann = make_annotator(round)
-        write(take(round, ann), ann, "Ein Bild von etwas")
-        assert rows(round.project) == []
 
     def test_captions_of_other_projects_and_of_pilots_are_left_out(self, project):
         pilot = make_round(project=project, kind=RoundKind.PILOT, language="fr", images=1)
@@ -194,8 +170,12 @@ class TestWhatIsInIt:
             submit_captions(round, make_annotator(round), "Une image de chien")
         assert {row["language"] for row in rows(project)} == {"ar", "de"}
 
-    def test_what_is_submitted_meanwhile_is_left_out(self, project):
+    def test_what_is_submitted_meanwhile_is_left_out_and_nobody_is_named(self, project):
         assert rows(project, until=NOW - timedelta(seconds=1)) == []
+        people = [author for caption in Caption.objects.select_related("author") for author in [caption.author]]
+        for layout in Layout:
+            text = exported(project, layout)
+            assert not any(person.username in text or person.email in text for person in people)
 
     def test_captions_of_an_image_taken_out_of_the_collection_are_still_there(self, project, monkeypatch):
         monkeypatch.setattr(exports, "IMAGES_AT_ONCE", 1)
@@ -206,19 +186,11 @@ class TestWhatIsInIt:
             *(image.sha256 for image in gone),
         ]
 
-    def test_nobody_is_named(self, project):
-        people = [author for caption in Caption.objects.select_related("author") for author in [caption.author]]
-        for layout in Layout:
-            text = exported(project, layout)
-            assert not any(person.username in text or person.email in text for person in people)
-
-    def test_a_person_has_another_pseudonym_in_another_project(self, project):
+    def test_a_person_has_another_pseudonym_in_another_project_and_keeps_those_of_older_files(self, project, settings):
         other = make_project()
         assert pseudonym(project, 1) != pseudonym(other, 1)
         assert pseudonym(project, 1) != pseudonym(project, 2)
         assert pseudonym(project, 1) == pseudonym(project, 1)
-
-    def test_pseudonyms_stay_what_they_were_in_older_files(self, settings):
         settings.SECRET_KEY = "a key"
         assert pseudonym(Project(pk=7), 12) == "pe2e9402b9c97"
 
@@ -284,9 +256,7 @@ class TestCost:
         return peak
 
     def test_queries_are_for_chunks_not_for_captions(self, project):
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             exported(project)
         assert len(queries) <= 6
 
@@ -338,11 +308,9 @@ class TestCommand:
         sys.stdout.flush()
         assert capfdbinary.readouterr().out.decode() == exported(project, Layout.CSV)
 
-    def test_an_unknown_project_is_named_with_those_there_are(self, project):
+    def test_an_unknown_project_and_a_folder_that_is_not_there_are_said(self, project, tmp_path):
         with pytest.raises(CommandError, match=r"no project 'tigers'.*lions"):
             call_command("export_captions", "tigers", "--format", "csv")
-
-    def test_a_folder_that_is_not_there_is_said(self, project, tmp_path):
         with pytest.raises(CommandError, match="cannot be written"):
             call_command("export_captions", "lions", "--format", "csv", "--output", str(tmp_path / "no" / "file"))
 

@@ -58,7 +58,7 @@ def take_elsewhere(round: Round, person: User) -> None:
 
 
 class TestBeforeTheNextBatch:
-    def test_it_is_read_and_acknowledged(self, round, ann):
+    def test_it_is_read_and_acknowledged_and_the_first_time_stays(self, round, ann):
         feedback = give(round, ann)
 
         with pytest.raises(NotQualifiedError) as stopped:
@@ -67,6 +67,10 @@ class TestBeforeTheNextBatch:
 
         assert [missing_requirement.code for missing_requirement in stopped.value.missing_requirements] == ["feedback"]
         assert take(round, ann)
+        acknowledge(feedback_id=feedback.pk, person=ann, now=NOW + MINUTE)
+
+        feedback.refresh_from_db()
+        assert feedback.acknowledged_at == NOW
 
     def test_all_of_it_is(self, round, ann, caption):
         first, second = give(round, ann), give(round, ann, "And the sky.", caption)
@@ -88,9 +92,14 @@ class TestBeforeTheNextBatch:
         assert [missing_requirement.code for missing_requirement in missing_requirements(ann, french)] == ["feedback"]
         assert missing_requirements(ann, elsewhere) == []
 
-    def test_others_are_not_held_up(self, round, ann):
+    def test_others_are_not_held_up_and_the_work_page_says_so_and_leads_there(self, round, ann):
         give(round, ann)
         assert missing_requirements(make_annotator(round), round) == []
+        client = client_of(ann)
+
+        page = client.get(reverse("annotation:work-show")).content.decode()
+        assert "You have feedback from a manager" in page
+        assert reverse("annotation:feedback-list") in page
 
     def test_a_batch_assigned_goes_on_and_is_submitted(self, round, ann):
         batch = take(round, ann)
@@ -108,14 +117,6 @@ class TestBeforeTheNextBatch:
 
         assert batches.submit_batch(**who).submitted_at
 
-    def test_the_work_page_says_so_and_leads_there(self, round, ann):
-        give(round, ann)
-        client = client_of(ann)
-
-        page = client.get(reverse("annotation:work-show")).content.decode()
-        assert "You have feedback from a manager" in page
-        assert reverse("annotation:feedback-list") in page
-
     def test_acknowledging_by_the_page_opens_the_way(self, round, ann):
         feedback = give(round, ann)
         client = client_of(ann)
@@ -125,14 +126,6 @@ class TestBeforeTheNextBatch:
 
         assert response["Location"] == reverse("annotation:work-show")
         assert missing_requirements(ann, round) == []
-
-    def test_acknowledged_twice_the_first_time_stays(self, round, ann):
-        feedback = give(round, ann)
-        acknowledge(feedback_id=feedback.pk, person=ann, now=NOW)
-        acknowledge(feedback_id=feedback.pk, person=ann, now=NOW + MINUTE)
-
-        feedback.refresh_from_db()
-        assert feedback.acknowledged_at == NOW
 
 
 class TestWhatIsShown:
@@ -184,11 +177,9 @@ class TestGiving:
         with pytest.raises(FeedbackError):
             give(round, ann, text)
 
-    def test_to_nobody_but_annotators(self, round):
+    def test_to_nobody_but_annotators_and_on_a_caption_to_its_author_alone(self, round, caption):
         with pytest.raises(FeedbackError, match="annotator"):
             give(round, make_user())
-
-    def test_on_a_caption_to_its_author_alone(self, round, caption):
         with pytest.raises(FeedbackError, match="did not write this caption"):
             give(round, make_annotator(round), caption=caption)
 
@@ -220,7 +211,7 @@ class TestGiving:
         assert page.status_code == 422
         assert TEXT in page.content.decode()
 
-    def test_who_may_be_chosen_speaks_the_language(self, round, ann):
+    def test_who_may_be_chosen_speaks_the_language_and_others_are_not_told_of_the_page(self, round, ann):
         make_annotator(make_round(project=round.project, language="fr"), "fay")
         path = reverse("annotation:feedback-create", args=[round.project.slug, round.pk])
 
@@ -228,9 +219,6 @@ class TestGiving:
 
         assert ">ann</option>" in page
         assert ">fay</option>" not in page
-
-    def test_others_are_not_told_of_the_page(self, round, ann):
-        path = reverse("annotation:feedback-create", args=[round.project.slug, round.pk])
         for outsider in (ann, make_project().created_by):
             assert client_of(outsider).get(path).status_code == 404
             assert client_of(outsider).post(path, {"person": ann.pk, "text": TEXT}).status_code == 404

@@ -69,10 +69,7 @@ def rows_of(page: str) -> list[list[str]]:
     """The words of the cells of the first table's rows."""
     body = re.search(r"<tbody>(.*?)</tbody>", page, re.DOTALL).group(1)
     return [
-        [
-            " ".join(re.sub(r"<[^>]*>", " ", cell).split())
-            for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
-        ]
+        [words_of(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
         for row in re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
     ]
 
@@ -234,20 +231,18 @@ class TestAnnotators:
         assert names(activity="not-begun") == [("ben", "French")]
         assert names(name="nobody") == []
 
-    def test_an_exclusion_stands_before_what_was_decided_otherwise(self, manager, round, ann):
+    def test_an_exclusion_stands_before_other_decisions_and_who_left_is_marked(self, manager, round, ann):
         about = {"project": round.project, "person": ann, "language": round.language, "at": timezone.now()}
         Exclusion.objects.create(reason="A test.", by=round.project.created_by, **about)
         assert rows_of(get(manager, "annotator-list"))[0][-1] == "Excluded"
+        Membership.objects.filter(user=ann).delete()
+        assert rows_of(get(manager, "annotator-list"))[0][0] == "ann no longer an annotator"
 
     def test_many_are_shown_page_by_page(self, manager, round):
         for number in range(55):
             make_annotator(round, f"p{number:02}")
         assert len(rows_of(get(manager, "annotator-list"))) == 50
         assert len(rows_of(get(manager, "annotator-list", page=2))) == 5
-
-    def test_who_left_is_marked_as_such(self, manager, round, ann):
-        Membership.objects.filter(user=ann).delete()
-        assert rows_of(get(manager, "annotator-list"))[0][0] == "ann no longer an annotator"
 
     def test_a_row_that_says_nothing_comes_last_in_either_order(self, manager, round, ann):
         make_annotator(round, "aaa")
@@ -269,13 +264,14 @@ class TestAnnotators:
 
 
 class TestPlots:
-    def test_each_has_a_title_a_summary_and_a_table(self, manager, round, ann):
+    def test_each_has_a_title_a_summary_and_a_table_and_no_style_of_its_own(self, manager, round, ann):
         page = get(manager, "plots-show")
         assert page.count('<svg class="plot"') == 3
         assert page.count("As a table") == 3
         assert "2 captions from" in page
         assert "German · Main: Excellent 0.0%, Good 100.0%" in page
         assert "2 captions of 20.0 characters on average" in page
+        assert " style=" not in get(manager, "plots-show")
 
     def test_a_language_can_be_looked_at_by_itself(self, manager, round, ann):
         french = make_round(project=round.project, language="fr")
@@ -305,9 +301,6 @@ class TestPlots:
 
     def test_without_anything_it_says_so(self, manager):
         assert "No charts yet" in get(manager, "plots-show")
-
-    def test_nothing_in_it_is_styled_by_the_page_itself(self, manager, ann):
-        assert " style=" not in get(manager, "plots-show")
 
 
 class TestStatistics:

@@ -73,6 +73,11 @@ def settings_of(round: Round, **fields) -> RoundSettings:
     return RoundSettings(**(values | fields))
 
 
+def change(round: Round, **fields) -> int:
+    settings = settings_of(round, **fields)
+    return projects.change_round(round=round, settings=settings, by=round.project.created_by, now=NOW)
+
+
 def progress_of(round: Round, now=NOW) -> overview.RoundProgress:
     (found,) = [row for row in overview.project_progress(round.project, now=now).rounds if row.round == round]
     return found
@@ -92,16 +97,13 @@ class TestSettingUp:
         found = mains_of(project).values_list("language", "pool__replication", "pool__lease_s")
         assert set(found) == {("de", 2, 3600), ("bn", 1, 3600)}
 
-    def test_its_tasks_are_made_in_the_background(self):
+    def test_its_tasks_are_made_in_the_background_and_filling_again_makes_nothing_twice(self):
         project = set_up()
         assert Task.objects.count() == 0
         assert all(round.awaits_tasks for round in mains_of(project))
         tasks.sweep_rounds()
         assert Task.objects.count() == 6
         assert not any(round.awaits_tasks for round in mains_of(project))
-
-    def test_filling_twice_makes_nothing_twice(self):
-        project = set_up()
         fill(project)
         fill(project)
         assert Task.objects.count() == 6
@@ -170,24 +172,15 @@ class TestChangingARound:
     def test_a_higher_replication_adds_places(self):
         round = make_round(images=2, replication=1)
         submit_captions(round, make_annotator(round))
-        assert (
-            projects.change_round(
-                round=round, settings=settings_of(round, replication=3), by=round.project.created_by, now=NOW
-            )
-            == 0
-        )
+        assert change(round, replication=3) == 0
         assert set(Task.objects.values_list("places", "places_taken")) == {(3, 1)}
 
     def test_a_lower_one_takes_nothing_away_that_is_written_or_assigned(self):
         round = make_round(images=3, replication=3)
         submit_captions(round, make_annotator(round))
-        projects.change_round(
-            round=round, settings=settings_of(round, batch_size=1), by=round.project.created_by, now=NOW
-        )
+        change(round, batch_size=1)
         take(round, make_annotator(round))
-        above = projects.change_round(
-            round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
-        )
+        above = change(round, replication=1)
         assert above == 1
         assert sorted(Task.objects.values_list("places", "places_taken")) == [(1, 1), (1, 1), (2, 2)]
 
@@ -196,32 +189,21 @@ class TestChangingARound:
         submit_captions(round, make_annotator(round))
         slow = make_annotator(round)
         batch = take(round, slow)
-        projects.change_round(
-            round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
-        )
+        change(round, replication=1)
         batches.return_batch(batch_id=batch.pk, annotator=slow, now=NOW)
-        assert (
-            projects.change_round(
-                round=round, settings=settings_of(round, replication=1), by=round.project.created_by, now=NOW
-            )
-            == 0
-        )
+        assert change(round, replication=1) == 0
         assert Task.objects.get().places == 1
 
     def test_tasks_that_come_later_have_the_new_replication(self):
         project = set_up()
         round = mains_of(project).get(language="de")
-        projects.change_round(
-            round=round, settings=settings_of(round, replication=5), by=round.project.created_by, now=NOW
-        )
+        change(round, replication=5)
         fill(project)
         assert set(Task.objects.filter(pool=round.pool).values_list("places", flat=True)) == {5}
 
     def test_batches_are_cut_and_held_as_the_settings_say(self):
         round = make_round(images=3)
-        projects.change_round(
-            round=round, settings=settings_of(round, batch_size=2, lease_s=60), by=round.project.created_by, now=NOW
-        )
+        change(round, batch_size=2, lease_s=60)
         batch = take(round, make_annotator(round))
         assert batch.items.count() == 2
         assert batch.lease.deadline == NOW + timedelta(seconds=60)
@@ -230,9 +212,7 @@ class TestChangingARound:
 class TestProgress:
     def test_it_counts_captions_wanted_done_assigned_expired_and_late(self):
         round = make_round(images=4, replication=2)
-        projects.change_round(
-            round=round, settings=settings_of(round, batch_size=1), by=round.project.created_by, now=NOW
-        )
+        change(round, batch_size=1)
         round.refresh_from_db()
         done, holding, expired, late = (make_annotator(round) for _ in range(4))
         submit_captions(round, done)

@@ -182,16 +182,11 @@ def test_the_command_prints_the_table_counted_now(capsys):
     assert entry["verified"] == 5
 
 
-def test_the_command_names_the_projects_there_are():
+def test_the_command_names_the_projects_there_are_and_says_where_nothing_was_rated(capsys):
     round, _ = make_captioned_round(images=1)
 
     with pytest.raises(CommandError, match=round.project.slug):
         call_command("quality_table", "nowhere")
-
-
-def test_the_command_says_where_nothing_was_rated(capsys):
-    round, _ = make_captioned_round(images=1)
-
     call_command("quality_table", round.project.slug)
 
     assert "No caption" in capsys.readouterr().out

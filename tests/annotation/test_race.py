@@ -82,12 +82,7 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
                 services.return_batch(batch_id=batch.pk, annotator=person, now=clock())
             if fate.startswith("abandon"):
                 return
-        except (
-            LeaseExpiredError,
-            BatchReturnedError,
-            NoTasksAvailableError,
-            OpenBatchExistsError,
-        ):
+        except (LeaseExpiredError, BatchReturnedError, NoTasksAvailableError, OpenBatchExistsError):
             continue
 
 

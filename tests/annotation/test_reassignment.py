@@ -38,16 +38,17 @@ def move(batch: CaptionBatch, to: User, *, now=LATER) -> reassignment.Moved:
     return reassignment.move_batch(batch=Batch.objects.get(pk=batch.pk), to=to, by=by, now=now)
 
 
+@pytest.fixture
+def round() -> Round:
+    return make_round(images=3, replication=1)
+
+
 def images_of(batch: CaptionBatch) -> set[int]:
     return set(batch.items.values_list("image", flat=True))
 
 
 @pytest.mark.django_db
 class TestMoving:
-    @pytest.fixture
-    def round(self) -> Round:
-        return make_round(images=3, replication=1)
-
     @pytest.fixture
     def ann(self, round) -> User:
         return make_annotator(round, "ann")
@@ -56,7 +57,7 @@ class TestMoving:
     def bea(self, round) -> User:
         return make_annotator(round, "bea")
 
-    def test_the_other_gets_a_batch_of_the_same_images_and_begins_anew(self, round, ann, bea):
+    def test_the_other_gets_the_same_images_and_begins_anew_and_what_was_written_stays_behind(self, round, ann, bea):
         batch = take(round, ann)
         write(batch, ann, DRAFT)
 
@@ -67,13 +68,6 @@ class TestMoving:
         assert moved.batch.stage == Stage.RATE
         assert not moved.batch.items.exclude(rating="", text="").exists()
         assert_exact(round.pool)
-
-    def test_what_was_written_stays_with_whoever_wrote_it(self, round, ann, bea):
-        batch = take(round, ann)
-        write(batch, ann, DRAFT)
-
-        moved = move(batch, bea)
-
         batch.lease.refresh_from_db()
         assert batch.lease.state == BatchState.RETURNED
         assert batch.items.filter(text__startswith=DRAFT).count() == 3
@@ -81,6 +75,10 @@ class TestMoving:
         assert DRAFT not in page
         with pytest.raises(BatchReturnedError):
             batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
+        entry = AuditEntry.objects.get(project=round.project, action="batch.moved")
+        assert (entry.by, entry.person) == (round.project.created_by, ann)
+        assert entry.details["to"] == bea.pk
+        assert entry.details["new_batch"] == str(moved.batch.pk)
 
     def test_images_that_the_other_had_before_stay_free_for_anybody(self):
         round = make_round(images=4, replication=2, batch_size=1)
@@ -182,16 +180,6 @@ class TestMoving:
         with pytest.raises(NoTasksAvailableError):
             move(batch, bea)
 
-    def test_it_stands_in_the_log_with_whom_it_concerns(self, round, ann, bea):
-        batch = take(round, ann)
-
-        moved = move(batch, bea)
-
-        entry = AuditEntry.objects.get(project=round.project, action="batch.moved")
-        assert (entry.by, entry.person) == (round.project.created_by, ann)
-        assert entry.details["to"] == bea.pk
-        assert entry.details["new_batch"] == str(moved.batch.pk)
-
     def test_a_batch_taken_back_is_free_for_all(self, round, ann, bea):
         batch = take(round, ann)
         write(batch, ann, DRAFT)
@@ -213,10 +201,6 @@ def with_batches_of(round: Round, size: int) -> None:
 
 @pytest.mark.django_db
 class TestThePages:
-    @pytest.fixture
-    def round(self) -> Round:
-        return make_round(images=3, replication=1)
-
     @pytest.fixture
     def batch(self, round) -> CaptionBatch:
         return take(round, make_annotator(round, "ann"))

@@ -63,10 +63,8 @@ class TestWho:
             client.force_login(person)
         return {which: client.get(address(campaign.project, which)).status_code for which in ANSWERS}
 
-    def test_managers_get_all_of_it(self, client, campaign, release):
+    def test_managers_get_all_of_it_and_researchers_all_but_the_form(self, client, campaign, release):
         assert self.answers(client, campaign, campaign.manager) == ANSWERS
-
-    def test_researchers_get_all_but_the_form(self, client, campaign, release):
         person = member(campaign.project, Role.RESEARCHER)
         assert self.answers(client, campaign, person) == ANSWERS | {"create": 404}
 
@@ -74,11 +72,9 @@ class TestWho:
     def test_others_of_the_project_get_nothing(self, client, campaign, release, role):
         assert self.answers(client, campaign, member(campaign.project, role)) == dict.fromkeys(ANSWERS, 404)
 
-    def test_managers_of_other_projects_get_nothing(self, client, campaign, release):
-        assert self.answers(client, campaign, make_project().created_by) == dict.fromkeys(ANSWERS, 404)
-
-    def test_strangers_are_asked_to_sign_in(self, client, campaign, release):
+    def test_strangers_are_asked_to_sign_in_and_managers_of_other_projects_get_nothing(self, client, campaign, release):
         assert self.answers(client, campaign) == dict.fromkeys(ANSWERS, 302)
+        assert self.answers(client, campaign, make_project().created_by) == dict.fromkeys(ANSWERS, 404)
 
 
 class TestStarting:
@@ -119,11 +115,13 @@ class TestStarting:
 
 
 class TestShowing:
-    def test_it_says_what_is_in_it_and_how_to_check_it(self, client, campaign, release):
+    def test_it_says_what_is_in_it_and_how_to_check_it_and_the_list_names_it(self, client, campaign, release):
         said = of(client, campaign.manager).get(address(campaign.project, "show")).content.decode()
         assert release.checksum in said
         assert all(file["sha256"] in said for file in release.counts["files"])
         assert "German" in said
+        said = of(client, campaign.manager).get(address(campaign.project, "list")).content.decode()
+        assert "Harbours in three languages" in said
 
     def test_it_says_what_changed_since_the_one_before(self, client, campaign, release):
         Caption.objects.filter(text="Ein Hafen 1").update(state=CaptionState.WITHDRAWN)
@@ -152,10 +150,6 @@ class TestShowing:
         assert client.get(address(campaign.project, "archive")).status_code == 404
         assert client.get(address(campaign.project, "file")).status_code == 404
 
-    def test_the_list_names_them_all(self, client, campaign, release):
-        said = of(client, campaign.manager).get(address(campaign.project, "list")).content.decode()
-        assert "Harbours in three languages" in said
-
     def test_no_page_has_a_caption(self, client, campaign, release):
         of(client, campaign.manager)
         for which in ("list", "create", "show"):
@@ -175,18 +169,16 @@ class TestFiles:
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             assert "harbours-1/manifest.json" in archive.getnames()
 
-    def test_a_file_comes_as_it_is_stored(self, client, campaign, release):
+    def test_a_file_comes_as_it_is_stored_and_one_that_is_gone_is_not_there(self, client, campaign, release):
         answer = of(client, campaign.manager).get(address(campaign.project, "file"))
         assert b"Write a sentence." in b"".join(answer)
+        default_storage.delete(release.archive)
+        assert of(client, campaign.manager).get(address(campaign.project, "archive")).status_code == 404
 
     @pytest.mark.parametrize("name", ["../../../originals/x", "nothing.csv", "guidelines", "harbours-1.tar.gz"])
     def test_what_is_no_file_of_the_release_is_not_there(self, client, campaign, release, name):
         found = of(client, campaign.manager).get(f"{address(campaign.project, 'show')}files/{name}")
         assert found.status_code == 404
-
-    def test_one_that_is_gone_from_storage_is_not_there(self, client, campaign, release):
-        default_storage.delete(release.archive)
-        assert of(client, campaign.manager).get(address(campaign.project, "archive")).status_code == 404
 
     @pytest.mark.parametrize("is_from_file", [False, True], ids=["written here", "from a file"])
     def test_nobody_with_images_of_it_assigned_gets_a_file(self, client, campaign, release, is_from_file):

@@ -25,6 +25,8 @@ from tests.concurrency import together
 from tests.factories import make_image, make_project
 from tests.inference.object_storage import ObjectStorage
 
+pytestmark = pytest.mark.django_db
+
 MINUTE = timedelta(minutes=1)
 
 
@@ -39,7 +41,6 @@ def campaign(media) -> Campaign:
     return Campaign()
 
 
-@pytest.mark.django_db
 class TestStarting:
     def refusal(self, campaign, **fields) -> list[str]:
         with pytest.raises(ReleaseSettingsError) as refused:
@@ -50,13 +51,11 @@ class TestStarting:
     def test_releases_are_numbered_one_after_the_other(self, campaign):
         assert [built(campaign.start()).number for _ in range(3)] == [1, 2, 3]
 
-    def test_without_an_accepted_main_round_there_is_none(self, campaign):
-        campaign.project.rounds.update(state=RoundState.OPEN)
-        assert "No main round has been accepted yet" in self.refusal(campaign)[0]
-
-    def test_without_a_caption_that_counts_there_is_none(self, campaign):
+    def test_without_a_caption_that_counts_or_an_accepted_main_round_there_is_none(self, campaign):
         Caption.objects.update(state=CaptionState.EXCLUDED)
         assert "nothing to release" in self.refusal(campaign)[0]
+        campaign.project.rounds.update(state=RoundState.OPEN)
+        assert "No main round has been accepted yet" in self.refusal(campaign)[0]
 
     @pytest.mark.parametrize("which", ["main", "verification"])
     def test_with_work_assigned_there_is_none_and_it_says_whose_round(self, campaign, which):
@@ -109,11 +108,6 @@ class TestStarting:
         campaign.collection.entries.create(image=image, key="nobody", position=9)
         assert campaign.start().number == 1
 
-    def test_while_one_is_being_made_there_is_no_second(self, campaign):
-        campaign.start()
-        with pytest.raises(ReleaseSettingsError, match="Release 1 is still being made"):
-            campaign.start()
-
     @pytest.mark.parametrize(
         ("given", "problem"),
         [
@@ -134,15 +128,16 @@ class TestStarting:
         problems = self.refusal(campaign, title=" ", authors="\n \n", licence="MIT")
         assert len(problems) == 3
 
-    def test_it_stands_in_the_log(self, campaign):
+    def test_it_stands_in_the_log_and_while_it_is_being_made_there_is_no_second(self, campaign):
         campaign.start()
         entry = AuditEntry.objects.get(project=campaign.project)
         assert (entry.action, entry.about, entry.by) == ("release.started", "release 1", campaign.manager)
+        with pytest.raises(ReleaseSettingsError, match="Release 1 is still being made"):
+            campaign.start()
 
 
-@pytest.mark.django_db
 class TestBuilding:
-    def test_its_files_are_in_storage_and_in_an_archive(self, campaign, tmp_path):
+    def test_its_files_are_in_storage_and_in_an_archive_and_it_is_not_made_again(self, campaign, tmp_path):
         release = built(campaign.start())
         assert release.state == JobState.DONE
         folders, names = default_storage.listdir(release.folder)
@@ -155,6 +150,7 @@ class TestBuilding:
             assert manifest is not None
             assert json.load(manifest)["captions"] == 20
         assert release.archive_bytes == default_storage.size(release.archive)
+        assert build(release_id=release.pk, clock=lambda: UNTIL) is None
 
     def test_it_is_the_same_on_object_storage(self, campaign, settings, tmp_path):
         here = built(campaign.start())
@@ -253,10 +249,6 @@ class TestBuilding:
         tasks.sweep_releases()
         assert sent == [release.pk]
 
-    def test_one_that_is_done_is_not_made_again(self, campaign):
-        release = built(campaign.start())
-        assert build(release_id=release.pk, clock=lambda: UNTIL) is None
-
 
 def campaign_can_go_on(campaign: Campaign) -> bool:
     Caption.objects.update(state=CaptionState.COUNTED)
@@ -276,7 +268,6 @@ def test_managers_who_start_at_once_get_one_release(media):
     assert sorted(together(start, range(4)), key=str) == [1, None, None, None]
 
 
-@pytest.mark.django_db
 class TestCommand:
     def test_it_builds_the_next_release(self, campaign, capsys):
         call_command("build_release", "harbours", "--author", "Lovelace, Ada", "--author", "An Institute")
@@ -293,12 +284,15 @@ class TestCommand:
         second = Release.objects.get(number=2)
         assert (second.licence, second.title) == ("CC0-1.0", "Harbours in three languages")
 
-    def test_the_same_bytes_are_made_again(self, campaign, tmp_path, capsys):
+    def test_the_same_bytes_are_made_again_but_not_into_a_folder_that_has_something(self, campaign, tmp_path, capsys):
         release = built(campaign.start())
         call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path / "again"))
         assert "Identical, byte for byte" in capsys.readouterr().out
         with default_storage.open(f"{release.folder}/captions.parquet") as file:
             assert file.read() == Path(tmp_path, "again", "captions.parquet").read_bytes()
+        (tmp_path / "mine").write_text("mine")
+        with pytest.raises(CommandError, match="not an empty folder"):
+            call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path))
 
     def test_copies_of_one_database_give_the_same_release_by_the_same_salt_and_time(self, campaign):
         def checksum(*options: str) -> str:
@@ -348,12 +342,6 @@ class TestCommand:
     def test_what_is_wrong_is_said(self, campaign, arguments, said):
         with pytest.raises(CommandError, match=said):
             call_command("build_release", *arguments)
-
-    def test_nothing_is_written_into_a_folder_that_has_something(self, campaign, tmp_path):
-        built(campaign.start())
-        (tmp_path / "mine").write_text("mine")
-        with pytest.raises(CommandError, match="not an empty folder"):
-            call_command("build_release", "harbours", "--rebuild", "1", "--to", str(tmp_path))
 
     def test_a_project_without_rounds_has_no_release(self, db):
         project: Project = make_project("empty")

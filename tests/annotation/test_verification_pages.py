@@ -191,20 +191,17 @@ def test_a_batch_is_returned_and_resumed(client, batch):
     assert "Submit" in client.get(url_of(batch)).content.decode()
 
 
-def test_the_reasons_are_given_to_who_may_not_rate(client, round, rae):
-    Consent.objects.all().update(withdrawn_at=timezone.now())
-
-    page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
-
-    assert "You have not agreed" in page
-
-
-def test_a_closed_round_says_so(client, round):
+def test_a_closed_round_says_so_and_who_may_not_rate_is_given_the_reasons(client, round, rae):
     Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
 
     page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
 
     assert "closed for now" in page
+    Consent.objects.all().update(withdrawn_at=timezone.now())
+
+    page = client.post(reverse("annotation:verification-take", args=[round.pk]), follow=True).content.decode()
+
+    assert "You have not agreed" in page
 
 
 PAGES = ("verification-show", "verification-done", "verification-return")
@@ -229,11 +226,8 @@ def test_an_outsider_neither_takes_nor_saves_nor_takes_up(batch, round):
     assert not Verdict.objects.exclude(rating="").exists()
 
 
-def test_a_round_of_captioning_is_not_taken_as_one_of_rating(client, round, rae):
+def test_a_round_of_captioning_is_not_taken_as_one_of_rating_or_the_other_way_round(client, round, rae):
     assert client.post(reverse("annotation:verification-take", args=[round.verifies_id])).status_code == 404
-
-
-def test_a_round_of_rating_is_not_taken_as_one_of_captioning(round):
     annotator = client_of(make_caption_rater(round, role=Role.ANNOTATOR))
 
     assert annotator.post(reverse("annotation:batch-take", args=[round.pk])).status_code == 404

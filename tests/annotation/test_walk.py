@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from datetime import timedelta
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from django.db.models import Count, F, Q
@@ -55,24 +55,21 @@ from tests.annotation.submitting import write
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 
+T = TypeVar("T")
 STEPS, SEEDS = 30, range(3)
 IMAGES, SAMPLE, LEASE = 6, 3, timedelta(minutes=30)
+
+
+class NothingThereError(Exception):
+    """There is nothing to take a step with."""
+
+
 REFUSALS = (
-    NotQualifiedError,
-    OpenBatchExistsError,
-    BatchReturnedError,
-    NoTasksAvailableError,
-    BatchClosedError,
-    PoolClosedError,
-    batches.StaleStateError,
-    LeaseExpiredError,
-    batches.IncompleteBatchError,
-    campaign.StepNotAllowedError,
-    corrections.RewriteRefusedError,
-    corrections.CorrectionRequestError,
-    corrections.AlreadyRewrittenError,
-    UnratedImagesError,
-)
+    NothingThereError, NotQualifiedError, OpenBatchExistsError, BatchReturnedError, NoTasksAvailableError,
+    BatchClosedError, PoolClosedError, LeaseExpiredError, UnratedImagesError, batches.StaleStateError,
+    batches.IncompleteBatchError, campaign.StepNotAllowedError, corrections.RewriteRefusedError,
+    corrections.CorrectionRequestError, corrections.AlreadyRewrittenError,
+)  # fmt: skip
 
 
 class Walk:
@@ -93,8 +90,8 @@ class Walk:
         name = self.rng.choice(NAMES)
         self.now += MINUTE
         with suppress(*REFUSALS):
-            if getattr(self, name)() is not False:
-                self.did[name] += 1
+            getattr(self, name)()
+            self.did[name] += 1
         return name
 
     def person(self) -> User:
@@ -103,23 +100,28 @@ class Walk:
     def anew(self, round: Round) -> Round:
         return Round.objects.select_related("pool", "project", "language", "verifies").get(pk=round.pk)
 
-    def a_batch(self, round: Round, *states: BatchState) -> Batch | None:
+    def one_of(self, there: list[T]) -> T:
+        if not there:
+            raise NothingThereError
+        return self.rng.choice(there)
+
+    def about(self) -> dict[str, Any]:
+        return {"project": self.project, "language": self.round.language, "by": self.by, "now": self.now}
+
+    def a_batch(self, round: Round, *states: BatchState) -> Batch:
         found = list(Batch.objects.filter(pool=round.pool_id, state__in=states).order_by("taken_at", "person"))
-        return self.rng.choice(found) if found else None
+        return self.one_of(found)
 
     def take(self) -> None:
         batches.take_batch(round=self.anew(self.round), annotator=self.person(), now=self.now, rng=self.rng)
 
-    def submit(self) -> bool:
+    def submit(self) -> None:
         batch = self.a_batch(self.round, BatchState.OPEN, BatchState.EXPIRED)
-        if batch is None:
-            return False
         self.texts += 1
         with suppress(batches.StaleStateError, LeaseExpiredError):
             write(batch.caption_batch, batch.person, f"Ein Bild davon {self.texts}", now=self.now)
         for _twice in range(2):
             batches.submit_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
-        return True
 
     def work(self) -> None:
         for _ in range(2):
@@ -131,88 +133,57 @@ class Walk:
                     write(batch, person, f"Ein Bild davon {self.texts}", now=self.now)
                 batches.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
 
-    def return_batch(self) -> bool:
+    def return_batch(self) -> None:
         batch = self.a_batch(self.round, BatchState.OPEN)
-        if batch is None:
-            return False
         batches.return_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
-        return True
 
-    def resume(self) -> bool:
+    def resume(self) -> None:
         batch = self.a_batch(self.round, BatchState.EXPIRED, BatchState.RETURNED)
-        if batch is None:
-            return False
         batches.resume_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
-        return True
 
     def time_passes(self) -> None:
         self.now += 2 * LEASE
         expire_overdue(now=self.now)
 
-    def move(self) -> bool:
+    def move(self) -> None:
         batch = self.a_batch(self.round, BatchState.OPEN)
-        if batch is None:
-            return False
         reassignment.move_batch(batch=batch, to=self.person(), by=self.by, now=self.now)
-        return True
 
-    def take_from(self) -> bool:
+    def take_from(self) -> None:
         batch = self.a_batch(self.rng.choice([self.round, self.rating]), BatchState.OPEN)
-        if batch is None:
-            return False
         reassignment.return_batch(batch=batch, by=self.by, now=self.now)
-        return True
 
     def exclude(self) -> None:
-        about: dict[str, Any] = {
-            "project": self.project,
-            "language": self.round.language,
-            "by": self.by,
-            "now": self.now,
-        }
         person = User.objects.get(pk=self.rng.choice([*self.people, *self.raters]).pk)
         for _twice in range(2):
-            annotator_status.exclude(person=person, reason="Machine-made.", **about)
+            annotator_status.exclude(person=person, reason="Machine-made.", **self.about())
 
-    def undo(self) -> bool:
+    def undo(self) -> None:
         found = list(Exclusion.objects.filter(undone_at=None).order_by("at"))
         if not found:
-            return False
+            raise NothingThereError
         for _twice in range(2):
             annotator_status.undo_exclusion(exclusion=found[0], by=self.by, now=self.now)
-        return True
 
     def pause_and_lift(self) -> None:
-        about: dict[str, Any] = {
-            "project": self.project,
-            "language": self.round.language,
-            "by": self.by,
-            "now": self.now,
-        }
         person = self.person()
-        annotator_status.pause(person=person, reason="Too fast.", **about)
-        annotator_status.lift(person=person, **about)
+        annotator_status.pause(person=person, reason="Too fast.", **self.about())
+        annotator_status.lift(person=person, **self.about())
 
-    def a_caption(self, state: CaptionState) -> Caption | None:
+    def a_caption(self, state: CaptionState) -> Caption:
         found = list(Caption.objects.filter(round=self.round, state=state).order_by("submitted_at", "image", "author"))
-        return self.rng.choice(found) if found else None
+        return self.one_of(found)
 
-    def return_for_correction(self) -> bool:
+    def return_for_correction(self) -> None:
         caption = self.a_caption(CaptionState.COUNTED)
-        if caption is None:
-            return False
         corrections.return_for_correction(caption_id=caption.pk, note="Say more.", by=self.by, now=self.now)
-        return True
 
-    def rewrite(self) -> bool:
+    def rewrite(self) -> None:
         caption = self.a_caption(CaptionState.RETURNED)
-        if caption is None or caption.author is None:
-            return False
         self.texts += 1
         for _twice in range(2):
             text = f"Ein Bild von etwas anderem {self.texts}"
             corrections.rewrite(caption_id=caption.pk, author=caption.author, text=text, now=self.now)
-        return True
 
     def withdraw(self) -> None:
         person, keeps = self.person(), self.rng.random() < 0.5
@@ -228,13 +199,12 @@ class Walk:
             if not User.objects.get(pk=person.pk).deleted_at:
                 give_consent(project=self.project, user=person, version=1, now=self.now)
 
-    def delete(self) -> bool:
+    def delete(self) -> None:
         if self.did["delete"] == 2 or self.rng.random() < 0.5:
-            return False
+            raise NothingThereError
         person = self.people.pop(self.rng.randrange(len(self.people)))
         for _twice in range(2):
             delete_account(user=person, now=self.now)
-        return True
 
     def change(self) -> None:
         settings = projects.RoundSettings(
@@ -255,14 +225,11 @@ class Walk:
         rater = User.objects.get(pk=self.rng.choice(self.raters).pk)
         rating.take_batch(round=self.anew(self.rating), rater=rater, now=self.now, rng=self.rng)
 
-    def rate(self) -> bool:
+    def rate(self) -> None:
         batch = self.a_batch(self.rating, BatchState.OPEN, BatchState.EXPIRED)
-        if batch is None:
-            return False
         rate(batch.verification_batch, batch.person, now=self.now)
         for _twice in range(2):
             rating.submit_batch(batch_id=batch.pk, rater=batch.person, now=self.now)
-        return True
 
     def check(self) -> None:
         for round in (self.round, self.rating):
@@ -306,8 +273,9 @@ class Walk:
 
     def finish(self) -> None:
         """Whatever happened: once all is undone and what is returned is written, the rest can be written."""
-        while self.undo():
-            pass
+        with suppress(NothingThereError):
+            while True:
+                self.undo()
         for caption in Caption.objects.filter(round=self.round, state=CaptionState.RETURNED):
             with suppress(corrections.RewriteRefusedError):
                 corrections.rewrite(

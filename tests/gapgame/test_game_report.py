@@ -69,7 +69,7 @@ def golden(tmp_path: Path) -> Path:
     return write(tmp_path / "turns.jsonl", TURNS + INVALID)
 
 
-def test_outcomes_and_similarities_are_those_counted_by_hand(golden: Path) -> None:
+def test_outcomes_similarities_and_splits_are_those_counted_by_hand_and_add_up(golden: Path) -> None:
     overall = run_json(golden)["overall"]
     assert {name: part["count"] for name, part in overall["outcomes"].items()} == {
         "attempt_1": 2, "attempt_2": 1, "attempt_3": 0, "failed": 3,
@@ -81,12 +81,11 @@ def test_outcomes_and_similarities_are_those_counted_by_hand(golden: Path) -> No
     assert first["inexact"]["mean"] == pytest.approx((0.6 + 0.3 + 0.5 + 0) / 4)
     assert second["all"]["mean"] == pytest.approx((1 + 0.3 + 0.5 + 0) / 4)
     assert (third["all"]["count"], third["all"]["mean"]) == (3, pytest.approx(0.8 / 3))
-
-
-def test_each_split_has_its_own_figures(golden: Path) -> None:
     splits = {part["split"]: part["figures"] for part in run_json(golden)["splits"]}
     assert splits["intersect_0"]["turns"] == splits["intersect_1"]["turns"] == 3
     assert splits["intersect_1"]["outcomes"]["failed"]["percent"] == 100
+    report = run_json(golden)
+    assert report["turns"] == report["counted"] + sum(one["left_out"] for one in report["filters"])
 
 
 @pytest.mark.parametrize("rule", list(Rule))
@@ -99,11 +98,6 @@ def test_each_rule_leaves_out_its_turn_and_can_be_switched_off(golden: Path, rul
     # The skipped turn has no attempt either, so another rule still leaves it out.
     assert kept["counted"] == (6 if rule == Rule.SKIPPED else 7)
     assert set(without["signature"]["left_out"]) - set(kept["signature"]["left_out"]) == {rule}
-
-
-def test_what_a_rule_left_out_adds_up(golden: Path) -> None:
-    report = run_json(golden)
-    assert report["turns"] == report["counted"] + sum(one["left_out"] for one in report["filters"])
 
 
 def test_of_two_turns_on_an_item_the_one_opened_first_counts() -> None:

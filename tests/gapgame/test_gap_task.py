@@ -61,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_the_parts_share_no_sentence_image_or_instance(folder: Path) -> None:
+def test_the_parts_share_no_sentence_image_or_instance_and_questions_hold_no_word(folder: Path) -> None:
     train, valid, test = (objects(folder / f"{part}.jsonl") for part in ("train", "valid", "test"))
     assert (len(valid), len(test)) == (60, 60)
     images = [{image for line in part for image in line["images"]} for part in (train, valid, test)]
@@ -72,9 +72,6 @@ def test_the_parts_share_no_sentence_image_or_instance(folder: Path) -> None:
     # 10 images of a synset: one for each part held out, eight to train.
     assert {len(line["images"]) for line in train} == {8}
     assert {len(line["images"]) for line in [*valid, *test]} == {1}
-
-
-def test_questions_hold_neither_the_word_nor_its_sense(folder: Path) -> None:
     assert {frozenset(line) for line in objects(folder / "test.jsonl")} == {
         frozenset({"id", "language", "sentence", "images"})
     }

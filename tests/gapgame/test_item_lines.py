@@ -71,17 +71,11 @@ def test_a_vowel_sign_makes_another_word_in_hindi():
         read(language="hi", sentence="यह कमरा बड़ा है।", word="कमर")
 
 
-def test_what_is_decomposed_is_the_same_word():
+def test_what_is_decomposed_is_the_same_word_line_breaks_are_spaces_and_a_start_can_be_said():
     line = read(language="de", sentence="Die Ku\u0308che ist klein.", word="K\u00fcche")
     assert (line.before, line.after, line.word) == ("Die ", " ist klein.", "Küche")
-
-
-def test_where_the_word_begins_can_be_said():
     assert read(sentence="Two cats sleep.", start=4).after == "s sleep."
     assert read(sentence="A ____ sleeps.", start=2).before == "A "
-
-
-def test_line_breaks_become_spaces():
     assert read(sentence="A ____\nsleeps\ton it.").after == " sleeps on it."
 
 

@@ -174,9 +174,7 @@ def test_images_are_few_and_small_and_their_number_and_licences_are_told(item_se
 
 def test_the_page_asks_as_often_for_many_sentences_as_for_few(item_set, manager):
     def queries() -> int:
-        with CaptureQueriesContext(
-            connection,
-        ) as asked:
+        with CaptureQueriesContext(connection) as asked:
             show(manager, item_set)
         return len(asked)
 

@@ -50,26 +50,21 @@ def test_turns_that_are_kept_stay_on_the_leaderboard(season: Season):
     assert named(season) == [(1, "ann"), (2, "bob")]
 
 
-def test_turns_that_are_removed_stay_stored_but_are_on_no_leaderboard_in_no_report_and_in_no_file(season: Season):
+def test_turns_that_are_removed_stay_stored_but_are_in_no_figure_and_no_manager_brings_them_back(season: Season):
     season = close(season)
     assert withdraw(keeps=False) == 1
     assert named(season) == [(1, "bob")]
     assert Turn.objects.filter(player=ann()).count() == 1
     assert len(list(turn_records(season))) == len(turns_of(season)) == 1
     assert leaderboard_page(season, AnonymousUser(), None).set_aside == 0
+    decide(player_id=ann().pk, season=season, status=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
+    assert ann().status == PlayerStatus.WITHDRAWN
+    assert named(season) == [(1, "bob")]
 
 
 def test_who_withdrew_during_the_season_has_no_rank_when_it_closes(season: Season):
     withdraw(keeps=False)
     assert named(close(season)) == [(1, "bob")]
-
-
-def test_no_manager_brings_them_back(season: Season):
-    season = close(season)
-    withdraw(keeps=False)
-    decide(player_id=ann().pk, season=season, status=PlayerStatus.CLEARED, by=season.project.created_by, now=NOW)
-    assert ann().status == PlayerStatus.WITHDRAWN
-    assert named(season) == [(1, "bob")]
 
 
 def test_the_nickname_of_a_deleted_account_is_free_and_the_rank_stays_without_a_name(season: Season):

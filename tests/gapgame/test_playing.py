@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from random import Random
 from threading import Barrier
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -34,13 +35,8 @@ def open_turn(player: Player, now=NOW) -> Turn:
 
 
 def guess(turn: Turn, number: int, word: str, now=None, user=None) -> Turn:
-    return playing.make_guess(
-        turn_id=turn.pk,
-        user=user or turn.player.user,
-        number=number,
-        guess=word,
-        now=now or NOW + number * PAUSE,
-    )
+    about: dict[str, Any] = {"turn_id": turn.pk, "user": user or turn.player.user, "number": number, "guess": word}
+    return playing.make_guess(**about, now=now or NOW + number * PAUSE)
 
 
 @pytest.fixture
@@ -83,7 +79,7 @@ def test_a_guess_without_a_vector_scores_nothing_and_is_told_so(turn):
     assert (known.similarity, known.has_vector) == (0, True)
 
 
-def test_a_second_guess_of_the_same_number_changes_nothing(turn):
+def test_the_same_number_or_guess_twice_costs_one_attempt(turn):
     guess(turn, 1, "dog")
     for word in ("dog", "car"):
         with pytest.raises(playing.StaleTurnError):
@@ -91,6 +87,9 @@ def test_a_second_guess_of_the_same_number_changes_nothing(turn):
     with pytest.raises(playing.StaleTurnError):
         guess(turn, 3, "car", now=NOW + 5 * PAUSE)
     assert list(turn.attempts.values_list("guess", flat=True)) == ["dog"]
+    with pytest.raises(playing.InvalidGuessError):
+        guess(turn, 2, " DOG ")
+    assert guess(turn, 2, "cat").outcome == Outcome.ATTEMPT_2
 
 
 def test_a_finished_turn_takes_no_fourth_attempt_and_is_not_scored_again(turn):
@@ -108,13 +107,6 @@ def test_what_is_no_word_costs_no_attempt(turn, word):
     with pytest.raises(playing.InvalidGuessError):
         guess(turn, 1, word)
     assert not turn.attempts.exists()
-
-
-def test_the_same_guess_twice_in_a_turn_costs_one_attempt(turn):
-    guess(turn, 1, "dog")
-    with pytest.raises(playing.InvalidGuessError):
-        guess(turn, 2, " DOG ")
-    assert guess(turn, 2, "cat").outcome == Outcome.ATTEMPT_2
 
 
 def test_a_guess_sooner_than_a_person_can_make_one_is_refused_and_costs_no_attempt(turn):
@@ -135,19 +127,6 @@ def test_nobody_plays_the_turn_of_another(turn):
         playing.skip(turn_id=turn.pk, user=other.user, reason=SkipReason.OTHER, now=NOW)
     with pytest.raises(Player.DoesNotExist):
         playing.open_turn(player_id=turn.player_id, user=other.user, now=NOW)
-
-
-def test_a_turn_that_was_not_opened_takes_no_guess(player):
-    take(player)
-    waiting = Turn.objects.filter(player=player).first()
-    with pytest.raises(playing.StaleTurnError):
-        guess(waiting, 1, "cat")
-
-
-def test_opening_again_gives_the_turn_in_progress(player):
-    take(player)
-    assert open_turn(player) == open_turn(player, NOW + MINUTE)
-    assert Turn.objects.get(outcome=Outcome.OPEN).opened_at == NOW
 
 
 def test_a_skipped_sentence_scores_nothing_and_the_next_one_comes(turn):
@@ -174,10 +153,15 @@ def test_no_sentence_comes_twice_and_every_one_comes_before_nothing_is_left(play
     assert open_turn(player) is None
 
 
-def test_the_next_batch_is_for_who_finished_the_last_one(player):
+def test_a_batch_is_played_to_its_end_in_turns_that_are_opened_once(player):
     take(player)
     with pytest.raises(playing.UnfinishedBatchError):
         take(player)
+    waiting = Turn.objects.filter(player=player).first()
+    with pytest.raises(playing.StaleTurnError):
+        guess(waiting, 1, "cat")
+    assert open_turn(player) == open_turn(player, NOW + MINUTE)
+    assert Turn.objects.get(outcome=Outcome.OPEN).opened_at == NOW
 
 
 def test_a_sentence_that_is_switched_off_is_not_drawn(player):

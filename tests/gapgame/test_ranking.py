@@ -86,27 +86,19 @@ def test_the_counts_follow_every_scored_turn_and_other_seasons_have_their_own():
     assert selectors.counts_of(elsewhere.pk, stranger.total) == (0, 1)
 
 
-def test_who_has_no_scored_turn_is_told_no_percentage():
+def test_percentage_total_and_streak_follow_the_scored_turns():
     player = make_player(make_season(items=0))
     assert selectors.percent_of(player) is None
     credit(player=player, score=0, is_found=False, reached_at=NOW)
     assert selectors.percent_of(player) == 0
-
-
-def test_a_streak_grows_with_words_found_and_ends_with_one_missed():
-    player = make_player(make_season(items=0))
-    for is_found in (True, True, False, True):
-        credit(player=player, score=1, is_found=is_found, reached_at=NOW)
-    player.refresh_from_db()
-    assert (player.streak, player.best_streak) == (1, 2)
-
-
-def test_the_total_was_reached_when_it_last_grew():
-    player = make_player(make_season(items=0))
     for minute, score in enumerate((500, 300, 0)):
         credit(player=player, score=score, is_found=False, reached_at=NOW + minute * MINUTE)
     player.refresh_from_db()
     assert (player.total, player.reached_at) == (800, NOW + MINUTE)
+    for is_found in (True, True, False, True):
+        credit(player=player, score=1, is_found=is_found, reached_at=NOW)
+    player.refresh_from_db()
+    assert (player.streak, player.best_streak) == (1, 2)
 
 
 @pytest.fixture
@@ -134,15 +126,12 @@ def ranks() -> dict[str, int]:
     return dict(Player.objects.filter(rank__isnull=False).order_by("rank").values_list("nickname", "rank"))
 
 
-def test_of_equal_totals_the_one_reached_earlier_comes_first(season):
+def test_nobody_is_declared_before_the_end_and_of_equal_totals_the_earlier_comes_first(season):
+    assert winners_of(season) == []
+    assert ranks() == {}
     close(season)
     assert list(ranks()) == ["cem", "bob", "ann", "dia", "eve"]
     assert [(row.nickname, row.rank) for row in winners_of(season)] == [("cem", 1), ("bob", 2)]
-
-
-def test_nobody_is_declared_before_the_end(season):
-    assert winners_of(season) == []
-    assert ranks() == {}
 
 
 def test_who_is_marked_has_no_rank_until_a_manager_clears_them(season):

@@ -73,17 +73,12 @@ def test_items_imported_after_their_images_have_vectors_get_the_most_central_one
     assert shas(later) == [sha_of(images / name) for name in ("grey.jpg", "light.jpg", "dark.jpg")]
 
 
-def test_what_the_file_names_goes_before_what_the_platform_computed(item_set, images):
+def test_what_the_file_names_goes_before_vectors_and_an_image_without_one_means_the_first(item_set, images):
     run(item_set, write(images, LINES[0]))
     vectors_of(item_set)
     run(item_set, write(images, LINES[1]))
 
     assert sources() == {"first": "first", "named": "file"}
-
-
-def test_an_item_with_an_image_that_has_no_vector_gets_the_first(item_set, images):
-    run(item_set, write(images, LINES[0]))
-    vectors_of(item_set)
     (images / "new.jpg").write_bytes(image_file(shade=180))
     run(item_set, write(images, LINE | {"key": "new", "images": ["dark.jpg", "grey.jpg", "new.jpg"]}))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -15,6 +15,8 @@ from gapgame.rules.clock import (
     local_time,
     time_zones,
 )
+from gapgame.templatetags.times import time_left
+from tests.factories import NOW
 
 
 def utc(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
@@ -96,3 +98,10 @@ def test_zones_are_those_of_places_and_utc() -> None:
     assert {"UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati", "Europe/Berlin"} <= set(zones)
     assert list(zones) == sorted(zones)
     assert not {"Factory", "localtime"} & set(zones)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(59, "less than a minute"), (60, "1 minute"), (119, "1 minute"), (7200, "2 hours")]
+)
+def test_the_last_minute_is_not_called_none(seconds: int, said: str) -> None:
+    assert time_left(NOW + timedelta(seconds=seconds), NOW).replace("\xa0", " ") == said

@@ -82,12 +82,9 @@ def test_researchers_read_all_but_the_list_of_players(season) -> None:
     assert client.post(url_of("season-delete", season)).status_code == 404
 
 
-def test_a_project_without_sentences_is_told_to_import_some(project, manager) -> None:
+def test_a_project_without_sentences_is_told_to_import_some_and_offered_none_of_others(project, manager) -> None:
     assert "First import sentences" in text_of(manager.get(reverse("gapgame:season-list", args=[project.slug])))
     assert "no sentences in use" in text_of(manager.get(reverse("gapgame:season-create", args=[project.slug])))
-
-
-def test_the_sets_of_other_projects_are_not_offered(project, manager) -> None:
     other = make_playable(make_project())
     url = reverse("gapgame:season-create", args=[project.slug]) + f"?items={other.pk}"
     assert "This set no longer exists" in text_of(manager.get(url)) or "no sentences" in text_of(manager.get(url))
@@ -117,11 +114,13 @@ def test_times_are_those_of_clocks_in_the_zone(project, items, manager, time_zon
     assert season.starts_at == instant
 
 
-def test_a_time_that_is_jumped_over_is_refused_beside_its_field(project, items, manager) -> None:
+def test_a_time_that_is_jumped_over_is_refused_and_a_city_leads_to_its_zone(project, items, manager) -> None:
     response = create(manager, project, items, time_zone="Europe/Berlin", starts_at="2026-03-29T02:30")
     assert response.status_code == 422
     assert "does not exist in Europe/Berlin" in str(response.context["form"].errors["starts_at"])
     assert not Season.objects.exists()
+    response = create(manager, project, items, time_zone="st johns")
+    assert "America/St_Johns" in str(response.context["form"].errors["time_zone"])
 
 
 @pytest.mark.parametrize(("which", "hour"), [("first", 0), ("second", 1)])
@@ -168,11 +167,6 @@ def test_what_cannot_be_played_is_refused_with_all_that_was_typed(project, items
     assert not Season.objects.exists()
 
 
-def test_a_city_leads_to_its_zone(project, items, manager) -> None:
-    response = create(manager, project, items, time_zone="st johns")
-    assert "America/St_Johns" in str(response.context["form"].errors["time_zone"])
-
-
 def test_the_form_offers_vectors_of_the_language_alone(project, items, manager) -> None:
     english, german = make_vectors(), make_vectors("de")
     url = reverse("gapgame:season-create", args=[project.slug]) + f"?items={items.pk}"
@@ -210,24 +204,21 @@ def test_everybody_may_sign_up_for_an_open_season(project, items, manager) -> No
     assert season.invitation.token not in text_of(manager.get(url_of("season-manage", season)))
 
 
-def test_once_begun_the_form_has_texts_alone_and_takes_nothing_else(season, manager, project) -> None:
-    page = manager.get(url_of("season-edit", season))
-    assert set(page.context["form"].fields) == {"name", "description", "prizes"}
-    before = Season.objects.filter(pk=season.pk).values("starts_at", "ends_at", "time_zone", "batch_size").get()
-    sent = {"name": "Renamed", "prizes": "A book"}
-    assert manager.post(url_of("season-edit", season), sent).status_code == 302
-    season.refresh_from_db()
-    assert (season.name, season.prizes) == ("Renamed", "A book")
-    assert Season.objects.filter(pk=season.pk).values("starts_at", "ends_at", "time_zone", "batch_size").get() == before
-
-
-def test_a_form_from_before_the_start_is_refused_after_it(season, items, manager, project) -> None:
+def test_a_form_from_before_the_start_is_refused_and_then_takes_texts_alone(season, items, manager, project) -> None:
     before = Season.objects.filter(pk=season.pk).values().get()
     response = manager.post(url_of("season-edit", season), form_of(project, items, name="Renamed"))
     assert response.status_code == 422
     assert "has started" in text_of_error(response)
     assert Season.objects.filter(pk=season.pk).values().get() == before
     assert 'value="Renamed"' in response.content.decode()
+    page = manager.get(url_of("season-edit", season))
+    assert set(page.context["form"].fields) == {"name", "description", "prizes"}
+    terms = Season.objects.filter(pk=season.pk).values("starts_at", "ends_at", "time_zone", "batch_size").get()
+    sent = {"name": "Renamed", "prizes": "A book"}
+    assert manager.post(url_of("season-edit", season), sent).status_code == 302
+    season.refresh_from_db()
+    assert (season.name, season.prizes) == ("Renamed", "A book")
+    assert Season.objects.filter(pk=season.pk).values("starts_at", "ends_at", "time_zone", "batch_size").get() == terms
 
 
 def text_of_error(response) -> str:

@@ -21,14 +21,7 @@ from tests.gapgame.seasons import (
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
-PAGES_WHILE_ON = (
-    "season-manage",
-    "season-progress",
-    "season-edit",
-    "skip-list",
-    "player-list",
-    "game-report",
-)
+PAGES_WHILE_ON = ("season-manage", "season-progress", "season-edit", "skip-list", "player-list", "game-report")
 
 
 @pytest.fixture
@@ -93,14 +86,11 @@ def test_marks_are_shown_with_what_was_found_and_can_be_decided(season, manager)
     assert Mark.objects.filter(player=player).count() == 2
 
 
-def test_a_decision_that_is_none_changes_nothing(season, manager) -> None:
+def test_a_decision_that_is_none_or_about_a_player_of_another_season_changes_nothing(season, manager, project) -> None:
     player = make_player(season)
     manager.post(url_of("player-decide", season, player.pk), {"status": "winner"})
     player.refresh_from_db()
     assert player.status == PlayerStatus.PLAYING
-
-
-def test_players_of_another_season_are_not_decided_about_here(season, manager, project) -> None:
     other = make_player(make_season(project=project))
     response = manager.post(url_of("player-decide", season, other.pk), {"status": "set_aside"})
     assert response.status_code == 404

@@ -79,7 +79,7 @@ def test_there_is_no_file_before_the_close(season, players, monkeypatch, state) 
         call_command("export_turns", season.slug)
 
 
-def test_a_line_says_all_of_a_turn(season, players) -> None:
+def test_a_line_says_all_of_a_turn_and_turns_that_ended_are_there_and_no_others(season, players) -> None:
     lines = lines_of(close(season))
     first = lines[0]
     item = season.item_set.items.first()
@@ -106,10 +106,6 @@ def test_a_line_says_all_of_a_turn(season, players) -> None:
         "marks": [],
         "set_aside": False,
     }
-
-
-def test_turns_that_ended_are_there_and_no_others(season, players) -> None:
-    lines = lines_of(close(season))
     assert [line["outcome"] for line in lines] == ["attempt_2", "failed", "skipped", "attempt_1", "cut_off"]
     assert [line["skip_reason"] for line in lines] == ["", "", "wrong_image", "", ""]
     assert lines[1]["attempts"][1] == {
@@ -157,9 +153,18 @@ def test_the_file_gives_the_figures_of_the_page(season, players, tmp_path: Path)
         assert json.loads(out.getvalue()) == {"repeated_lines": 0, **page.as_json()}
 
 
-def test_the_same_turns_give_the_same_bytes(season, players) -> None:
+def test_the_same_turns_give_the_same_bytes_in_chunks_and_on_standard_output(
+    season, players, monkeypatch, tmp_path
+) -> None:
     season = close(season)
     assert b"".join(export_turns(season)) == b"".join(export_turns(season))
+    whole = lines_of(season)
+    monkeypatch.setattr("gapgame.selectors.turns.TURNS_AT_ONCE", 2)
+    assert lines_of(season) == whole
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    call_command("export_turns", season.slug)
+    assert out.getvalue() == b"".join(export_turns(season))
 
 
 def test_researchers_can_download_it(season, players, monkeypatch) -> None:
@@ -171,30 +176,12 @@ def test_researchers_can_download_it(season, players, monkeypatch) -> None:
     assert len(response.getvalue().splitlines()) == 5
 
 
-def test_an_unknown_season_is_told_with_those_there_are(season) -> None:
+def test_an_unknown_season_and_a_folder_that_is_not_there_are_told(season, players, tmp_path) -> None:
     with pytest.raises(CommandError, match=season.slug):
         call_command("export_turns", "nosuch")
-
-
-def test_standard_output_gets_the_bytes_of_the_file(season, players, monkeypatch, tmp_path) -> None:
-    season = close(season)
-    out = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
-    call_command("export_turns", season.slug)
-    assert out.getvalue() == b"".join(export_turns(season))
-
-
-def test_a_folder_that_is_not_there_is_told(season, players, tmp_path) -> None:
     close(season)
     with pytest.raises(CommandError, match="cannot be written"):
         call_command("export_turns", season.slug, output=tmp_path / "nowhere" / "turns.jsonl")
-
-
-def test_many_turns_are_written_in_chunks_without_losing_any(season, players, monkeypatch) -> None:
-    season = close(season)
-    whole = lines_of(season)
-    monkeypatch.setattr("gapgame.selectors.turns.TURNS_AT_ONCE", 2)
-    assert lines_of(season) == whole
 
 
 def test_seconds_of_attempts_begin_with_the_sentence(season) -> None:

@@ -69,13 +69,9 @@ def test_a_language_is_known_at_one_known_level():
     refuses("language_skill_level_known", lambda: create(user=user, language=make_language("fr"), level="some"))
 
 
-def test_an_invitation_cannot_be_oversold(invitation: Invitation):
+def test_an_invitation_is_not_oversold_and_has_a_place_a_known_role_and_a_token_of_its_own(invitation: Invitation):
     update = Invitation.objects.filter(pk=invitation.pk).update
     refuses("invitation_not_oversold", lambda: update(places_taken=2))
-
-
-def test_an_invitation_has_a_place_a_known_role_and_a_token_of_its_own(invitation: Invitation):
-    update = Invitation.objects.filter(pk=invitation.pk).update
     refuses("invitation_has_a_place", lambda: update(places=0))
     refuses("invitation_role_known", lambda: update(role="king"))
     other = {"project": invitation.project, "role": Role.RATER, "expires_at": NOW, "created_by": invitation.created_by}

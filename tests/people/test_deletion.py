@@ -14,6 +14,7 @@ from django.contrib.auth import authenticate
 from django.contrib.contenttypes.models import ContentType
 from django.core import serializers
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -70,6 +71,11 @@ def everything() -> str:
     return "\n".join(serializers.serialize("json", model._base_manager.all()) for model in models).casefold()
 
 
+def changed_in_admin(row: Model, flag: int = CHANGE, *, user: User | None = None) -> None:
+    of = {"content_type": ContentType.objects.get_for_model(row), "object_id": str(row.pk), "object_repr": str(row)}
+    LogEntry.objects.create(user=user or make_user(), action_flag=flag, **of)
+
+
 def test_nothing_that_names_a_person_is_left_anywhere(ann: User):
     assert "annabelle" in everything()
     delete_account(user=ann, now=LATER)
@@ -82,13 +88,7 @@ def test_the_log_of_the_admin_names_nobody_either(ann: User, is_gone: bool):
     address = EmailAddress.objects.get(user=ann)
     failure = AccessFailureLog.objects.create(username="annabelle", ip_address="10.0.0.1")
     for row in (ann, address, failure):
-        LogEntry.objects.create(
-            user=make_user(),
-            content_type=ContentType.objects.get_for_model(row),
-            object_id=str(row.pk),
-            object_repr=str(row),
-            action_flag=DELETION if is_gone else CHANGE,
-        )
+        changed_in_admin(row, DELETION if is_gone else CHANGE)
     if is_gone:
         address.delete()
         failure.delete()
@@ -103,13 +103,7 @@ def test_the_log_of_the_admin_goes_on_naming_others(ann: User, name: str):
     failure = AccessFailureLog.objects.create(username="joannabelle", ip_address="10.0.0.1")
     address = EmailAddress.objects.create(user=make_user(), email="joannabelle@example.org")
     for row in (failure, address):
-        LogEntry.objects.create(
-            user=address.user,
-            content_type=ContentType.objects.get_for_model(row),
-            object_id=str(row.pk),
-            object_repr=str(row),
-            action_flag=CHANGE,
-        )
+        changed_in_admin(row, user=address.user)
     delete_account(user=ann, now=LATER)
     assert {entry.object_repr for entry in LogEntry.objects.all()} == {str(failure), str(address)}
 
@@ -122,13 +116,7 @@ def test_an_address_that_was_never_confirmed_goes_too_unless_another_account_has
         make_user(email=address)
     failure = AccessFailureLog.objects.create(username=address, ip_address="10.0.0.1")
     AccessAttempt.objects.create(username=address, ip_address="10.0.0.1", failures_since_start=1)
-    LogEntry.objects.create(
-        user=make_user(),
-        content_type=ContentType.objects.get_for_model(failure),
-        object_id=str(failure.pk),
-        object_repr=str(failure),
-        action_flag=CHANGE,
-    )
+    changed_in_admin(failure)
     Invitation.objects.update(email="Second@Example.org")
     delete_account(user=ann, now=LATER)
     assert not EmailAddress.objects.filter(user=ann).exists()

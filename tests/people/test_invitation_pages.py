@@ -78,12 +78,9 @@ def test_saying_that_one_does_not_know_a_language_takes_back_what_the_profile_sa
     assert list(ann_with_password.language_skills.values_list("language", flat=True)) == ["de"]
 
 
-def test_a_link_for_one_language_is_for_people_who_know_it(client: Client, project: Project):
+def test_a_link_for_one_language_is_for_people_who_know_it_and_a_manager_need_not(client: Client, project: Project):
     invitation = make_invitation(project, languages=[make_language("de")])
     assert "I do not know it" not in client.get(link_of(invitation)).content.decode()
-
-
-def test_a_manager_need_not_know_a_language(client: Client, project: Project):
     link = link_of(make_invitation(project, role=Role.MANAGER))
     client.post(link, ACCOUNT | ANSWERS | {"level-de": "unknown", "level-sw": "unknown"})
     assert not User.objects.get(username="Zoe").language_skills.exists()
@@ -271,15 +268,11 @@ def invite_by_page(client: Client, **change: Any):
     return client.post(reverse("people:invitation-create", args=["lions"]), values | change)
 
 
-def test_an_invitation_can_begin_with_a_role(manager: User, project: Project):
+def test_an_invitation_can_begin_with_a_role_and_one_for_raters_needs_a_language(manager: User, project: Project):
     path = reverse("people:invitation-create", args=["lions"])
     for asked, chosen in (("rater", Role.RATER), ("king", Role.ANNOTATOR)):
         form = client_of(manager).get(path, {"role": asked}).context["form"]
         assert form["role"].value() == chosen
-
-
-def test_an_invitation_for_raters_without_a_language_is_refused(manager: User, project: Project):
-    path = reverse("people:invitation-create", args=["lions"])
     response = client_of(manager).post(path, {"role": "rater", "places": "1", "days": "7"})
     assert response.status_code == 422
     assert "Choose at least one language" in response.content.decode()

@@ -61,11 +61,13 @@ def test_every_action_that_the_code_records_has_a_sentence():
     assert found - OF_WEBHOOKS - set(audit_sentences.SENTENCES) == set()
 
 
-def test_choices_of_what_was_done_end_without_a_full_stop(manager: User, project: Project):
+def test_choices_of_what_was_done_end_without_a_full_stop_and_are_of_this_project(manager: User, project: Project):
     record(project)
     text = shown(client_of(manager))
     assert "A round was opened: … " in text
     assert "…." not in text
+    record(make_project("zebras"), about="pilot 9, xx")
+    assert "pilot 9" not in shown(client_of(manager))
 
 
 def test_every_sentence_can_be_said_of_an_entry_without_details(project: Project):
@@ -75,16 +77,14 @@ def test_every_sentence_can_be_said_of_an_entry_without_details(project: Project
         assert text.endswith(".")
 
 
-def test_the_page_says_who_did_what_to_whom_and_why(manager: User, annotator: User, project: Project):
+def test_the_page_says_who_did_what_to_whom_and_why_and_that_an_account_was_deleted(
+    manager: User, annotator: User, project: Project
+):
     record(project, "annotator.paused", "de", person=annotator, details={"reason": "Too quick <b>", "batches": 2})
     page = shown(client_of(manager))
     assert "ann was paused in de. Reason: Too quick &lt;b&gt; Details" in page
     assert "mia 2 March 2026" in page
     assert "batches 2" in page
-
-
-def test_of_a_deleted_account_the_log_says_so(manager: User, annotator: User, project: Project):
-    record(project, "annotator.paused", "de", person=annotator)
     User.objects.filter(pk=annotator.pk).update(deleted_at=NOW, username="deleted-1")
     assert "a deleted account was paused" in shown(client_of(manager))
 
@@ -173,11 +173,6 @@ def test_only_managers_of_the_project_see_it(
     for person in (annotator, outsider, researcher):
         assert client_of(person).get(address).status_code == 404
     assert client.get(address).status_code == 302
-
-
-def test_nothing_of_another_project_is_in_it(manager: User, project: Project):
-    record(make_project("zebras"), about="pilot 9, xx")
-    assert "pilot 9" not in shown(client_of(manager))
 
 
 def test_what_managers_do_with_people_stands_in_the_log(manager: User, annotator: User, project: Project):

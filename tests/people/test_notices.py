@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import smtplib
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -212,10 +213,7 @@ def test_an_administrator_who_reads_arabic_tells_others_in_english(admin: Client
 
 
 def test_where_no_mail_can_be_sent_the_change_stands(client: Client, ann: User, monkeypatch: Any):
-    def refuse(*_args: Any, **_names: Any) -> None:
-        raise smtplib.SMTPServerDisconnected
-
-    monkeypatch.setattr(EmailMessage, "send", refuse)
+    monkeypatch.setattr(EmailMessage, "send", Mock(side_effect=smtplib.SMTPServerDisconnected))
     changed = client.post(reverse("account_change_password"), {"oldpassword": PASSWORD, **GIVEN})
     assert changed.status_code == 302
     ann.refresh_from_db()
@@ -223,10 +221,7 @@ def test_where_no_mail_can_be_sent_the_change_stands(client: Client, ann: User, 
 
 
 def test_whose_link_to_a_new_address_cannot_be_sent_is_told_and_can_ask_again(client: Client, monkeypatch: Any):
-    def refuse(*_args: Any, **_names: Any) -> None:
-        raise smtplib.SMTPServerDisconnected
-
-    monkeypatch.setattr(EmailMessage, "send", refuse)
+    monkeypatch.setattr(EmailMessage, "send", Mock(side_effect=smtplib.SMTPServerDisconnected))
     page = client.post(EMAIL, {"action_add": "", "email": NEW}, follow=True).content.decode()
     assert "The e-mail could not be sent" in page
     assert "Send the link again" in page

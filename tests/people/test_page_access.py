@@ -40,24 +40,20 @@ def answers(client: Client, address: str) -> set[int]:
 
 
 @pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES + MEMBERS_PAGES)
-def test_an_outsider_is_not_told_that_a_page_exists(
-    project: Project, annotator: User, outsider: User, name: str, has_pk: bool
+def test_an_outsider_is_not_told_that_a_page_exists_and_strangers_are_sent_to_sign_in(
+    project: Project, annotator: User, outsider: User, name: str, has_pk: bool, client: Client
 ):
     assert answers(client_of(outsider), addresses(project, annotator, name, has_pk)) == {404}
     assert Membership.objects.filter(user=annotator).exists()
+    address = addresses(project, annotator, name, has_pk)
+    sent = [response for response in (client.get(address), client.post(address)) if response.status_code != 405]
+    assert sent
+    assert all(response["Location"].startswith(reverse("account_login")) for response in sent)
 
 
 @pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES)
 def test_managers_pages_are_closed_to_annotators(project: Project, annotator: User, name: str, has_pk: bool):
     assert answers(client_of(annotator), addresses(project, annotator, name, has_pk)) == {404}
-
-
-@pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES + MEMBERS_PAGES)
-def test_strangers_are_sent_to_sign_in(client: Client, project: Project, annotator: User, name: str, has_pk: bool):
-    address = addresses(project, annotator, name, has_pk)
-    sent = [response for response in (client.get(address), client.post(address)) if response.status_code != 405]
-    assert sent
-    assert all(response["Location"].startswith(reverse("account_login")) for response in sent)
 
 
 def test_a_manager_of_one_project_cannot_reach_into_another_by_number(

@@ -34,10 +34,16 @@ def test_a_stranger_is_welcomed(client: Client):
     assert reverse("account_login") in page.content.decode()
 
 
-def test_everybody_is_sent_to_their_work(manager: User, annotator: User, installer: User):
+def test_everybody_is_sent_to_their_work_and_who_has_no_role_is_told_so(
+    manager: User, annotator: User, installer: User, project: Project
+):
     assert client_of(manager).get("/")["Location"] == reverse("annotation:project-list")
     assert client_of(annotator).get("/")["Location"] == reverse("annotation:work-show")
     assert client_of(installer).get("/")["Location"] == reverse("annotation:project-list")
+    assert "You are not in a project yet" in client_of(make_user()).get("/").content.decode()
+    player = make_user()
+    add_member(project=project, user=player, role=Role.PLAYER)
+    assert client_of(player).get("/").headers["Location"] == reverse("gapgame:game-home")
 
 
 @pytest.mark.parametrize(
@@ -62,16 +68,6 @@ def test_the_navigation_leads_where_one_has_something_to_do_and_costs_one_query(
     nav = page[page.index('class="site-nav"') : page.index("</nav>")]
     assert {name for name in ("My work", "Compare", "Projects", "Collections", "Evaluations") if name in nav} == shown
     assert len([query for query in queries if 'SELECT "people_membership"."role"' in query["sql"]]) == 1
-
-
-def test_a_person_without_a_role_is_told_so():
-    assert "You are not in a project yet" in client_of(make_user()).get("/").content.decode()
-
-
-def test_a_player_begins_at_the_game(project: Project):
-    player = make_user()
-    add_member(project=project, user=player, role=Role.PLAYER)
-    assert client_of(player).get("/").headers["Location"] == reverse("gapgame:game-home")
 
 
 # Members
@@ -123,17 +119,13 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     assert row.used_by == ["guest4", "guest3", "guest2", "…"]
 
 
-def test_a_role_is_removed_after_being_asked(manager: User, annotator: User):
+def test_a_role_is_removed_after_being_asked_but_the_last_manager_stays(manager: User, annotator: User):
     client = client_of(manager)
     address = reverse("people:member-remove", args=["lions", annotator.memberships.get().pk])
     assert "ann" in client.get(address).content.decode()
     assert annotator.memberships.exists()
     client.post(address)
     assert not annotator.memberships.exists()
-
-
-def test_the_last_manager_stays(manager: User):
-    client = client_of(manager)
     client.post(reverse("people:member-remove", args=["lions", manager.memberships.get().pk]))
     assert "at least one manager" in client.get(reverse("people:member-list", args=["lions"])).content.decode()
     assert manager.memberships.exists()
@@ -142,7 +134,10 @@ def test_the_last_manager_stays(manager: User):
 # Profile
 
 
-def test_a_profile_changes_adds_and_forgets_languages(annotator: User):
+def test_a_profile_changes_adds_and_forgets_languages_but_guesses_no_level(annotator: User):
+    response = client_of(annotator).post(reverse("people:profile-show"), {"new_language": "sw"})
+    assert response.status_code == 422
+    assert "both a language and how well" in response.content.decode()
     set_language_skills(
         user=annotator, levels={"de": Level.FLUENT, "fr": Level.NATIVE}, reads_english=False, interface_language=""
     )
@@ -157,12 +152,6 @@ def test_a_profile_changes_adds_and_forgets_languages(annotator: User):
     page = client.get(reverse("people:profile-show")).content.decode()
     for link in ("mfa_index", "account_change_password", "account_email"):
         assert reverse(link) in page
-
-
-def test_a_new_language_without_a_level_is_not_guessed(annotator: User):
-    response = client_of(annotator).post(reverse("people:profile-show"), {"new_language": "sw"})
-    assert response.status_code == 422
-    assert "both a language and how well" in response.content.decode()
 
 
 def test_the_language_chosen_in_the_profile_wins_over_the_browsers_also_after_the_next_sign_in(

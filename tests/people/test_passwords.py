@@ -50,20 +50,16 @@ def lets_in(token: str) -> bool:
     return answer.status_code == 200
 
 
-def test_whoever_changes_it_goes_on_and_all_else_ends(token: str):
+def test_a_change_that_is_refused_ends_nothing_and_one_that_is_made_ends_all_else(token: str):
     here, there = sign_in(), sign_in()
+    assert here.post(CHANGE, {"oldpassword": "wrong", **GIVEN}).status_code == 200
+    assert here.post(CHANGE, {"oldpassword": PASSWORD, "password1": "x", "password2": "x"}).status_code == 200
+    assert (is_in(here), is_in(there), lets_in(token)) == (True, True, True)
     assert "revokes all your tokens for programs" in here.get(CHANGE).content.decode()
     assert lets_in(token)
     here.post(CHANGE, {"oldpassword": PASSWORD, **GIVEN})
     assert (is_in(here), is_in(there), lets_in(token)) == (True, False, False)
     assert Session.objects.filter(person__isnull=False).count() == 1
-
-
-def test_a_change_that_is_refused_ends_nothing(token: str):
-    here, there = sign_in(), sign_in()
-    assert here.post(CHANGE, {"oldpassword": "wrong", **GIVEN}).status_code == 200
-    assert here.post(CHANGE, {"oldpassword": PASSWORD, "password1": "x", "password2": "x"}).status_code == 200
-    assert (is_in(here), is_in(there), lets_in(token)) == (True, True, True)
 
 
 @pytest.mark.parametrize("is_signed_in", [True, False])

@@ -77,9 +77,13 @@ def test_without_one_no_page_answers(required: None, ann: User, name: str, metho
     assert leads_to_setup(getattr(client_of(ann), method)(reverse(f"people:{name}")))
 
 
-def test_part_of_a_page_is_answered_by_leading_the_whole_page_there(required: None, ann: User):
+def test_parts_of_pages_and_the_api_refuse_sessions_also_with_recovery_codes_alone(required: None, ann: User):
     response = client_of(ann).get(PROFILE, headers={"hx-request": "true"})
     assert (response.status_code, response["HX-Redirect"]) == (200, SETUP)
+    refused = client_of(ann).get(ME)
+    assert (refused.status_code, refused.json()["code"]) == (403, "second-factor-missing")
+    Authenticator.objects.create(user=ann, type=Authenticator.Type.RECOVERY_CODES, data={"seed": "x", "used_mask": 0})
+    assert leads_to_setup(client_of(ann).get(PROFILE))
 
 
 @pytest.mark.parametrize("about", [{"is_staff": True}, {"is_staff": True, "is_superuser": True}])
@@ -101,11 +105,6 @@ def test_the_api_refuses_tokens_from_before(required: None, ann: User, method: s
     assert (refused.status_code, refused.json()["code"]) == (403, "second-factor-missing")
     give_factor(ann)
     assert Client().get(ME, headers=headers).status_code == 200
-
-
-def test_the_api_refuses_sessions(required: None, ann: User):
-    refused = client_of(ann).get(ME)
-    assert (refused.status_code, refused.json()["code"]) == (403, "second-factor-missing")
 
 
 def test_images_are_not_to_be_had_by_a_token(required: None, ann: User, rf: Any):
@@ -135,11 +134,6 @@ def test_turning_it_off_leads_back_to_setting_it_up(required: None, ann: User):
     client.post(reverse("mfa_deactivate_totp"))
     assert not Authenticator.objects.exists()
     assert leads_to_setup(client.get(PROFILE))
-
-
-def test_recovery_codes_alone_are_none(required: None, ann: User):
-    Authenticator.objects.create(user=ann, type=Authenticator.Type.RECOVERY_CODES, data={"seed": "x", "used_mask": 0})
-    assert leads_to_setup(client_of(ann).get(PROFILE))
 
 
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER, Role.RESEARCHER])

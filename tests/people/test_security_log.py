@@ -40,12 +40,17 @@ def records(told: pytest.LogCaptureFixture) -> list[Any]:
     return [record for record in told.records if record.name == security_log.__name__]
 
 
-def test_signing_in_and_out_is_told_with_account_and_address(told, client: Client, ann_with_password: User):
+def test_signing_in_and_out_is_told_with_account_and_address_and_without_a_name(
+    told, client: Client, ann_with_password: User
+):
     sign_in(client, "Ann", REMOTE_ADDR=HERE)
     client.post(reverse("account_logout"))
 
     assert events(told) == [("signed-in", ann_with_password.pk), ("signed-out", ann_with_password.pk)]
     assert records(told)[0].address == HERE
+    line = json.loads(formatter("json").format(records(told)[0]))
+    assert (line["event"], line["account"], line["address"]) == ("signed-in", ann_with_password.pk, HERE)
+    assert line["message"] == f"signed-in: account {ann_with_password.pk} from {HERE}"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -87,14 +92,6 @@ def test_a_new_password_is_told(told, client: Client, ann_with_password: User):
     client.post(reverse("account_change_password"), given)
 
     assert ("password-changed", ann_with_password.pk) in events(told)
-
-
-def test_a_line_has_event_account_and_address_and_no_name(told, client: Client, ann_with_password: User):
-    sign_in(client, "ann", REMOTE_ADDR=HERE)
-
-    line = json.loads(formatter("json").format(records(told)[0]))
-    assert (line["event"], line["account"], line["address"]) == ("signed-in", ann_with_password.pk, HERE)
-    assert line["message"] == f"signed-in: account {ann_with_password.pk} from {HERE}"
 
 
 def test_production_keeps_these_lines_and_not_those_of_the_lock_out(tmp_path: Path):

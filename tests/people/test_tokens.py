@@ -40,7 +40,7 @@ def test_a_token_lets_a_program_in_as_the_person():
     assert ask(make_token(make_user("ann"))) == (200, "ann")
 
 
-def test_only_a_digest_is_kept():
+def test_only_a_digest_is_kept_and_the_minute_when_it_was_used():
     token = make_token(make_user())
     row = ApiToken.objects.get()
     kept = "".join(str(value) for value in ApiToken.objects.values_list().get())
@@ -48,6 +48,13 @@ def test_only_a_digest_is_kept():
     assert token.startswith("clt_")
     assert token.startswith(row.prefix)
     assert len(token) - len(row.prefix) > 30
+    tokens.note_use(token=row, now=NOW)
+    row.refresh_from_db()
+    tokens.note_use(token=row, now=NOW + timedelta(seconds=59))
+    assert ApiToken.objects.get().last_used_at == NOW
+    tokens.note_use(token=row, now=NOW + timedelta(seconds=60))
+    assert ApiToken.objects.get().last_used_at == NOW + timedelta(seconds=60)
+    assert ask(token)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -79,18 +86,6 @@ def test_whoever_shows_nothing_is_asked_for_a_token():
     assert (answer.status_code, answer.json()["code"]) == (401, "not-signed-in")
     assert answer["WWW-Authenticate"] == "Bearer"
     assert answer["Content-Type"] == "application/problem+json"
-
-
-def test_when_it_was_used_is_kept_to_the_minute():
-    token = make_token(make_user())
-    row = ApiToken.objects.get()
-    tokens.note_use(token=row, now=NOW)
-    row.refresh_from_db()
-    tokens.note_use(token=row, now=NOW + timedelta(seconds=59))
-    assert ApiToken.objects.get().last_used_at == NOW
-    tokens.note_use(token=row, now=NOW + timedelta(seconds=60))
-    assert ApiToken.objects.get().last_used_at == NOW + timedelta(seconds=60)
-    assert ask(token)[0] == 200
 
 
 def test_asking_twice_within_a_minute_writes_once(django_assert_num_queries):
@@ -150,10 +145,6 @@ def test_each_has_an_end_within_a_year(ann_with_password: User, days: str):
     assert not ApiToken.objects.exists()
 
 
-def test_the_form_offers_ninety_days_unless_something_else_is_chosen():
-    assert '<option value="90" selected>' in client_of(make_user()).get(PAGE).content.decode()
-
-
 def test_whoever_makes_one_gives_the_password_first_and_loses_nothing_of_the_form(ann_with_password: User):
     client = client_of(ann_with_password)
     assert client.get(PAGE).status_code == 200
@@ -184,10 +175,8 @@ def test_one_is_revoked_by_its_owner_and_by_nobody_else():
     assert ask(token) == (401, "wrong-token")
 
 
-def test_the_page_shows_nobody_elses_tokens():
+def test_the_page_is_for_who_is_signed_in_offers_ninety_days_and_shows_nobody_elses_tokens():
+    assert Client().get(PAGE).status_code == 302
+    assert '<option value="90" selected>' in client_of(make_user()).get(PAGE).content.decode()
     make_token(make_user(), name="of somebody else")
     assert b"of somebody else" not in client_of(make_user()).get(PAGE).content
-
-
-def test_the_page_is_for_who_is_signed_in():
-    assert Client().get(PAGE).status_code == 302

@@ -58,9 +58,7 @@ def links_of(body: object) -> list[str]:
 
 def work_for(client: Client, address: str, data: dict[str, str]) -> tuple[Any, list[str]]:
     """The answer, and the statements that it took, without what is in them."""
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         answer = client.post(address, data)
     return answer, [re.sub(r"'[^']*'|\d+", "?", query["sql"]) for query in queries]
 

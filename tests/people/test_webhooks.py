@@ -13,8 +13,9 @@ from people.services.outgoing_http import Answer
 from tests.factories import NOW, make_project
 from tests.people.hooks import CLOSED, make_delivery, make_webhook, send
 
+pytestmark = pytest.mark.django_db
 
-@pytest.mark.django_db
+
 def test_an_event_waits_for_each_active_webhook_of_the_project_that_wants_it():
     project = make_project()
     wanting = make_webhook(project)
@@ -48,7 +49,6 @@ def test_what_did_not_happen_is_not_told():
     assert not Delivery.objects.exists()
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("names")
 def test_a_project_has_at_most_twenty():
     project = make_project()
@@ -61,7 +61,6 @@ def test_a_project_has_at_most_twenty():
     assert webhooks.add_webhook(**about, by=project.created_by, now=NOW).secret.startswith("whsec_")
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("names")
 def test_adding_and_turning_off_stand_in_the_log_without_the_path_of_the_address():
     project = make_project()
@@ -77,7 +76,6 @@ def test_adding_and_turning_off_stand_in_the_log_without_the_path_of_the_address
     assert "T0P5ECRET" not in str([entry.details for entry in entries])
 
 
-@pytest.mark.django_db
 def test_a_410_turns_the_webhook_off_with_all_that_waits_for_it():
     hook = make_webhook()
     delivery, waiting = make_delivery(hook), webhooks.send_test(webhook=hook, now=NOW)
@@ -92,7 +90,6 @@ def test_a_410_turns_the_webhook_off_with_all_that_waits_for_it():
     assert webhooks.emit(project=hook.project, event=CLOSED, payload={}, now=NOW) == 0
 
 
-@pytest.mark.django_db
 def test_nothing_goes_to_a_webhook_that_is_turned_off():
     hook = make_webhook()
     delivery = make_delivery(hook)
@@ -106,7 +103,6 @@ def test_nothing_goes_to_a_webhook_that_is_turned_off():
         webhooks.send_test(webhook=hook, now=NOW)
 
 
-@pytest.mark.django_db
 def test_nothing_goes_to_a_webhook_that_was_turned_off_while_an_event_was_on_its_way_into_the_table():
     hook = make_webhook()
     waits = make_delivery(hook)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from html import unescape
 from random import Random
 from typing import Any
 
+from images.models import Collection
+from inference.models import CaptioningModel
 from people.models import Project, User
 from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services import judging
-from tests.factories import NOW
+from tests.factories import NOW, make_comparison, make_rater
 
 PACE = timedelta(seconds=10)
 LAST = 1000
@@ -72,6 +74,17 @@ def judge_all(
         answer(row, score, comment=(comments or {}).get(key, ""), now=now)
     judging.return_batch(batch_id=batch.pk, rater=rater, now=now)
     return batch
+
+
+def judged_once(
+    project: Project, collection: Collection, base: CaptioningModel, test: CaptioningModel, scores: Sequence[int],
+    **fields: Any,
+) -> Comparison:  # fmt: skip
+    """Compare two models by one rater, who gives the images of `collection` these scores, in their order."""
+    models: dict[str, Any] = {"base": base, "test": test} | fields
+    comparison = make_comparison(project=project, collection=collection, replication=1, **models)
+    judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=False)))
+    return comparison
 
 
 def report(comparison: Comparison) -> Any:

@@ -11,8 +11,8 @@ from crosslens_metrics.undefined import Reason
 from inference.models import ModelCaption
 from people.models import Project
 from sxs_eval.models import RaterState, RaterStatus
-from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
-from tests.sxs_eval.judged import judge_all, keys_of, report, results, text_of
+from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project
+from tests.sxs_eval.judged import judged_once, report, results, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -33,15 +33,7 @@ def make_compared_models() -> Project:
         (0, 2, "de"): [1, 1, 2, -2, 1, 3],
     }
     for (base, test, language), scores in answers.items():
-        comparison = make_comparison(
-            project=project,
-            collection=collection,
-            base=german[base],
-            test=german[test],
-            language=language,
-            replication=1,
-        )
-        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
+        judged_once(project, collection, german[base], german[test], scores, language=language)
     return project
 
 
@@ -50,19 +42,19 @@ class TestAcross:
     def project(self, made_once) -> Project:
         return made_once(make_compared_models)
 
-    def test_each_comparison_stands_with_the_figures_of_its_own_report(self, project):
+    def test_results_have_the_figures_of_each_report_pooled_over_languages_and_the_images_needed(self, project):
         for result in results(project).results:
             own = report(result.comparison)
             assert result.summary.outcome == own.outcome
             assert result.summary.alpha == (own.alpha if isinstance(own.alpha, Undefined) else own.alpha.value)
-
-    def test_the_same_two_models_are_pooled_over_their_languages(self, project):
         (pooled,) = results(project).pooled
         assert (pooled.base, pooled.test) == ("m0", "m1")
         # German: four wins, one loss of six; French: three wins, two losses of six.
         assert (pooled.pooled.wins, pooled.pooled.losses, pooled.pooled.outcomes) == (7, 3, 12)
         assert pooled.pooled.images == 6
         assert pooled.pooled.gain.points == pytest.approx(100 * 4 / 12)
+        wide, narrow = (results(project, width_points=width).results[0].images_needed for width in (10, 5))
+        assert narrow == pytest.approx(4 * wide, abs=4)
 
     def test_pooled_figures_say_what_they_are_of_and_what_lacks_judgements(self, client, project):
         french = project.comparisons.get(language="fr")
@@ -79,7 +71,7 @@ class TestAcross:
         assert "French" not in text.split("66.7%")[0]
         assert (pooled.pooled.comparisons, [part.language_id for part in pooled.comparisons]) == (1, ["de"])
 
-    def test_the_page_has_gains_ranking_and_sizes(self, client, project):
+    def test_the_page_has_gains_ranking_and_sizes_also_of_one_language_alone(self, client, project):
         client.force_login(project.created_by)
         text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))
         assert "m1 against m0 German +50.0" in text
@@ -87,10 +79,11 @@ class TestAcross:
         assert "Stronger" in text
         assert "m2" in text.split("Strengths")[1]
         assert "± 5.0 points" in text
-
-    def test_a_narrower_interval_takes_four_times_the_images_at_half_the_width(self, project):
-        wide, narrow = (results(project, width_points=width).results[0].images_needed for width in (10, 5))
-        assert narrow == pytest.approx(4 * wide, abs=4)
+        response = client.get(reverse("sxs_eval:results-show", args=["lions"]), {"language": "fr"})
+        text = text_of(response)
+        assert "m1 against m0 French" in text
+        assert "m1 against m0 German" not in text
+        assert "A ranking needs at least three models" in text
 
     @pytest.mark.parametrize("points", ["2.5", "0", "-1", "nan", "x", "1e9", ""])
     def test_a_width_that_cannot_be_is_said_and_the_usual_one_taken(self, client, project, points):
@@ -99,27 +92,16 @@ class TestAcross:
         assert response.status_code == 200
         assert ("± 2.5 points" if points == "2.5" else "± 5.0 points") in text_of(response)
 
-    def test_one_language_can_be_looked_at_alone(self, client, project):
-        client.force_login(project.created_by)
-        response = client.get(reverse("sxs_eval:results-show", args=["lions"]), {"language": "fr"})
-        text = text_of(response)
-        assert "m1 against m0 French" in text
-        assert "m1 against m0 German" not in text
-        assert "A ranking needs at least three models" in text
-
     def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):
         collection = make_collection(1)
         make_comparison(project=project, collection=collection)
         (component,) = results(project).ranking.components
         assert len(component.models) == 3
 
-    def test_the_ranking_has_intervals_or_says_why_not(self, project):
+    def test_the_ranking_has_intervals_or_says_why_not_and_calls_no_such_pair_inseparable(self, project, client):
         (component,) = results(project).ranking.components
         assert [model.model for model in component.models][-1] == "m0"
         assert all(isinstance(model.interval, Interval | Undefined) for model in component.models)
-
-    def test_of_a_pair_without_an_interval_it_is_not_said_that_it_cannot_be_separated(self, client, project):
-        (component,) = results(project).ranking.components
         separable = [pair.separable for pair in component.pairs]
         assert Undefined(Reason.RESAMPLES_UNDEFINED) in separable
         client.force_login(project.created_by)
@@ -129,15 +111,8 @@ class TestAcross:
 
     def test_a_comparison_that_no_other_touches_has_a_ranking_of_its_own(self, client, project):
         collection = make_collection(3)
-        apart = make_comparison(
-            project=project,
-            collection=collection,
-            base=make_captioner(collection, "loner", language="de", text="loner sagt"),
-            test=make_captioner(collection, "winner", language="de", text="winner sagt"),
-            language="de",
-            replication=1,
-        )
-        judge_all(apart, make_rater(apart), dict.fromkeys(keys_of(apart), 3))
+        loner, winner = (make_captioner(collection, name, language="de", text=name) for name in ("loner", "winner"))
+        judged_once(project, collection, loner, winner, [3, 3, 3])
         client.force_login(project.created_by)
 
         text = text_of(client.get(reverse("sxs_eval:results-show", args=["lions"])))

@@ -52,15 +52,12 @@ def make_pair_of_models(collection, base: str = "base caption", test: str = "tes
 
 
 class TestSubsets:
-    def test_the_same_seed_draws_the_same_images_for_other_models_and_languages(self):
+    def test_the_same_seed_draws_the_same_images_for_other_models_and_another_seed_others(self):
         collection = make_collection(30)
         german = make_comparison(**make_pair_of_models(collection), subset=8, seed=5)
         bengali = make_comparison(**make_pair_of_models(collection, language="bn"), language="bn", subset=8, seed=5)
         assert len(images_of(german)) == 8
         assert images_of(german) == images_of(bengali)
-
-    def test_another_seed_draws_others(self):
-        collection = make_collection(30)
         drawn = [images_of(make_comparison(**make_pair_of_models(collection), subset=8, seed=seed)) for seed in (5, 6)]
         assert drawn[0] != drawn[1]
 
@@ -274,14 +271,9 @@ class TestGoldPairs:
         plain = make_comparison(images=6)
         assert not plain.gold_pairs.exists()
         settings = services.PoolSettings(
-            batch_size=5,
-            lease_s=60,
-            is_open=True,
-            gold_percent=20,
-            repeat_percent=0,
-            checks_before_pause=5,
+            batch_size=5, lease_s=60, is_open=True, gold_percent=20, repeat_percent=0, checks_before_pause=5,
             failures_percent=40,
-        )
+        )  # fmt: skip
         services.change_comparison(comparison=plain, settings=settings, by=plain.project.created_by, now=NOW)
         assert plain.gold_pairs.exists()
         own = make_comparison(images=6)
@@ -379,13 +371,11 @@ class TestWhatTheDatabaseRefuses:
         with pytest.raises(services.ComparisonError, match="cannot be compared with itself"):
             make_comparison(base=(model := comparison.base), test=model)
 
-    def test_a_version_of_instructions_twice(self, comparison):
+    def test_a_version_of_instructions_or_a_pair_of_one_image_twice(self, comparison):
         self.refuses(
             "instructions_version_once",
             lambda: Instructions.objects.create(project=comparison.project, version=1, body="Again."),
         )
-
-    def test_two_pairs_of_one_image(self, comparison):
         first, second = comparison.pairs.all()
         self.refuses("pair_once_per_image", lambda: Pair.objects.filter(pk=second.pk).update(image=first.image_id))
 

@@ -23,17 +23,8 @@ from tests.sxs_eval.judged import judge_all, keys_of
 pytestmark = pytest.mark.django_db
 
 SAME = (
-    "judgements",
-    "set_aside",
-    "outcome",
-    "precision",
-    "alpha",
-    "distribution",
-    "left",
-    "flips",
-    "seconds",
-    "regions",
-)
+    "judgements", "set_aside", "outcome", "precision", "alpha", "distribution", "left", "flips", "seconds", "regions",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from tabular.spreadsheets import plain_cell
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.memory import peak_of
 from tests.servers import ROOT
-from tests.sxs_eval.judged import answer, judge_all, keys_of, report, results, take
+from tests.sxs_eval.judged import answer, judge_all, judged_once, keys_of, report, results, take
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(days=30)
@@ -108,10 +108,7 @@ class TestRoundTrip:
         project, collection = make_project("lions"), make_collection(4)
         models = [make_captioner(collection, f"m{n}", language="de") for n in range(2)]
         for seed, scores in enumerate([[3, 1, -1, 0], [1, 2, -1, -1]]):
-            made = make_comparison(
-                project=project, collection=collection, base=models[0], test=models[1], replication=1, seed=seed
-            )
-            judge_all(made, make_rater(made), dict(zip(keys_of(made), scores, strict=True)))
+            judged_once(project, collection, models[0], models[1], scores, seed=seed)
         path = tmp_path / "all.jsonl"
         call_command("export_judgements", "lions", format="jsonl", output=path)
         call_command("sxs_report", str(path), "--json", replication=1)
@@ -384,8 +381,7 @@ class TestTables:
         project, collection = make_project(), make_collection(3)
         base, test = (make_captioner(collection, language="de") for _ in range(2))
         for scores in ([1, 2, -1], [1, 1, 0]):
-            made = make_comparison(project=project, collection=collection, base=base, test=test, replication=1)
-            judge_all(made, make_rater(made), dict(zip(keys_of(made), scores, strict=True)))
+            judged_once(project, collection, base, test, scores)
         text = table(results(project), TableLayout.TEX)
         assert text.count("\\midrule") == 2
         assert f"{base} & {test} & pooled over 2 & 3 & 0 & 66.7 & 16.7 & $+50.0$ [" in text

@@ -34,16 +34,9 @@ from tests.tiers import runs
 STEPS, IMAGES, DESCRIBED, RATERS = 220, 10, 7, 5
 LEASE = timedelta(minutes=30)
 REFUSALS = (
-    services.StaleTrialError,
-    LeaseExpiredError,
-    BatchReturnedError,
-    NotQualifiedError,
-    NoTasksAvailableError,
-    PoolClosedError,
-    PoolBusyError,
-    OpenBatchExistsError,
-    RaterStatus.DoesNotExist,
-)
+    services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQualifiedError, NoTasksAvailableError,
+    PoolClosedError, PoolBusyError, OpenBatchExistsError, RaterStatus.DoesNotExist, JudgingBatch.DoesNotExist,
+)  # fmt: skip
 
 
 class Story:
@@ -57,17 +50,9 @@ class Story:
         self.unwritten = list(ModelCaption.objects.filter(model=self.models[1], image__in=entries[DESCRIBED:]))
         ModelCaption.objects.filter(pk__in=[caption.pk for caption in self.unwritten]).delete()
         self.comparison = make_comparison(
-            collection=collection,
-            base=self.models[0],
-            test=self.models[1],
-            replication=2,
-            batch_size=4,
-            lease_s=int(LEASE.total_seconds()),
-            gold_percent=20,
-            repeat_percent=20,
-            checks_before_pause=2,
-            seed=seed,
-        )
+            collection=collection, base=self.models[0], test=self.models[1], replication=2, batch_size=4, seed=seed,
+            lease_s=int(LEASE.total_seconds()), gold_percent=20, repeat_percent=20, checks_before_pause=2,
+        )  # fmt: skip
         self.manager = self.comparison.project.created_by
         self.raters = [make_rater(self.comparison) for _ in range(RATERS)]
         self.accepted: dict[int, int] = {}
@@ -89,26 +74,26 @@ class Story:
     def rater(self) -> User:
         return self.rng.choice(self.raters)
 
-    def batch(self, rater: User) -> JudgingBatch | None:
-        """Mostly the last one, sometimes one that a forgotten tab shows."""
+    def batch(self) -> tuple[User, JudgingBatch]:
+        """A rater and, mostly, the last batch of theirs, sometimes one that a forgotten tab shows."""
+        rater = self.rater()
         batches = list(JudgingBatch.objects.filter(lease__person=rater).order_by("-lease__taken_at"))
-        return self.rng.choice([*batches, batches[0], batches[0], batches[0]]) if batches else None
+        if not batches:
+            raise JudgingBatch.DoesNotExist
+        return rater, self.rng.choice([*batches, batches[0], batches[0], batches[0]])
 
     def take(self) -> None:
         services.take_batch(comparison=self.comparison, rater=self.rater(), now=self.now, rng=self.rng)
 
     def judge(self) -> None:
-        rater = self.rater()
-        batch = self.batch(rater)
-        waiting = batch.judgements.filter(choice=None).first() if batch else None
+        rater, batch = self.batch()
+        waiting = batch.judgements.filter(choice=None).first()
         if waiting:
             self.answer(rater, waiting.batch, waiting.position)
 
     def judge_anything(self) -> None:
-        rater = self.rater()
-        batch = self.batch(rater)
-        if batch:
-            self.answer(rater, batch, self.rng.choice(batch.judgements.all()).position)
+        rater, batch = self.batch()
+        self.answer(rater, batch, self.rng.choice(batch.judgements.all()).position)
 
     def answer(self, rater: User, batch: JudgingBatch, position: int) -> None:
         choice = self.rng.choice((3, 3, 3, 0, -2))
@@ -117,24 +102,18 @@ class Story:
         self.answers += 1
 
     def undo(self) -> None:
-        rater = self.rater()
-        batch = self.batch(rater)
-        if batch:
-            position = self.rng.choice(batch.judgements.all()).position
-            undone = services.undo(batch_id=batch.pk, rater=rater, position=position, now=self.now)
-            self.accepted.pop(undone.pk, None)
+        rater, batch = self.batch()
+        position = self.rng.choice(batch.judgements.all()).position
+        undone = services.undo(batch_id=batch.pk, rater=rater, position=position, now=self.now)
+        self.accepted.pop(undone.pk, None)
 
     def return_batch(self) -> None:
-        rater = self.rater()
-        batch = self.batch(rater)
-        if batch:
-            services.return_batch(batch_id=batch.pk, rater=rater, now=self.now)
+        rater, batch = self.batch()
+        services.return_batch(batch_id=batch.pk, rater=rater, now=self.now)
 
     def resume(self) -> None:
-        rater = self.rater()
-        batch = self.batch(rater)
-        if batch:
-            services.resume_batch(batch_id=batch.pk, rater=rater, now=self.now)
+        rater, batch = self.batch()
+        services.resume_batch(batch_id=batch.pk, rater=rater, now=self.now)
 
     def wait(self) -> None:
         self.now += LEASE
@@ -151,12 +130,8 @@ class Story:
         restore_rater(comparison=self.comparison, rater=self.rater(), note="", by=self.manager, now=self.now)
 
     def replicate(self) -> None:
-        change_replication(
-            comparison=self.comparison,
-            replication=self.rng.choice((1, 2, 3)),
-            by=self.comparison.project.created_by,
-            now=NOW,
-        )
+        replication = self.rng.choice((1, 2, 3))
+        change_replication(comparison=self.comparison, replication=replication, by=self.manager, now=NOW)
 
     def fill(self) -> None:
         if self.unwritten:

@@ -220,25 +220,31 @@ def test_a_repeat_is_set_against_the_first_time_wherever_it_stands(read):
     assert comparison.judged.score.tolist() == [2, 3]
 
 
-@pytest.mark.parametrize("rows", ["a,ann,BETTER\nb,ann,2\n", "a,ann,2\nb,ann,BETTER\n"])
-def test_names_and_numbers_of_levels_are_not_mixed(refusal, rows):
-    said = refusal(f"{HEADER}\n{rows}")
-    assert "line 3: This line and line 2 differ in whether score is a number or the name of a level" in said
+MIXED_LEVELS = "This line and line 2 differ in whether score is a number or the name of a level"
 
 
-def test_lines_without_a_comparison_among_lines_with_one_are_refused(refusal):
-    said = refusal(f"comparison,{HEADER}\nhi,a,ann,1\n,b,ann,1\n")
-    assert "line 3: comparison is empty on this line but not on others" in said
-
-
-def test_an_image_has_one_region(refusal):
-    said = refusal(f"{HEADER},region\na,ann,1,coast\na,bob,1,hills\n")
-    assert "line 3: The region of this image is “hills” on this line and “coast” on line 2" in said
-
-
-def test_a_comparison_has_one_pair_of_models(refusal):
-    said = refusal(f"{HEADER},base_model,test_model\na,ann,1,m1,m2\nb,ann,1,m1,m3\n")
-    assert "line 3: base_model, test_model or scale differs from line 2" in said
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"{HEADER}\na,ann,BETTER\nb,ann,2\n", MIXED_LEVELS),
+        (f"{HEADER}\na,ann,2\nb,ann,BETTER\n", MIXED_LEVELS),
+        (f"comparison,{HEADER}\nhi,a,ann,1\n,b,ann,1\n", "comparison is empty on this line but not on others"),
+        (
+            f"{HEADER},region\na,ann,1,coast\na,bob,1,hills\n",
+            "The region of this image is “hills” on this line and “coast” on line 2",
+        ),
+        (
+            f"{HEADER},base_model,test_model\na,ann,1,m1,m2\nb,ann,1,m1,m3\n",
+            "base_model, test_model or scale differs from line 2",
+        ),
+        (
+            f"{HEADER},kind\na.jpg,ann,1,pair\na.jpg,,,equal\n",
+            "This image was judged, but has kind = equal on this line or on line 2.",
+        ),
+    ],
+)
+def test_lines_that_do_not_go_together_are_refused(refusal, text, problem):
+    assert f"line 3: {problem}" in refusal(text)
 
 
 def test_columns_that_are_not_known_are_told(read):
@@ -255,8 +261,3 @@ def test_a_pair_that_counts_unseen_needs_neither_rater_nor_score(read):
     assert comparison.equal == ("b.jpg",)
     assert list(comparison.judged.image) == ["a.jpg"]
     assert comparison.duplicates == 1
-
-
-def test_an_image_was_either_judged_or_counted_unseen(refusal):
-    said = refusal(f"{HEADER},kind\na.jpg,ann,1,pair\na.jpg,,,equal\n")
-    assert "line 3: This image was judged, but has kind = equal on this line or on line 2." in said

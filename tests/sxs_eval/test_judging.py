@@ -10,9 +10,10 @@ from scipy.stats import binomtest
 
 from allocation.models import AssignmentState, BatchState, Task
 from allocation.services.lifecycle import expire_overdue
+from annotation.models import Round
 from annotation.services import batches
 from crosslens_metrics.scales import SCALES
-from people.models import Consent, LanguageSkill, Level, Membership, Role
+from people.models import Consent, LanguageSkill, Level, Membership, Role, User
 from people.selectors.qualification import NotQualifiedError
 from sxs_eval.models import Comparison, GoldPair, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from sxs_eval.rules import judging as rules
@@ -84,22 +85,17 @@ def test_sides_are_balanced_over_pairs_and_raters():
     assert 90 < sum(len(both) == 2 for both in per_pair) < 210
 
 
-def test_the_same_answer_twice_is_one_and_another_one_is_refused():
-    comparison = make_comparison(images=3)
-    batch = take(comparison, make_rater(comparison))
-    first = answer(batch, 1, choice=1)
-    assert answer(batch, 1, choice=1, now=NOW + MINUTE).judged_at == first.judged_at
-    with pytest.raises(services.StaleTrialError):
-        answer(batch, 1, choice=-1)
-    assert sum(taken(comparison)) == 3
-
-
-def test_pairs_are_answered_in_their_order():
+def test_pairs_are_answered_in_their_order_and_the_same_answer_twice_is_one():
     comparison = make_comparison(images=3)
     batch = take(comparison, make_rater(comparison))
     with pytest.raises(services.StaleTrialError):
         answer(batch, 2)
     assert not Judgement.objects.filter(choice__isnull=False).exists()
+    first = answer(batch, 1, choice=1)
+    assert answer(batch, 1, choice=1, now=NOW + MINUTE).judged_at == first.judged_at
+    with pytest.raises(services.StaleTrialError):
+        answer(batch, 1, choice=-1)
+    assert sum(taken(comparison)) == 3
 
 
 @pytest.mark.parametrize(("scale", "choice"), [(7, 4), (7, -4), (5, 1), (5, -1)])
@@ -203,13 +199,6 @@ def test_the_next_batch_comes_when_the_last_one_is_answered():
     assert first.lease.state == BatchState.DONE
 
 
-def test_active_time_is_at_most_what_the_clock_says():
-    comparison = make_comparison(images=2)
-    batch = take(comparison, make_rater(comparison))
-    assert answer(batch, 1, active_ms=99_999_999, now=NOW + timedelta(seconds=7)).active_ms == 7000
-    assert answer(batch, 2, active_ms=3000, now=NOW + timedelta(seconds=17)).active_ms == 3000
-
-
 def test_without_role_or_consent_nothing_counts():
     comparison = make_comparison(images=2)
     rater = make_rater(comparison)
@@ -225,11 +214,13 @@ def test_without_role_or_consent_nothing_counts():
     assert not Judgement.objects.filter(choice__isnull=False).exists()
 
 
-def test_somebody_elses_batch_cannot_be_answered():
+def test_somebody_elses_batch_cannot_be_answered_and_active_time_is_at_most_what_the_clock_says():
     comparison = make_comparison(images=2)
     batch = take(comparison, make_rater(comparison))
     with pytest.raises(JudgingBatch.DoesNotExist):
         services.judge(batch_id=batch.pk, rater=make_user(), position=1, choice=1, now=NOW)
+    assert answer(batch, 1, active_ms=99_999_999, now=NOW + timedelta(seconds=7)).active_ms == 7000
+    assert answer(batch, 2, active_ms=3000, now=NOW + timedelta(seconds=17)).active_ms == 3000
 
 
 class TestAttention:
@@ -238,14 +229,11 @@ class TestAttention:
         rater = make_rater(comparison)
         return comparison, rater, take(comparison, rater)
 
-    def test_items_are_mixed_in_at_the_rate_asked_for(self):
+    def test_items_are_mixed_in_at_the_rate_asked_for_and_a_repeat_comes_later_with_its_sides_swapped(self):
         _, _, batch = self.lay_out()
         kinds = list(batch.judgements.values_list("kind", flat=True))
         assert (kinds.count("pair"), kinds.count("gold"), kinds.count("repeat")) == (20, 4, 4)
         assert list(batch.judgements.values_list("position", flat=True)) == list(range(1, 29))
-
-    def test_a_repeat_has_its_sides_swapped_and_comes_some_showings_later(self):
-        _, _, batch = self.lay_out()
         repeats = list(batch.judgements.filter(kind=Kind.REPEAT).select_related("repeated"))
         assert repeats
         for repeat in repeats:
@@ -285,7 +273,7 @@ class TestAttention:
             answer(returned, row.position, 0)
         assert Judgement.objects.filter(kind=Kind.REPEAT, repeated__in=wanted).count() == 2
 
-    def test_who_answers_all_alike_is_paused_and_gets_nothing_more(self):
+    def test_who_answers_all_alike_is_paused_and_once_restored_is_judged_afresh(self):
         comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
         stopped = answer_all_alike(batch)
         assert [missing_requirement.code for missing_requirement in stopped.missing_requirements] == ["paused"]
@@ -297,10 +285,6 @@ class TestAttention:
         assert batch.lease.state == BatchState.RETURNED
         assigned = batch.judgements.filter(kind=Kind.PAIR, choice__isnull=False).count()
         assert sum(taken(comparison)) == assigned
-
-    def test_who_is_restored_goes_on_and_is_judged_afresh(self):
-        comparison, rater, batch = self.lay_out(checks_before_pause=3, failures_percent=30)
-        answer_all_alike(batch)
         manager = comparison.project.created_by
         restore_rater(comparison=comparison, rater=rater, note="A long day.", by=manager, now=NOW + MINUTE)
         services.resume_batch(batch_id=batch.pk, rater=rater, now=NOW + MINUTE)
@@ -332,11 +316,8 @@ class TestAttention:
             take(comparison, rater)
 
 
-def test_a_gold_pair_does_not_show_what_is_said_of_an_image_that_one_is_writing_about():
-    round = make_round(images=6, batch_size=3)
-    comparison = make_comparison(
-        project=round.project, collection=round.collection, language="en", batch_size=3, gold_percent=50
-    )
+def rater_who_writes(comparison: Comparison, round: Round) -> tuple[User, set[int]]:
+    """Somebody of both, and the images that are assigned to them to write about."""
     person = make_rater(comparison)
     person.reads_english = True
     person.save()
@@ -344,6 +325,15 @@ def test_a_gold_pair_does_not_show_what_is_said_of_an_image_that_one_is_writing_
     LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
     writing = batches.take_batch(round=round, annotator=person, now=NOW, rng=Random(1))
     assigned = set(writing.items.values_list("image", flat=True))
+    return person, assigned
+
+
+def test_a_gold_pair_does_not_show_what_is_said_of_an_image_that_one_is_writing_about():
+    round = make_round(images=6, batch_size=3)
+    comparison = make_comparison(
+        project=round.project, collection=round.collection, language="en", batch_size=3, gold_percent=50
+    )
+    person, assigned = rater_who_writes(comparison, round)
     free = sorted(set(comparison.pairs.values_list("image", flat=True)) - assigned)
     comparison.gold_pairs.all().delete()
     refused, allowed = (
@@ -363,14 +353,7 @@ def test_a_gold_pair_does_not_show_what_is_said_of_an_image_that_one_is_writing_
 def test_an_image_that_one_is_writing_about_does_not_come_side_by_side_nor_the_other_way_round():
     round = make_round(images=6, batch_size=4)
     comparison = make_comparison(project=round.project, collection=round.collection, language="en", batch_size=6)
-    person = make_rater(comparison)
-    person.reads_english = True
-    person.save()
-    Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
-    LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
-
-    writing = batches.take_batch(round=round, annotator=person, now=NOW, rng=Random(1))
-    assigned = set(writing.items.values_list("image", flat=True))
+    person, assigned = rater_who_writes(comparison, round)
     judging = take(comparison, person)
     compared = set(judging.judgements.values_list("pair__image", flat=True))
     assert len(assigned) == 4

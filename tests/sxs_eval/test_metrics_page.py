@@ -15,9 +15,9 @@ from inference.models import ModelCaption
 from people.models import Membership, Role
 from sxs_eval.formats import metric_gains as downloads
 from sxs_eval.models import Judgement
-from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater, make_user
+from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_user
 from tests.scoring.scored import make_references, make_scoring, run
-from tests.sxs_eval.judged import judge_all, keys_of, text_of
+from tests.sxs_eval.judged import judged_once, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -57,15 +57,7 @@ def judged(project, collection):
             for entry in collection.entries.all()
         )
     for (base, test, language), scores in ANSWERS.items():
-        comparison = make_comparison(
-            project=project,
-            collection=collection,
-            base=models[base],
-            test=models[test],
-            language=language,
-            replication=1,
-        )
-        judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison), scores, strict=True)))
+        judged_once(project, collection, models[base], models[test], scores, language=language)
     return models
 
 
@@ -92,7 +84,7 @@ def exported(client, layout):
     return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout])).content
 
 
-def test_each_comparison_is_a_point_with_the_gain_of_people_and_of_the_metric(manager, scored):
+def test_each_comparison_is_a_point_and_correlations_stand_over_the_core_languages_and_the_others(manager, scored):
     found = page(manager, metric="rouge-l").context["page"]
     assert len(found.plot.points) == len(ANSWERS)
     assert sorted(point.kind for point in found.plot.points) == ["core", "core", "rest", "rest", "rest"]
@@ -103,10 +95,6 @@ def test_each_comparison_is_a_point_with_the_gain_of_people_and_of_the_metric(ma
     assert german.gain == "+50.0"
     assert german.difference.startswith("+")
     assert "B against A, German: people +50.0, metric +" in found.plot.summary
-
-
-def test_correlations_stand_over_all_the_core_languages_and_the_others(manager, scored):
-    found = page(manager, metric="rouge-l").context["page"]
     assert [(part.evaluations, part.points) for part in found.parts] == [(5, 10), (2, 4), (3, 6)]
     once = page(manager, metric="rouge-l", flip="no").context["page"]
     assert [part.points for part in once.parts] == [5, 2, 3]
@@ -156,11 +144,8 @@ def test_resamples_are_drawn_again_only_where_something_changed(manager, scored,
 
 def test_a_comparison_without_scores_or_judgements_says_what_lacks(manager, project, collection, scored):
     model = make_captioner(collection, "D", language="de")
-    without_scores = make_comparison(
-        project=project, collection=collection, base=scored["A"], test=model, language="de", replication=1
-    )
     make_comparison(project=project, collection=collection, base=scored["B"], test=model, language="de")
-    judge_all(without_scores, make_rater(without_scores), dict.fromkeys(keys_of(without_scores), 1))
+    judged_once(project, collection, scored["A"], model, [1] * 6)
     text = text_of(page(manager))
     assert "A and D have no scores against the same references." in text
     assert "No image has all its judgements yet." in text

@@ -58,7 +58,7 @@ def test_managers_and_researchers_see_the_thresholds_and_the_core_languages(proj
     assert "assume 20" in page.content.decode()
 
 
-def test_the_proposal_says_why_with_both_differences_and_what_it_costs(manager, project, collection):
+def test_the_proposal_says_why_and_what_it_costs_and_ticks_no_pair_without_a_score(manager, project, collection):
     page = manager.post(page_of(project), form_of(collection))
     text = page.content.decode()
     rows = rows_of(page)
@@ -77,11 +77,6 @@ def test_the_proposal_says_why_with_both_differences_and_what_it_costs(manager, 
     for part in ("2 comparisons proposed", "2 pairs are clear", "−5", "core language", "no session is planned there"):
         assert part in text
     assert not Comparison.objects.exists()
-
-
-def test_a_model_without_a_score_is_told_and_its_pairs_are_not_ticked(manager, project, collection):
-    page = manager.post(page_of(project), form_of(collection))
-
     row, is_ticked = rows_of(page)["zh", "Alpha", "Gamma"]
     assert (row.differences, is_ticked) == (["–", "–"], False)
     assert "Gamma has no scores in zh." in page.content.decode()
@@ -116,18 +111,6 @@ def test_a_clear_pair_can_be_ticked_and_a_proposed_one_left_out(manager, project
 
     [made] = Comparison.objects.all()
     assert (made.language_id, made.base.name, made.test.name) == ("de", "Alpha", "Gamma")
-
-
-def test_the_same_form_sent_twice_creates_its_comparisons_once(manager, project, collection):
-    proposal = manager.post(page_of(project), form_of(collection))
-    form = form_of(collection) | {"session": keys_of(proposal), "seen": seen_of(proposal), "create": ""}
-
-    answers = [manager.post(page_of(project), form) for _time in range(2)]
-
-    assert [answer.status_code for answer in answers] == [302, 302]
-    assert Comparison.objects.count() == 2
-    said = [str(message) for message in get_messages(answers[1].wsgi_request)]
-    assert any("2 comparisons already existed" in message for message in said)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -258,7 +241,7 @@ def test_without_a_tick_nothing_is_made_and_that_is_said(manager, project, colle
     assert keys_of(answer) == []
 
 
-def test_ticks_stay_where_the_form_is_sent_again_unchanged(manager, project, collection):
+def test_ticks_stay_where_the_form_is_sent_again_and_its_comparisons_are_made_once(manager, project, collection):
     proposal = manager.post(page_of(project), form_of(collection))
     [key, *_rest] = keys_of(proposal)
 
@@ -266,6 +249,14 @@ def test_ticks_stay_where_the_form_is_sent_again_unchanged(manager, project, col
 
     assert keys_of(again) == [key]
     assert again.context["ticked"].sessions == 1
+    form = form_of(collection) | {"session": keys_of(proposal), "seen": seen_of(proposal), "create": ""}
+
+    answers = [manager.post(page_of(project), form) for _time in range(2)]
+
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert Comparison.objects.count() == 2
+    said = [str(message) for message in get_messages(answers[1].wsgi_request)]
+    assert any("2 comparisons already existed" in message for message in said)
 
 
 def test_as_many_queries_are_made_for_many_pairs_as_for_few(manager, project, collection):

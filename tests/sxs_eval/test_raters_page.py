@@ -148,16 +148,13 @@ class TestWhatIsShown:
         assert (item.left, item.right) == ((test, base) if again.test_is_left else (base, test))
         assert item.is_left_better is None
 
-    def test_the_better_side_of_a_gold_pair_is_marked(self, comparison):
+    def test_the_better_side_of_a_gold_pair_is_marked_and_no_more_failures_are_shown_than_so_many(self, comparison):
         batch = judge_all(comparison, make_rater(comparison), [2] * 6)
         gold = show_gold(batch, score=-1, choice=1, test_is_left=False).gold
         [item] = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
         assert item.is_left_better is False
         assert (item.left, item.right) == (gold.worse, gold.better)
         assert str(item.answer) == "Left is slightly better"
-
-    def test_so_many_failures_are_shown_and_no_more(self, comparison):
-        batch = judge_all(comparison, make_rater(comparison), [2] * 6)
         for _ in range(MOST_FAILURES_SHOWN + 3):
             show_gold(batch, score=-1)
         items = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
@@ -213,23 +210,21 @@ class TestDeciding:
         page = manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
         assert "6 judgements are kept but do not count, and other raters judge those pairs" in page
 
-    def test_leaving_out_needs_a_note(self, manager, comparison, rater):
+    def test_leaving_out_needs_a_note_and_a_long_one_is_refused_and_kept_in_the_field(self, manager, comparison, rater):
         response = decide(manager, comparison, rater, "exclude", " ")
         assert response.status_code == 422
         assert "Enter a reason for excluding this rater" in response.content.decode()
         assert not RaterStatus.objects.exists()
+        response = decide(manager, comparison, rater, "exclude", "x" * 501)
+        assert response.status_code == 422
+        assert "at most 500 characters" in response.content.decode()
+        assert "x" * 501 in response.content.decode()
 
     @pytest.mark.parametrize("decision", ["", "promote"])
     def test_another_decision_is_refused(self, manager, comparison, rater, decision):
         response = decide(manager, comparison, rater, decision)
         assert response.status_code == 422
         assert "Choose one of the two buttons" in response.content.decode()
-
-    def test_a_note_that_is_too_long_is_refused_and_kept_in_the_field(self, manager, comparison, rater):
-        response = decide(manager, comparison, rater, "exclude", "x" * 501)
-        assert response.status_code == 422
-        assert "at most 500 characters" in response.content.decode()
-        assert "x" * 501 in response.content.decode()
 
     def test_who_was_left_out_does_not_come_back(self, manager, comparison, rater):
         decide(manager, comparison, rater, "exclude")
@@ -238,11 +233,11 @@ class TestDeciding:
         assert RaterStatus.objects.get().state == RaterState.EXCLUDED
         assert "This cannot be undone" in manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
 
-    def test_who_was_not_paused_simply_goes_on(self, manager, comparison, rater):
+    def test_who_was_not_paused_simply_goes_on_and_who_judged_nothing_here_is_not_found(
+        self, manager, comparison, rater
+    ):
         assert "was not paused" in decide(manager, comparison, rater, "restore").content.decode()
         assert not RaterStatus.objects.exists()
-
-    def test_somebody_who_judged_nothing_here_is_not_found(self, manager, comparison, rater):
         elsewhere = make_comparison(project=comparison.project)
         stranger = make_user()
         judge_all(elsewhere, make_rater(elsewhere), [0])

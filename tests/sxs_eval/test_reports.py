@@ -20,6 +20,7 @@ from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of, rater_rows
 from sxs_eval.services.raters import exclude_rater, restore_rater
+from tests.clients import client_of
 from tests.factories import (
     NOW,
     make_captioner,
@@ -63,6 +64,10 @@ def judge_as(comparison: Comparison, answers: list[list[int | None]]) -> Compari
     return comparison
 
 
+def page_of(comparison: Comparison) -> str:
+    return text_of(client_of(comparison.project.created_by).get(address("comparison-show", comparison)))
+
+
 @pytest.fixture
 def reader(client, comparison):
     client.force_login(comparison.project.created_by)
@@ -82,8 +87,8 @@ class TestFigures:
         assert outcome.sign_test.p == 1.0
         assert outcome.sign_test.decided == 3
 
-    def test_the_page_says_them(self, reader, comparison):
-        text = text_of(reader.get(address("comparison-show", comparison)))
+    def test_the_page_says_them_and_counts_every_judgement_at_its_level(self, reader, comparison):
+        text = page_of(comparison)
         assert "WINS 50.0% (2 of 4)" in text
         assert "LOSSES 25.0% (1 of 4)" in text
         assert "ΔSxS +25.0" in text
@@ -92,10 +97,17 @@ class TestFigures:
         assert "1 image lacks judgements and is not part of any percentage (0 without any)." in text
         assert "14 judgements count" in text
         assert "Pairs with equal captions are shown to raters like any other." in text
+        levels = {
+            "MUCH-BETTER": 1, "BETTER": 3, "SLIGHTLY-BETTER": 3, "SIMILAR": 2, "SLIGHTLY-WORSE": 2, "WORSE": 2,
+            "MUCH-WORSE": 1,
+        }  # fmt: skip
+        table = text.split("As a table")[1]
+        for level, count in levels.items():
+            assert re.search(rf"(?<![A-Z-]){level} {count}\b", table), level
 
     def test_each_figure_says_what_it_is_of(self, reader, comparison):
         Judgement.objects.filter(pk=comparison.judgements.earliest("pk").pk).update(active_ms=0)
-        text = text_of(reader.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert re.search(r"Agreement α = \S+ \(5 images\)", text)
         assert "Seconds per judgement 4.0 (13 of 14)" in text
         # The variance of the outcome is 3/4 − (1/4)² = 0.6875.
@@ -103,23 +115,9 @@ class TestFigures:
         assert f"Images needed {needed}, {needed - 4} more than now" in text
         assert re.search(r"(\d+\.\d%) \(\d+ of \d+\) \d+\.\d to \d+\.\d", text.split("Median seconds")[1])
 
-    def test_the_distribution_counts_every_judgement_at_its_level(self, reader, comparison):
-        text = text_of(reader.get(address("comparison-show", comparison)))
-        levels = {
-            "MUCH-BETTER": 1,
-            "BETTER": 3,
-            "SLIGHTLY-BETTER": 3,
-            "SIMILAR": 2,
-            "SLIGHTLY-WORSE": 2,
-            "WORSE": 2,
-            "MUCH-WORSE": 1,
-        }
-        table = text.split("As a table")[1]
-        for level, count in levels.items():
-            assert re.search(rf"(?<![A-Z-]){level} {count}\b", table), level
-
-    def test_times_are_the_active_ones(self, comparison):
+    def test_times_are_the_active_ones_and_figures_the_same_each_time(self, comparison):
         assert report(comparison).seconds.median == 4.0
+        assert report(comparison).as_json() == report(comparison).as_json()
 
     def test_times_that_were_not_measured_are_unknown(self):
         comparison = make_comparison(images=1)
@@ -136,7 +134,7 @@ class TestFigures:
         assert regions["Africa"].gain.points == 100.0
         assert regions["Asia"].gain.points == -50.0
         assert (regions["Asia"].images.complete, regions["Asia"].images.incomplete) == (2, 1)
-        text = text_of(reader.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "Asia 2 1 0.0% (0) 50.0% (1) −50.0" in text
         assert "Africa 2 0 100.0% (2) 0.0% (0) +100.0" in text
 
@@ -157,31 +155,27 @@ class TestFigures:
         outcome = report(comparison).outcome
         assert (outcome.images.denominator, outcome.images.counted_similar) == (4, 2)
         assert outcome.gain.points == 50.0
-        client.force_login(comparison.project.created_by)
-        text = text_of(client.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "2 pairs with equal captions count as SIMILAR without being shown." in text
         assert "is biased towards zero" not in text
         Judgement.objects.filter(pair__image__entries__key=keys[3]).update(is_late=True)
-        assert "is biased towards zero" in text_of(client.get(address("comparison-show", comparison)))
+        assert "is biased towards zero" in page_of(comparison)
         assert "Pairs with equal captions count as SIMILAR without being shown, as set for this comparison." in text
+        client.force_login(comparison.project.created_by)
         assert "equal, counted as SIMILAR" in text_of(client.get(address("pair-list", comparison)))
 
     def test_a_comparison_on_five_points_has_five_in_its_plot(self, client):
         comparison = make_comparison(images=1, replication=1, scale=5)
         judge_all(comparison, make_rater(comparison), {keys_of(comparison)[0]: 2})
-        client.force_login(comparison.project.created_by)
-        text = text_of(client.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "SLIGHTLY" not in text
         assert "5 points" in text
 
     def test_the_seed_is_the_comparison_s_and_stands_below(self, reader, comparison):
         Comparison.objects.update(seed=4711)
-        text = text_of(reader.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "10000 bootstrap resamples, seed 4711" in text
         assert "for the downloaded file with --seed 4711 --replication 3," in text
-
-    def test_they_are_the_same_each_time(self, comparison):
-        assert report(comparison).as_json() == report(comparison).as_json()
 
 
 class TestWhatDoesNotCount:
@@ -195,7 +189,7 @@ class TestWhatDoesNotCount:
         assert (found.judgements, found.set_aside) == (9, 5)
         assert found.outcome.images.complete == 0
         assert pseudonym(comparison.project, rater.pk) not in [row.rater for row in found.raters]
-        text = text_of(reader.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "5 judgements are set aside: 0 late, 5 by paused raters, 0 by excluded raters." in text
         assert f"{pseudonym(comparison.project, rater.pk)} Paused 0 5" in text
 
@@ -209,14 +203,14 @@ class TestWhatDoesNotCount:
     def test_judgements_of_a_rater_left_out_are_set_aside(self, reader, comparison, rater):
         exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
         assert report(comparison).set_aside == 5
-        text = text_of(reader.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "5 judgements are set aside: 0 late, 0 by paused raters, 5 by excluded raters." in text
 
     def test_late_judgements_are_set_aside(self, reader, comparison):
         last = comparison.judgements.filter(choice__isnull=False).latest("pk")
         comparison.judgements.filter(pk=last.pk).update(is_late=True)
         assert report(comparison).set_aside == 1
-        text = text_of(reader.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "1 judgement is set aside: 1 late, 0 by paused raters, 0 by excluded raters." in text
 
     def test_gold_pairs_and_repeats_are_in_no_gain(self):
@@ -245,8 +239,7 @@ class TestWhatDoesNotCount:
 class TestUndefined:
     def test_a_comparison_that_nobody_judged_says_why_there_is_nothing(self, client):
         comparison = make_comparison(images=2)
-        client.force_login(comparison.project.created_by)
-        text = text_of(client.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "ΔSxS undefined No image has all its judgements yet." in text
         assert "Sign test undefined No image has a majority for either model" in text
         assert "Agreement undefined No image was judged by two raters" in text
@@ -255,8 +248,7 @@ class TestUndefined:
     def test_where_all_images_are_alike_there_is_a_gain_without_interval(self, client):
         comparison = make_comparison(images=2, replication=1)
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 3))
-        client.force_login(comparison.project.created_by)
-        text = text_of(client.get(address("comparison-show", comparison)))
+        text = page_of(comparison)
         assert "ΔSxS +100.0 No confidence interval: All images" in text
 
     @pytest.mark.parametrize("images", [0, 1])
@@ -339,14 +331,6 @@ class TestPairs:
 
 class TestAccess:
     @pytest.mark.parametrize("name", PAGES)
-    def test_managers_and_researchers_read_them(self, client, comparison, name):
-        researcher = make_user()
-        Membership.objects.create(project=comparison.project, user=researcher, role=Role.RESEARCHER)
-        for person in (comparison.project.created_by, researcher):
-            client.force_login(person)
-            assert client.get(address(name, comparison)).status_code == 200
-
-    @pytest.mark.parametrize("name", PAGES)
     def test_raters_annotators_and_outsiders_are_told_that_nothing_is_there(self, client, comparison, name):
         annotator = make_user()
         Membership.objects.create(project=comparison.project, user=annotator, role=Role.ANNOTATOR)
@@ -356,8 +340,13 @@ class TestAccess:
             assert client.get(address(name, comparison)).status_code == 404
 
     @pytest.mark.parametrize("name", PAGES)
-    def test_who_is_signed_out_is_sent_to_sign_in(self, client, comparison, name):
+    def test_managers_and_researchers_read_them_and_who_is_signed_out_signs_in_first(self, client, comparison, name):
         assert client.get(address(name, comparison)).status_code == 302
+        researcher = make_user()
+        Membership.objects.create(project=comparison.project, user=researcher, role=Role.RESEARCHER)
+        for person in (comparison.project.created_by, researcher):
+            client.force_login(person)
+            assert client.get(address(name, comparison)).status_code == 200
 
     @pytest.mark.parametrize("name", ["comparison-show", "comparison-progress", "pair-list"])
     def test_a_comparison_of_another_project_is_not_there(self, reader, comparison, name):

@@ -58,16 +58,12 @@ class TestPages:
     def manager(self, scripted) -> Client:
         return client_of(scripted.project.created_by)
 
-    def test_the_managers_page_says_which_rule_and_what_was_found(self, scripted, manager):
+    def test_the_page_and_the_report_say_who_broke_which_rule_by_the_clock_of_the_server(self, scripted, manager):
         page = manager.get(reverse("sxs_eval:rater-list", args=["lions", scripted.pk])).content.decode()
         assert page.count("looks scripted") == 1
         assert str(Rule.FAST.label) in page
-
-    def test_the_report_says_how_many_and_who(self, scripted, manager):
         page = manager.get(reverse("sxs_eval:comparison-show", args=["lions", scripted.pk])).content.decode()
         assert "The answers of 1 rater look scripted." in page
         assert page.count("looks scripted</span>") == 1
-
-    def test_it_goes_by_the_clock_of_the_server(self, scripted):
         ((_rater, broken),) = scripted_raters(scripted).items()
         assert broken == {Rule.FAST: "12 / 12"}

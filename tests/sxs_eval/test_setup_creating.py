@@ -71,39 +71,29 @@ class TestCreatingInTheBrowser:
             assert row.created_by == project.created_by
             assert row.awaits_pairs
 
-    def test_the_form_sent_twice_makes_it_once(self, manager, project, path, answers):
+    def test_the_form_sent_twice_makes_it_once_and_what_is_compared_already_is_said(
+        self, manager, project, path, answers
+    ):
         manager.post(path, answers)
         page = manager.post(path, answers, follow=True).content.decode()
         assert "Not created, because comparisons with the same seed already exist: German, Bengali." in page
         assert project.comparisons.filter(base__name="blip").count() == 2
+        assert manager.get(path).content.decode().count("already compared") == 2
 
-    def test_a_seed_is_drawn_anew_each_time_and_can_be_changed(self, manager, path):
-        seeds = {manager.get(path).context["form"]["seed"].value() for _ in range(3)}
-        assert len(seeds) == 3
-
-    def test_each_language_has_how_many_images_both_describe_and_others_are_named_apart(self, manager, path):
+    def test_each_language_says_how_many_images_both_describe_and_each_seed_is_new(self, manager, path):
         form = manager.get(path).context["form"]
         counts = {choice.coverage.language.tag: choice.coverage.images for choice in form.choices()}
         assert list(counts.items()) == [("de", 4), ("bn", 2)]
         page = manager.get(path).content.decode()
         assert "French" in page[page.index("No image has captions by both models in:") :]
         assert "language-fr" not in page
+        seeds = {manager.get(path).context["form"]["seed"].value() for _ in range(3)}
+        assert len(seeds) == 3
 
     def test_a_language_without_images_is_not_taken_even_if_sent(self, manager, project, path, answers):
         response = manager.post(path, answers | {"language-de": "", "language-bn": "", "language-fr": "on"})
         assert response.status_code == 422
         assert "Choose at least one language" in response.content.decode()
-
-    def test_two_models_without_a_language_in_common_are_said(self, manager, project, collection, models):
-        other = make_captioner(collection, language="fr")
-        asked = {"collection": collection.slug, "base": models[0].pk, "test": other.pk}
-        page = manager.get(path_of_create(project), asked).content.decode()
-        assert "No image in this collection has captions by both models in the same language." in page
-        assert 'name="seed"' not in page
-
-    def test_what_is_compared_already_is_said(self, manager, path, answers):
-        manager.post(path, answers)
-        assert manager.get(path).content.decode().count("already compared") == 2
 
     def test_languages_with_fewer_images_than_wanted_are_said_afterwards(self, manager, path, answers):
         page = manager.post(path, answers | {"subset": "3"}, follow=True).content.decode()
@@ -140,9 +130,14 @@ class TestCreatingInTheBrowser:
         assert error in response.content.decode()
         assert project.comparisons.filter(base__name="blip").count() == 0
 
-    def test_the_models_are_offered_with_their_languages(self, manager, project, collection, models):
+    def test_models_are_offered_with_their_languages_or_have_none_in_common(self, manager, project, collection, models):
         page = manager.get(path_of_create(project), {"collection": collection.slug}).content.decode()
         assert "blip (2 languages)" in page
+        other = make_captioner(collection, language="fr")
+        asked = {"collection": collection.slug, "base": models[0].pk, "test": other.pk}
+        page = manager.get(path_of_create(project), asked).content.decode()
+        assert "No image in this collection has captions by both models in the same language." in page
+        assert 'name="seed"' not in page
 
     @pytest.mark.parametrize(
         ("base", "test", "error"),
@@ -160,12 +155,10 @@ class TestCreatingInTheBrowser:
         assert error in page
         assert "language-de" not in page
 
-    def test_a_collection_that_one_model_describes_says_what_is_missing(self, manager, project):
+    def test_a_collection_of_one_model_and_one_that_is_not_there_say_what_is_missing(self, manager, project):
         collection = make_collection(1)
         make_captioner(collection)
         page = manager.get(path_of_create(project), {"collection": collection.slug}).content.decode()
         assert "needs captions of this collection by two models" in page
-
-    def test_a_collection_that_is_not_there_is_said(self, manager, project):
         page = manager.get(path_of_create(project), {"collection": "none"}).content.decode()
         assert "This collection no longer exists" in page

@@ -118,16 +118,6 @@ class TestSettings:
         "failures_percent": "50",
     }
 
-    def test_they_are_saved(self, manager, comparison):
-        response = manager.post(path_of("comparison-settings", comparison), self.ANSWERS)
-        assert response.status_code == 302
-        comparison = Comparison.objects.select_related("pool").get(pk=comparison.pk)
-        assert (comparison.pool.replication, comparison.pool.batch_size, comparison.pool.lease_s) == (4, 7, 7200)
-        assert (comparison.gold_percent, comparison.repeat_percent) == (0, 9)
-        assert (comparison.checks_before_pause, comparison.failures_percent) == (6, 50)
-        assert not comparison.pool.is_open
-        assert set(Task.objects.filter(pool=comparison.pool).values_list("places", flat=True)) == {4}
-
     def test_a_lease_left_alone_stays_to_the_second(self, manager, comparison):
         Pool.objects.filter(pk=comparison.pool_id).update(lease_s=1234)
         shown = manager.get(path_of("comparison-settings", comparison)).context["form"].initial
@@ -141,12 +131,20 @@ class TestSettings:
         page = manager.post(path_of("comparison-settings", comparison), answers, follow=True).content.decode()
         assert "German: 3 pairs keep more places" in page
 
-    def test_a_mistake_changes_nothing(self, manager, comparison):
+    def test_a_mistake_changes_nothing_and_settings_are_saved(self, manager, comparison):
         response = manager.post(path_of("comparison-settings", comparison), self.ANSWERS | {"gold_percent": "90"})
         assert response.status_code == 422
         assert "less than or equal to 50" in response.content.decode()
         comparison.refresh_from_db()
         assert comparison.gold_percent == 20
+        response = manager.post(path_of("comparison-settings", comparison), self.ANSWERS)
+        assert response.status_code == 302
+        comparison = Comparison.objects.select_related("pool").get(pk=comparison.pk)
+        assert (comparison.pool.replication, comparison.pool.batch_size, comparison.pool.lease_s) == (4, 7, 7200)
+        assert (comparison.gold_percent, comparison.repeat_percent) == (0, 9)
+        assert (comparison.checks_before_pause, comparison.failures_percent) == (6, 50)
+        assert not comparison.pool.is_open
+        assert set(Task.objects.filter(pool=comparison.pool).values_list("places", flat=True)) == {4}
 
     def test_new_captions_are_looked_for(self, researcher, comparison, nudged, django_capture_on_commit_callbacks):
         with django_capture_on_commit_callbacks(execute=True):
@@ -246,12 +244,10 @@ class TestGoldPairs:
         assert "Line 1:" not in text
         assert comparison.gold_pairs.get().better == "Ein Hund"
 
-    def test_an_image_of_another_collection_is_not_taken(self, manager, comparison):
+    def test_an_image_of_another_collection_is_not_taken_and_nothing_is_switched_off(self, manager, comparison, gold):
         other = make_collection(1).entries.get()
         line = f'{{"image": "{other.key}", "better": "Ein Hund", "worse": "Ein Boot"}}'
         assert "No image in the collection" in self.send(manager, comparison, line).content.decode()
-
-    def test_a_file_without_one_good_line_switches_nothing_off(self, manager, comparison, gold):
         self.send(manager, comparison, "not json", only_these="on")
         assert not comparison.gold_pairs.filter(is_used=False).exists()
 
@@ -277,18 +273,16 @@ class TestGoldPairs:
 
 
 class TestInstructions:
-    def test_the_next_version_is_put_in_force_and_shown_as_raters_see_it(self, researcher, comparison):
+    def test_an_empty_text_is_refused_and_the_next_version_is_put_in_force(self, manager, comparison, researcher):
+        response = manager.post(path_of("instructions-publish", comparison), {"body": " "})
+        assert response.status_code == 422
+        assert Instructions.objects.count() == 1
         path = path_of("instructions-publish", comparison)
         assert Instructions.objects.get(project=comparison.project).version == 1
         page = researcher.post(path, {"body": "## Look **twice**"}, follow=True).content.decode()
         assert "Version 2 is now in use" in page
         assert "<h2>Look <strong>twice</strong></h2>" in page
         assert Instructions.objects.get(project=comparison.project, version=2).body == "## Look **twice**"
-
-    def test_an_empty_text_is_refused(self, manager, comparison):
-        response = manager.post(path_of("instructions-publish", comparison), {"body": " "})
-        assert response.status_code == 422
-        assert Instructions.objects.count() == 1
 
     def test_a_project_without_comparisons_begins_with_the_default(self):
         project = make_project()

@@ -147,7 +147,7 @@ def test_what_is_counted_and_what_is_beside_it(golden, figures):
     assert (golden["pooled"], golden["ranking"], golden["ignored_columns"]) == ([], None, [])
 
 
-def test_wins_losses_and_the_gain_by_hand(figures):
+def test_wins_losses_the_gain_and_images_needed_by_hand(figures):
     outcome = figures["outcome"]
     assert outcome["wins"] == {"count": 5, "percent": 50.0}
     assert outcome["losses"] == {"count": 2, "percent": 20.0}
@@ -156,9 +156,6 @@ def test_wins_losses_and_the_gain_by_hand(figures):
     low, high = exact_quantiles(5, 2, 10)
     assert outcome["gain"]["interval"] == {"low": low, "high": high}
     assert outcome["sign_test"] == {"p": pytest.approx(2 * (1 + 7 + 21) / 2**7), "decided": 7}
-
-
-def test_images_needed_by_hand(figures):
     # The variance of the outcome is 0.7 − 0.3² = 0.61.
     needed = math.ceil((2 * 1.959964 * 100 / 10) ** 2 * 0.61)
     assert figures["precision"] == {"width_points": 10.0, "images": needed, "more": needed - 10}
