@@ -84,8 +84,8 @@ def _comparison(
     versus: Versus, project: Project, models: Mapping[str, CaptioningModel], collection: Collection, manager: User
 ) -> Comparison:
     base, test = models[versus.base], models[versus.test]
-    found = Comparison.objects.filter(project=project, language=versus.language, base=base, test=test).first()
-    comparison = found or create_comparison(
+    made = Comparison.objects.filter(project=project, language=versus.language, base=base, test=test).first()
+    comparison = made or create_comparison(
         project=project,
         language=Language.objects.get(pk=versus.language),
         base=base,

@@ -95,8 +95,8 @@ def load(
 
 
 def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: Say) -> ItemSet:
-    found = ItemSet.objects.filter(project=project, name=SET_NAME).first()
-    item_set = found or create_item_set(project=project, name=SET_NAME, by=manager)
+    made = ItemSet.objects.filter(project=project, name=SET_NAME).first()
+    item_set = made or create_item_set(project=project, name=SET_NAME, by=manager)
     if item_set.items.count() < len(game_items.items()):
         say("Drawing the game's images ...")
         pictures = game_pictures.prepared(unpacked, game_items.names_of_pictures())
@@ -124,9 +124,9 @@ def _season(
     ends_at: datetime,
 ) -> Season:
     project = item_set.project
-    found = Season.objects.filter(project=project, name=texts.name).first()
-    if found is not None:
-        return found
+    season = Season.objects.filter(project=project, name=texts.name).first()
+    if season is not None:
+        return season
     terms = Terms(
         starts_at=_whole_hour(starts_at),
         ends_at=_whole_hour(ends_at),

@@ -26,10 +26,10 @@ def prepare(*, say: Callable[[str], object]) -> None:
         When the demo's database was made by a version whose tables cannot be brought up to date.
     """
     kept = Path(settings.VAR) / "prepared.json"
-    found = fingerprint(Path(settings.BASE_DIR))
+    current = fingerprint(Path(settings.BASE_DIR))
     done = json.loads(kept.read_text()) if kept.exists() else {}
     is_loaded = done.get("edition") == content.EDITION
-    if done.get("fingerprint") == found and is_loaded:
+    if done.get("fingerprint") == current and is_loaded:
         return
     say("Preparing tables, demo content and static files; the next start will be quick ...")
     try:
@@ -42,7 +42,7 @@ def prepare(*, say: Callable[[str], object]) -> None:
     if not is_loaded:
         content.load(say=say)
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
-    kept.write_text(json.dumps({"fingerprint": found, "edition": content.EDITION}))
+    kept.write_text(json.dumps({"fingerprint": current, "edition": content.EDITION}))
 
 
 def fingerprint(base: Path) -> str:

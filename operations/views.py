@@ -32,9 +32,9 @@ def health_show(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def readiness_show(request: HttpRequest) -> HttpResponse:
-    found = readiness()
-    lines = "".join(f"{name}: {answer}\n" for name, answer in found.items())
-    is_ready = all(answer == OK for answer in found.values())
+    answers = readiness()
+    lines = "".join(f"{name}: {answer}\n" for name, answer in answers.items())
+    is_ready = all(answer == OK for answer in answers.values())
     return HttpResponse(lines, status=200 if is_ready else 503, content_type=PLAIN)
 
 

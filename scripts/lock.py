@@ -33,10 +33,10 @@ Hashes = dict[str, set[str]]
 
 
 def python_of_the_image() -> str:
-    found = re.search(r"^PYTHON_IMAGE=python:(\d+\.\d+)", IMAGES.read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    version = re.search(r"^PYTHON_IMAGE=python:(\d+\.\d+)", IMAGES.read_text(encoding="utf-8"), re.MULTILINE)
+    if version is None:
         raise SystemExit(f"{IMAGES.name} names no Python.")
-    return found[1]
+    return version[1]
 
 
 def plain(name: str) -> str:
@@ -54,19 +54,19 @@ def resolved(processor: str, *arguments: str) -> list[tuple[str, str, str]]:
             command += ["--platform", f"manylinux_2_{minor}_{processor}"]
         command += ["--platform", f"manylinux2014_{processor}", *arguments]
         subprocess.run(command, cwd=ROOT, check=True)
-        found = json.loads(report.read_text(encoding="utf-8"))["install"]
+        installs = json.loads(report.read_text(encoding="utf-8"))["install"]
     return [
         (
             plain(each["metadata"]["name"]),
             each["metadata"]["version"],
             each["download_info"]["archive_info"]["hashes"]["sha256"],
         )
-        for each in found
+        for each in installs
     ]
 
 
-def merge(found: Sequence[tuple[str, str, str]], packages: Packages, hashes: Hashes) -> None:
-    for name, version, digest in found:
+def merge(installs: Sequence[tuple[str, str, str]], packages: Packages, hashes: Hashes) -> None:
+    for name, version, digest in installs:
         if packages.setdefault(name, version) != version:
             raise SystemExit(f"{name} is {version} on one processor and {packages[name]} on another: pin it.")
         hashes[name].add(digest)

@@ -41,7 +41,7 @@ lines</textarea>
 
 
 def test_a_form_is_sent_as_a_browser_would() -> None:
-    search, form = Forms(PAGE).found
+    search, form = Forms(PAGE).forms
 
     assert (search.method, form.method, form.action) == ("get", "post", "/collections/new/")
     assert dict(form.fields) == {

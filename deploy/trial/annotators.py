@@ -38,10 +38,10 @@ class Annotator:
 
     def whole_batch(self) -> bool:
         """Take a batch, rate it, describe its images, hand it in; False where nothing is left."""
-        found = BATCH.search(self._again(lambda: self.browser.post(f"/rounds/{self.round}/take/", {}).location))
-        if found is None:
+        taken = BATCH.search(self._again(lambda: self.browser.post(f"/rounds/{self.round}/take/", {}).location))
+        if taken is None:
             return False
-        batch = f"/batches/{found[1]}"
+        batch = f"/batches/{taken[1]}"
         page = self._again(lambda: self._stage(batch, "rate"))
         positions = sorted({int(number) for number in re.findall(r'name="rating-(\d+)"', page)})
         for position in positions:
@@ -50,14 +50,14 @@ class Annotator:
         if positions:
             self._again(lambda: self.browser.post(f"{batch}/write/open/", {}))
         for position in positions:
-            text = f"Mbwa mdogo anakimbia karibu na mpira, picha {position} ya {found[1]}."
+            text = f"Mbwa mdogo anakimbia karibu na mpira, picha {position} ya {taken[1]}."
             began = time.monotonic()
             self._again(lambda: self._write(batch, position, text))  # noqa: B023
             self.saves.append((time.monotonic(), time.monotonic() - began))
             self.texts.append(text)
             time.sleep(PAUSE_S)
         self._again(lambda: self._submit(batch))
-        self.batches.append(found[1])
+        self.batches.append(taken[1])
         return True
 
     def _stage(self, batch: str, stage: str) -> str:

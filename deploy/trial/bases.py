@@ -49,7 +49,7 @@ def _pin(engine: Engine, registry: str) -> None:
 
 def _make(engine: Engine, *, pip: Path, authorities: Path) -> None:
     base = engine.import_base()
-    found = names()
+    images = names()
 
     def build(kind: str, tag: str, **arguments: str) -> None:
         command: list[str | Path] = ["build", "--network", "host", "--tag", tag]
@@ -59,22 +59,22 @@ def _make(engine: Engine, *, pip: Path, authorities: Path) -> None:
         command += ["--secret", f"id=pip,src={pip}", "--secret", f"id=authorities,src={authorities}"]
         engine.docker(*command, STANDINS)
 
-    python = f"{REGISTRY}/{found['PYTHON_IMAGE']}"
-    postgres, caddy = found["POSTGRES_IMAGE"], found["CADDY_IMAGE"]
+    python = f"{REGISTRY}/{images['PYTHON_IMAGE']}"
+    postgres, caddy = images["POSTGRES_IMAGE"], images["CADDY_IMAGE"]
     build("python", python)
     build("postgres", f"{REGISTRY}/{postgres}", VERSION=postgres.partition(":")[2])
-    build("redis", f"{REGISTRY}/{found['REDIS_IMAGE']}")
+    build("redis", f"{REGISTRY}/{images['REDIS_IMAGE']}")
     build("caddy", f"{REGISTRY}/{caddy}", VERSION=caddy.partition(":")[2], PYTHON=python)
     build("registry", REGISTRY_NAME)
-    _check_versions(engine, found)
+    _check_versions(engine, images)
     engine.docker("rm", "--force", REGISTRY_NAME, may_fail=True)
     engine.docker("run", "--detach", "--name", REGISTRY_NAME, "--network", "host", REGISTRY_NAME)
     _wait_for_registry()
-    for image in found.values():
+    for image in images.values():
         engine.docker("push", "--quiet", f"{REGISTRY}/{image}")
 
 
-def _check_versions(engine: Engine, found: dict[str, str]) -> None:
+def _check_versions(engine: Engine, images: dict[str, str]) -> None:
     """A stand-in is of the version whose place it takes."""
     for variable, command in (
         ("PYTHON_IMAGE", ("python", "--version")),
@@ -82,14 +82,14 @@ def _check_versions(engine: Engine, found: dict[str, str]) -> None:
         ("REDIS_IMAGE", ("redis-server", "--version")),
         ("CADDY_IMAGE", ("caddy", "version")),
     ):
-        image = f"{REGISTRY}/{found[variable]}"
+        image = f"{REGISTRY}/{images[variable]}"
         entry = ("--entrypoint", command[0])
         said = engine.docker("run", "--rm", "--network", "none", *entry, image, *command[1:])
-        wanted = re.match(r"[\d.]+", found[variable].partition(":")[2])
+        wanted = re.match(r"[\d.]+", images[variable].partition(":")[2])
         version = re.search(r"\d+\.[\d.]+", said)
         if wanted is None or version is None or not f"{version[0]}.".startswith(f"{wanted[0]}."):
-            raise FailedError(f"The stand-in of {found[variable]} is another version: {said.strip()}")
-        engine.log.show(f"Stand-in of {found[variable]}: {said.strip().splitlines()[0][:60]}")
+            raise FailedError(f"The stand-in of {images[variable]} is another version: {said.strip()}")
+        engine.log.show(f"Stand-in of {images[variable]}: {said.strip().splitlines()[0][:60]}")
 
 
 def _wait_for_registry() -> None:

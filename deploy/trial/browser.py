@@ -43,7 +43,7 @@ class Forms(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[Form] = []
+        self.forms: list[Form] = []
         self._select: tuple[str, list[tuple[str, bool]]] | None = None
         self._text: str | None = None
         self.feed(page)
@@ -51,8 +51,8 @@ class Forms(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.found.append(Form(given.get("action", ""), given.get("method", "get").lower()))
-        elif not self.found:
+            self.forms.append(Form(given.get("action", ""), given.get("method", "get").lower()))
+        elif not self.forms:
             return
         elif tag == "option" and self._select:
             self._select[1].append((given.get("value", ""), "selected" in given))
@@ -60,7 +60,7 @@ class Forms(HTMLParser):
             self._field(tag, name, given)
 
     def _field(self, tag: str, name: str, given: Mapping[str, str]) -> None:
-        form, kind = self.found[-1], given.get("type", "text")
+        form, kind = self.forms[-1], given.get("type", "text")
         if tag == "select":
             form.names.add(name)
             self._select = (name, [])
@@ -76,8 +76,8 @@ class Forms(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._text:
-            name, text = self.found[-1].fields[-1]
-            self.found[-1].fields[-1] = (name, text + data)
+            name, text = self.forms[-1].fields[-1]
+            self.forms[-1].fields[-1] = (name, text + data)
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea":
@@ -85,7 +85,7 @@ class Forms(HTMLParser):
         elif tag == "select" and self._select:
             name, options = self._select
             chosen = [value for value, is_selected in options if is_selected] or [value for value, _ in options[:1]]
-            self.found[-1].fields.extend((name, value) for value in chosen)
+            self.forms[-1].fields.extend((name, value) for value in chosen)
             self._select = None
 
 
@@ -113,7 +113,7 @@ class Browser:
     def submit(self, path: str, fields: Fields, *, files: Mapping[str, File] | None = None) -> Answer:
         """Send the form of a page that has these fields, the others as they stand there; follows no redirect."""
         needed = {*fields, *(files or {})}
-        forms = [form for form in Forms(self.get(path).text).found if form.method == "post" and needed <= form.names]
+        forms = [form for form in Forms(self.get(path).text).forms if form.method == "post" and needed <= form.names]
         if not forms:
             raise FailedError(f"{path} has no form with {', '.join(sorted(needed))}.")
         values: dict[str, str | Sequence[str]] = {}

@@ -101,8 +101,8 @@ class Engine:
 
     def _compose_version(self) -> tuple[int, int]:
         done = self.log.run(["docker", "compose", "version", "--short"], environment=self.environment, may_fail=True)
-        found = re.match(r"v?(\d+)\.(\d+)", done.stdout)
-        return (int(found[1]), int(found[2])) if found and not done.returncode else (0, 0)
+        version = re.match(r"v?(\d+)\.(\d+)", done.stdout)
+        return (int(version[1]), int(version[2])) if version and not done.returncode else (0, 0)
 
     def _has(self, plugin: str) -> bool:
         return not self.log.run(["docker", plugin, "version"], environment=self.environment, may_fail=True).returncode

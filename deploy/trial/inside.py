@@ -66,11 +66,11 @@ def finished(*, run: int, within_s: float) -> dict[str, object]:
     until = time.monotonic() + within_s
     while Run.objects.filter(pk=run, state__in=GOING).exists() and time.monotonic() < until:
         time.sleep(LOOK_EVERY_S)
-    found = Run.objects.get(pk=run)
-    tags = list(found.languages.values_list("pk", flat=True))
-    captions = ModelCaption.objects.filter(model=found.model_id, language__in=tags)
+    finished_run = Run.objects.get(pk=run)
+    tags = list(finished_run.languages.values_list("pk", flat=True))
+    captions = ModelCaption.objects.filter(model=finished_run.model_id, language__in=tags)
     several = captions.count() - captions.values("image", "language").distinct().count()
-    return {"state": found.state, "captions": captions.count(), "several": several}
+    return {"state": finished_run.state, "captions": captions.count(), "several": several}
 
 
 def missing(confirmed: list[str], submitted: list[str]) -> dict[str, int]:

@@ -226,7 +226,7 @@ class Story:
         self.trust = site.trust()
         self.manager.get("/projects/")
         Browser(site.https, self.trust).sign_in(MANAGER, self.password)
-        count = sum(int(found.split("|")[0]) for found in rows.values())
+        count = sum(int(row.split("|")[0]) for row in rows.values())
         return (
             f"a restore into a new database and an empty storage: {count} rows of {len(rows)} tables and "
             f"{len(files)} files, each the same; who was signed in still is"
@@ -242,17 +242,17 @@ class Story:
 
     def _files(self) -> dict[str, str]:
         lines = self.site.compose("run", "--rm", "-T", "--entrypoint", "sh", "manage", "-c", MEDIA).splitlines()
-        found = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
-        self.log.say(f"Files: {len(found)}, {hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()}")
-        return found
+        digests = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+        self.log.say(f"Files: {len(digests)}, {hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()}")
+        return digests
 
     def _start_run(self, languages: list[str]) -> int:
         path = f"/models/runs/new/?model={self.model}&collection={self.slug}"
         where = self.manager.submit(path, {"languages": languages}).location
-        found = re.search(r"/models/runs/(\d+)/", where)
-        if found is None:
+        run = re.search(r"/models/runs/(\d+)/", where)
+        if run is None:
             raise FailedError(f"the run leads to {where}")
-        return int(found[1])
+        return int(run[1])
 
     def _finish(self, run: int, captions: int) -> None:
         told = self.site.inside(f"finished(run={run}, within_s={RUN_S})")

@@ -28,5 +28,5 @@ def most_bytes(path: str) -> int:
 
 def owner_of(path: str) -> tuple[str, str]:
     """Return whether the address is of a project or of a collection, and its slug; two empty texts if of neither."""
-    found = _owner.match(path)
-    return (found[1], found[2]) if found else ("", "")
+    owner = _owner.match(path)
+    return (owner[1], owner[2]) if owner else ("", "")

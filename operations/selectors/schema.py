@@ -22,23 +22,23 @@ def differences(connection: BaseDatabaseWrapper) -> list[str]:
     DatabaseError
         If the database does not answer.
     """
-    found: list[str] = []
+    differences: list[str] = []
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
         named = _constraints_and_indexes(connection, cursor)
         models = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
         for meta in sorted((model._meta for model in models if not model._meta.proxy), key=lambda meta: meta.db_table):
             if meta.db_table not in tables:
-                found.append(f"missing {meta.db_table}")
+                differences.append(f"missing {meta.db_table}")
                 continue
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(meta.db_table)} WHERE 1 = 0")  # noqa: S608
             columns = {column[0] for column in cursor.description or ()}
             expected = {str(field.column) for field in meta.local_concrete_fields}
-            found += [f"missing {meta.db_table}.{column}" for column in sorted(expected - columns)]
-            found += [f"unexpected {meta.db_table}.{column}" for column in sorted(columns - expected)]
+            differences += [f"missing {meta.db_table}.{column}" for column in sorted(expected - columns)]
+            differences += [f"unexpected {meta.db_table}.{column}" for column in sorted(columns - expected)]
             names = {str(each.name) for each in (*meta.constraints, *meta.indexes)}
-            found += [f"missing {name}" for name in sorted(names - named)]
-    return found
+            differences += [f"missing {name}" for name in sorted(names - named)]
+    return differences
 
 
 def _constraints_and_indexes(connection: BaseDatabaseWrapper, cursor: CursorWrapper) -> set[str]:

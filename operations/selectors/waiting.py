@@ -42,14 +42,14 @@ class _Kept:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._found: list[Level] = []
+        self._levels: list[Level] = []
         self._at = float("-inf")
 
     def levels(self) -> list[Level]:
         with self._lock:
             if time.monotonic() - self._at > KEPT_S:
-                self._found, self._at = [*_of_the_database(timezone.now()), _of_the_broker()], time.monotonic()
-            return self._found
+                self._levels, self._at = [*_of_the_database(timezone.now()), _of_the_broker()], time.monotonic()
+            return self._levels
 
     def forget(self) -> None:
         self._at = float("-inf")
@@ -94,7 +94,7 @@ def _counts(model: type[Model], which: Q) -> Iterable[tuple[str, int]]:
 
 def _jobs(now: datetime) -> tuple[Samples, Samples]:
     queued = Q(state=JobState.QUEUED)
-    found = {
+    queues = {
         "imports": (ImportJob, queued, "created_at"),
         "images": (Image, Q(sizes_state=JobState.QUEUED), "created_at"),
         "runs": (Run, Q(state=RunState.QUEUED), "created_at"),
@@ -104,7 +104,7 @@ def _jobs(now: datetime) -> tuple[Samples, Samples]:
         "deliveries": (Delivery, Q(state=DeliveryState.WAITING, next_at__lte=now), "next_at"),
     }
     waiting, oldest = [], []
-    for kind, (model, which, since) in found.items():
+    for kind, (model, which, since) in queues.items():
         figures = model._default_manager.filter(which).order_by().aggregate(count=Count("pk"), first=Min(since))
         waiting.append(({"kind": kind}, float(figures["count"])))
         age = (now - figures["first"]).total_seconds() if figures["first"] else 0.0

@@ -54,8 +54,8 @@ def load(path: Path, *, rows: Mapping[str, int]) -> None:
         _load_sqlite(path, rows)
 
 
-def _require(rows: Mapping[str, int], found: Mapping[str, int]) -> None:
-    if different := sorted(table for table in {*found, *rows} if found.get(table) != rows.get(table)):
+def _require(rows: Mapping[str, int], counted: Mapping[str, int]) -> None:
+    if different := sorted(table for table in {*counted, *rows} if counted.get(table) != rows.get(table)):
         said = ", ".join(different)[:300]
         raise BackupError(f"The numbers of rows in the database differ from the backup, in {said}. Use another backup.")
 
@@ -82,8 +82,8 @@ def others_connected() -> int:
             "SELECT count(*) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         )
-        found = postgres.execute(query).fetchone()
-        return int(found[0]) if found else 0
+        row = postgres.execute(query).fetchone()
+        return int(row[0]) if row else 0
 
 
 # PostgreSQL
@@ -149,8 +149,8 @@ def _connected() -> psycopg.Connection[Any]:
 
 
 def _tables_of(postgres: psycopg.Connection[Any]) -> list[str]:
-    found = postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
-    return [name for (name,) in found.fetchall()]
+    tables = postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
+    return [name for (name,) in tables.fetchall()]
 
 
 def _rows_of(postgres: psycopg.Connection[Any]) -> dict[str, int]:
@@ -164,9 +164,9 @@ def _rows_of(postgres: psycopg.Connection[Any]) -> dict[str, int]:
 def _program(name: str, server: int) -> str:
     """Return a program that knows this server: at least of its version."""
     newest_first = sorted(DEBIAN_PROGRAMS.glob(f"*/bin/{name}"), key=lambda path: -_major_of(path.parents[1].name))
-    for found in (shutil.which(name), *map(str, newest_first)):
-        if found and _major_of(_run([found, "--version"])) >= server:
-            return found
+    for program in (shutil.which(name), *map(str, newest_first)):
+        if program and _major_of(_run([program, "--version"])) >= server:
+            return program
     raise BackupError(
         f"{name} of PostgreSQL {server} or newer is not here, and this one makes and reads the copies. "
         f"Install it (on Debian: apt-get install postgresql-client-{server}) or put it into PATH."

@@ -73,12 +73,12 @@ def check_cache() -> None:
     key, value = f"probe-{socket.gethostname()}", uuid.uuid4().hex
     try:
         cache.set(key, value, timeout=30)
-        found = cache.get(key)
+        answer = cache.get(key)
     except Exception as error:
         # Each backend has errors of its own.
         raise ReadinessError("does not answer") from error
     # Another process of this machine may have asked in between.
-    if not found:
+    if not answer:
         raise ReadinessError("forgets what it is given")
 
 
@@ -129,7 +129,7 @@ class _Shared:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._looking = ThreadPoolExecutor(1, thread_name_prefix="readiness")
-        self._found: Future[dict[str, str]] | None = None
+        self._answers: Future[dict[str, str]] | None = None
         self._next: Future[dict[str, str]] | None = None
         self._at = float("-inf")
 
@@ -139,16 +139,16 @@ class _Shared:
             age_s = time.monotonic() - self._at
             if age_s >= FRESH_S and self._next is None:
                 self._next = self._looking.submit(self._look)
-            found = self._found if age_s < KEPT_S else self._next
-        assert found is not None
-        return found.result()
+            answers = self._answers if age_s < KEPT_S else self._next
+        assert answers is not None
+        return answers.result()
 
     def _look(self) -> dict[str, str]:
         try:
             return ask_all()
         finally:
             with self._lock:
-                self._found, self._next, self._at = self._next, None, time.monotonic()
+                self._answers, self._next, self._at = self._next, None, time.monotonic()
 
     def forget(self) -> None:
         with self._lock:
@@ -172,13 +172,13 @@ def ask_all(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
         if before is None or not before.is_alive():
             _at_it[name] = threading.Thread(target=_ask, args=(name, check, answers), name=f"probe {name}", daemon=True)
             _at_it[name].start()
-    found: dict[str, str] = {}
+    by_check: dict[str, str] = {}
     until = time.monotonic() + patience_s
     with suppress(Empty):
-        while len(found) < len(CHECKS):
+        while len(by_check) < len(CHECKS):
             name, answer = answers.get(timeout=max(0.0, until - time.monotonic()))
-            found[name] = answer
-    return {name: found.get(name, f"no answer within {patience_s:g} s") for name in CHECKS}
+            by_check[name] = answer
+    return {name: by_check.get(name, f"no answer within {patience_s:g} s") for name in CHECKS}
 
 
 def _ask(name: str, check: Callable[[], None], answers: SimpleQueue[tuple[str, str]]) -> None:

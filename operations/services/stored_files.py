@@ -29,11 +29,11 @@ def is_folder() -> bool:
 
 def names(folder: str = "") -> Iterator[str]:
     try:
-        folders, found = default_storage.listdir(folder)
+        folders, files = default_storage.listdir(folder)
     except FileNotFoundError:
         return
     prefix = f"{folder}/" if folder else ""
-    for name in sorted(found):
+    for name in sorted(files):
         if name and not name.startswith(PASSING):
             yield prefix + name
     for name in sorted(folders):
