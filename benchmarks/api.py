@@ -5,16 +5,14 @@
 Run in the environment of the database to measure. The first page of the captions of a project, one in the
 middle and the last but one are asked for as a program does, in one process, from the address to the last byte; so are
 the images. Beside them, in the same run and turn by turn, the same rows in the same shape found by counting over
-them, as offset pagination does, without the count of all rows that it mostly shows besides. Prints one JSON object.
+them, as offset pagination does, without the count of all rows that it mostly shows besides.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,6 +29,7 @@ from django.utils import timezone
 from annotation.api import shapes
 from annotation.models import Caption
 from benchmarks.exports import NAME, seed_captions
+from benchmarks.harness import arguments, in_turns, tell
 from images.models import CollectionImage
 from people.models import Membership, Project, Role
 from people.services import tokens
@@ -41,33 +40,31 @@ BATCH, LANGUAGES = 15, 36
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=int, default=1_000_000)
-    options = parser.parse_args()
+    options = arguments(__doc__, captions=1_000_000)
     call_command("migrate", verbosity=0)
     seed_captions(max(BATCH, round(options.captions / LANGUAGES / 2)))
     project = Project.objects.select_related("created_by").get(slug=NAME)
     Membership.objects.get_or_create(project=project, user=project.created_by, role=Role.MANAGER)
     ask = _asker(project)
     captions = Caption.objects.filter(round__project=project).order_by("round_id", "image_id", "pk")
-    found: dict[str, Any] = {"database": connection.vendor, "captions": captions.count(), "limit": LIMIT}
+    result: dict[str, Any] = {"database": connection.vendor, "captions": captions.count(), "limit": LIMIT}
     by_offset = captions.select_related("round", "guidelines")
     for place, share in PLACES.items():
-        offset = max(0, int((found["captions"] - 2 * LIMIT) * share))
+        offset = max(0, int((result["captions"] - 2 * LIMIT) * share))
         cursor = _cursor(captions.values_list("round_id", "image_id", "pk")[offset - 1]) if offset else ""
         address = reverse("api:caption-list", args=[NAME])
         rows, counted = ask(address, cursor), _by_offset(project, by_offset, offset)
         assert rows() == counted(), place
-        found[place] = _in_turns({"cursor_ms": rows, "offset_ms": counted})
-    found["images"] = {}
+        result[place] = _medians({"cursor_ms": rows, "offset_ms": counted})
+    result["images"] = {}
     entries = CollectionImage.objects.filter(collection=project.rounds.first().collection_id)  # type: ignore[union-attr]
     total = entries.count()
     for place, share in PLACES.items():
         offset = max(0, int((total - 2 * LIMIT) * share))
         row = entries.order_by("position").values_list("collection", "position", "pk")[offset - 1] if offset else None
         images = ask(reverse("api:image-list", args=[NAME]), _cursor(row) if row else "")
-        found["images"][place] = _in_turns({"cursor_ms": images})["cursor_ms"]
-    print(json.dumps(found))
+        result["images"][place] = _medians({"cursor_ms": images})["cursor_ms"]
+    tell(result)
 
 
 def _asker(project: Project) -> Callable[[str, str], Callable[[], Any]]:
@@ -103,15 +100,10 @@ def _cursor(values: Sequence[int]) -> str:
     return base64.urlsafe_b64encode(json.dumps(list(values)).encode()).decode()
 
 
-def _in_turns(ways: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Medians in milliseconds."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(TIMES):
-        for name, act in ways.items():
-            began = time.perf_counter()
-            act()
-            times[name].append(1000 * (time.perf_counter() - began))
-    return {name: round(statistics.median(taken), 1) for name, taken in times.items()}
+def _medians(ways: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Milliseconds."""
+    times = in_turns(ways, TIMES)
+    return {way: round(1000 * statistics.median(one.wall_s for one in taken), 1) for way, taken in times.items()}
 
 
 if __name__ == "__main__":

@@ -5,21 +5,15 @@
 Run in the environment of the database to measure. Every image has two captions in each of 36 languages, written in
 batches of 15 by 200 people. Each way to a file runs in a process of its own, which says how fast it was and how far its
 memory grew above what it had before; the ways take turns, run by run, and medians are told. Beside ours, the same rows
-by Django's `values()` and `json.dumps`, one after the other, and by pandas from SQL, where it is installed. Prints one
-JSON object.
+by Django's `values()` and `json.dumps`, one after the other, and by pandas from SQL, where it is installed.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -42,6 +36,7 @@ from annotation.services.release_files import write_release
 from annotation.services.releases import start_release
 from annotation.services.rounds import create_round
 from benchmarks import seed
+from benchmarks.harness import arguments, run, tell, timed
 from images.models import Image
 from languages.models import Language
 from people.models import Project, User
@@ -57,44 +52,27 @@ Way = Callable[[Project, Path], Callable[[], None]]
 
 
 def main() -> None:
-    options = _options()
+    options = arguments(__doc__, captions=1_000_000, runs=3, way="")
     if options.way:
-        print(json.dumps(_measure(options.way)))
+        tell(_measure(options.way))
         return
     call_command("migrate", verbosity=0)
-    began = time.perf_counter()
-    seed_captions(max(BATCH, round(options.captions / LANGUAGES / 2)))
-    found: dict[str, Any] = {
-        "database": connection.vendor,
-        "captions": Caption.objects.count(),
-        "seeding_s": round(time.perf_counter() - began),
-    }
+    seeding_s = timed(lambda: seed_captions(max(BATCH, round(options.captions / LANGUAGES / 2)))).wall_s
+    database, captions = connection.vendor, Caption.objects.count()
     connection.close()
     runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS if way != "pandas" or find_spec("pandas")}
     for _ in range(options.runs):
         for way, measured in runs.items():
-            measured.append(_in_a_process(way))
-    found["ways"] = {
-        way: {name: statistics.median(run[name] for run in measured) for name in measured[0]}
+            measured.append(run("exports", way=way))
+    ways = {
+        way: {name: statistics.median(one[name] for one in measured) for name in measured[0]}
         for way, measured in runs.items()
     }
-    print(json.dumps(found))
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=int, default=1_000_000)
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def _in_a_process(way: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.exports", "--way", way]
-    done = subprocess.run(command, env=os.environ, stdout=subprocess.PIPE, check=True, text=True)
-    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    print(way, measured, file=sys.stderr)
-    return measured
+    lines = [f"Files of {captions:,} captions, {database}:"]
+    for way, one in ways.items():
+        lines.append(f"  {way:8} {one['seconds']:7.1f} s, {one['rows_per_s']:9,.0f} rows/s, + {one['grew_mb']:.0f} MB")
+    result = {"database": database, "captions": captions, "seeding_s": round(seeding_s), "ways": ways}
+    tell(result, "\n".join(lines))
 
 
 def _measure(way: str) -> dict[str, float]:
@@ -103,9 +81,8 @@ def _measure(way: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as place:
         folder = Path(place)
         act = WAYS[way](project, folder)
-        before, began, cpu = psutil.Process().memory_info().rss, time.perf_counter(), time.process_time()
-        act()
-        took, worked = time.perf_counter() - began, time.process_time() - cpu
+        before = psutil.Process().memory_info().rss
+        took, worked, _ = timed(act)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         lines = sum(piece.count(b"\n") for piece in _pieces(folder / FILES.get(way, "file")))
         assert lines == (Image.objects.count() if way == "xm3600" else expected + (way == "csv")), (way, lines)
@@ -205,8 +182,7 @@ def seed_captions(images: int) -> None:
         _write_captions(one, people[0].pk, number)
     now = timezone.now()
     Round.objects.filter(project=project).update(state=RoundState.ACCEPTED, decided_at=now, awaits_tasks=False)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    seed.analyse()
     start_release(project=project, title=NAME, licence="CC0-1.0", authors="A", by=project.created_by, now=now)
 
 

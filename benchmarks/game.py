@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
 import random
-import sys
 import tempfile
 from datetime import timedelta
 from pathlib import Path
@@ -18,11 +16,10 @@ django.setup()
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
-from django.core.management import call_command
-from django.db import connection
 from django.utils import timezone
 
-from benchmarks.people import PASSWORD, name_of
+from benchmarks import seed
+from benchmarks.harness import PASSWORD, arguments, name_of, tell
 from crosslens_metrics.word_vectors import TableWriter
 from gapgame.models import Access, GapItem, ItemImage, ItemSet, Player, RepresentativeSource, Season, SeasonLanguage
 from images.models import Collection, Image, JobState
@@ -120,15 +117,13 @@ def make_players(season: Season, count: int) -> None:
 
 
 def main() -> None:
-    """Prepare a database for the load and print what the driver needs: `benchmarks.game ITEMS PLAYERS WORDS`."""
-    items, players, words = map(int, sys.argv[1:])
-    call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
-    season = make_season("load", items, words)
-    make_players(season, players)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
-    print(json.dumps({"season": season.slug, "words": words}))
+    """Prepare a database for the load and tell what the driver needs."""
+    options = arguments(__doc__, items=5000, players=64, words=100_000)
+    seed.migrate()
+    season = make_season("load", options.items, options.words)
+    make_players(season, options.players)
+    seed.analyse()
+    tell({"season": season.slug})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""People without pause, against a running server: `python -m benchmarks.load caption|judge|play URL ID PEOPLE SECONDS`.
+"""People without pause, against a running server: `python -m benchmarks.load`.
+
+    python -m benchmarks.load --kind caption|judge|play --target ID [--people 16] [--seconds 20]
 
 ID is that of a round or of a comparison, or a season's name with the number of its words: "season:100000". Each
 annotator signs in once, then takes a batch, rates every caption with a request of its own as the page does, opens
 screen 2, and for each image fetches its page and sends a caption; after the last the batch is handed in. Every step is
-timed apart. Prints one JSON object; an annotator's task is one image captioned, all the steps before it included, a
+timed apart. An annotator's task is one image captioned, all the steps before it included, a
 rater's is one pair judged, a player's one turn. Players guess as often as the game lets them, once a second, and fetch
 the images that a guess brings.
 """
@@ -13,16 +15,14 @@ from __future__ import annotations
 import asyncio
 import collections
 import json
-import math
 import random
 import re
-import sys
 import time
 from typing import Any
 
 import aiohttp
 
-from benchmarks.people import PASSWORD, name_of
+from benchmarks.harness import BASE, PASSWORD, arguments, name_of, summary, tell
 
 REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
 JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
@@ -78,10 +78,10 @@ class Annotator(Person):
     async def prepare(self) -> bool:
         """Take a batch, rate it, open screen 2; False when nothing is left."""
         _, location = await self._request("take", "POST", f"/rounds/{self.target}/take/", 302)
-        found = BATCH.search(location)
-        if not found:
+        batch = BATCH.search(location)
+        if not batch:
             return False
-        self.batch = f"/batches/{found[1]}"
+        self.batch = f"/batches/{batch[1]}"
         page, _ = await self._request("rating page", "GET", f"{self.batch}/rate/", 200)
         positions = sorted({int(number) for number in re.findall(r'name="rating-(\d+)"', page)})
         for position in positions:
@@ -121,10 +121,10 @@ class Rater(Person):
     async def one_task(self) -> bool:
         if not self.page:
             _, location = await self._request("take", "POST", f"/compare/{self.target}/take/", 302)
-            found = JUDGING.search(location)
-            if not found:
+            batch = JUDGING.search(location)
+            if not batch:
                 return False
-            self.batch = found[0]
+            self.batch = batch[0]
             self.page, _ = await self._request("first pair", "GET", self.batch, 200)
         position = POSITION.search(self.page)
         if not position:
@@ -161,15 +161,6 @@ class Player(Person):
                 seen.add(image)
                 await self._request("image", "GET", image, 200)
         return True
-
-
-def summary(times: list[float]) -> dict[str, Any]:
-    ordered = sorted(times)
-
-    def percentile(share: float) -> float:
-        return round(1000 * ordered[max(0, math.ceil(share * len(ordered)) - 1)], 1)
-
-    return {"n": len(ordered), "p50_ms": percentile(0.5), "p95_ms": percentile(0.95), "max_ms": percentile(1)}
 
 
 async def run(kind: type[Person], base: str, target: str, people: int, seconds: float) -> dict[str, Any]:
@@ -220,9 +211,9 @@ async def run(kind: type[Person], base: str, target: str, people: int, seconds: 
 
 
 def main() -> None:
-    kind, base, target, people, seconds = sys.argv[1:]
-    work = {"caption": Annotator, "judge": Rater, "play": Player}[kind]
-    print(json.dumps(asyncio.run(run(work, base, target, int(people), float(seconds)))))
+    options = arguments(__doc__, kind="caption", target="", people=16, seconds=20.0)
+    work = {"caption": Annotator, "judge": Rater, "play": Player}[options.kind]
+    tell(asyncio.run(run(work, BASE, options.target, options.people, options.seconds)))
 
 
 if __name__ == "__main__":

@@ -5,26 +5,22 @@
 Run in the environment of the database to measure. Every image has two captions in every language, but for the batches
 in hand; every person writes in several languages. A pilot, its rating and a verification of each language add to the
 tallies that pages read. The baseline is the same numbers counted from the rows, as one would without tallies.
-Prints one JSON object, milliseconds.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import statistics
-import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import django
 
 django.setup()
 
-from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.models import Count, F, Sum
 from django.test import Client
@@ -38,6 +34,7 @@ from annotation.selectors.statistics import project_statistics
 from annotation.services import figures, tallies
 from annotation.services.rounds import create_round
 from benchmarks import seed
+from benchmarks.harness import arguments, summary_of, tell, timed
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 
@@ -47,32 +44,28 @@ TEXT = "Ein kleiner Hund läuft über die grüne Wiese und spielt mit einem rote
 
 
 def main() -> None:
-    options = _options()
-    call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
-    began = time.perf_counter()
-    project = _seed(options)
-    found: dict[str, Any] = {
+    options = arguments(__doc__, languages=36, images=3600, people=200, times=40)
+    seed.migrate()
+    seeding_s, _, project = timed(lambda: _seed(options))
+    computed = [partial(figures.compute, round_id=pk, now=timezone.now()) for pk in _mains(project)]
+    captions = Caption.objects.count()
+    result: dict[str, Any] = {
         "database": connection.vendor,
         "languages": options.languages,
-        "captions": Caption.objects.count(),
+        "captions": captions,
         "tallies": Tally.objects.count(),
         "rounds": Round.objects.count(),
-        "seeding_s": round(time.perf_counter() - began),
+        "seeding_s": round(seeding_s),
+        "background_per_round": summary_of(computed),
+        "pages": _pages(project, options.times),
+        "counted": _counted(project, max(3, options.times // 10)),
     }
-    found["background_per_round"] = _summary(
-        [_timed(lambda: figures.compute(round_id=pk, now=timezone.now())) for pk in _mains(project)]  # noqa: B023
-    )
-    found["pages"] = _pages(project, options.times)
-    found["counted"] = _counted(project, max(3, options.times // 10))
-    print(json.dumps(found))
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("languages", 36), ("images", 3600), ("people", 200), ("times", 40)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    return parser.parse_args()
+    lines = [f"Managers' pages, {captions:,} captions in {options.languages} languages, {connection.vendor}:"]
+    for name, page in result["pages"].items():
+        lines.append(f"  {name:22} p50 {page['median_ms']:7.1f} ms   p95 {page['p95_ms']:7.1f} ms")
+    for name, counted in result["counted"].items():
+        lines.append(f"  the numbers of {name!r} by counting, without a page: {counted['median_ms']:.0f} ms")
+    tell(result, "\n".join(lines))
 
 
 def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
@@ -90,25 +83,23 @@ def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
         "statistics": f"{base}statistics/",
         "quality": f"{base}quality/",
     }
-    found = {}
+    pages = {}
     for name, address in addresses.items():
         assert client.get(address, secure=True).status_code == 200, address
-        found[name] = _summary([_timed(lambda: client.get(address, secure=True)) for _ in range(times)])  # noqa: B023
+        pages[name] = summary_of([partial(client.get, address, secure=True)] * times)
     poll = f"{base}progress/"
     seen = client.get(poll, secure=True).content.decode().split("seen=")[1].split('"')[0]
     assert client.get(poll, {"seen": seen}, secure=True).status_code == 204
-    found["project, asked again"] = _summary(
-        [_timed(lambda: client.get(poll, {"seen": seen}, secure=True)) for _ in range(times)]
-    )
-    return found
+    pages["project, asked again"] = summary_of([partial(client.get, poll, {"seen": seen}, secure=True)] * times)
+    return pages
 
 
 def _counted(project: Project, times: int) -> dict[str, dict[str, float]]:
     """The numbers alone, without a page around them."""
     return {
-        "project": _summary([_timed(lambda: _count_progress(project)) for _ in range(times)]),
-        "annotators": _summary([_timed(lambda: _count_people(project)) for _ in range(times)]),
-        "statistics": _summary([_timed(lambda: dict(project_statistics(project))) for _ in range(3)]),
+        "project": summary_of([partial(_count_progress, project)] * times),
+        "annotators": summary_of([partial(_count_people, project)] * times),
+        "statistics": summary_of([lambda: dict(project_statistics(project))] * 3),
     }
 
 
@@ -156,8 +147,7 @@ def _seed(options: argparse.Namespace) -> Project:
         for person in team:
             tallies.recount(round=main, person=person)
         _other_rounds(main)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    seed.analyse()
     return project
 
 
@@ -308,22 +298,6 @@ def _other_rounds(main: Round) -> None:
 
 def _mains(project: Project) -> list[int]:
     return list(project.rounds.filter(kind=RoundKind.MAIN).values_list("pk", flat=True))
-
-
-def _timed(act: Callable[[], object]) -> tuple[float, float]:
-    """By the clock, and of the processor in this process: without PostgreSQL's own, and whatever else runs beside."""
-    began, began_cpu = time.perf_counter(), time.process_time()
-    act()
-    return 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - began_cpu)
-
-
-def _summary(times: list[tuple[float, float]]) -> dict[str, float]:
-    ordered = sorted(clock for clock, _ in times)
-    return {
-        "median_ms": round(statistics.median(ordered), 1),
-        "p95_ms": round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 1),
-        "cpu_ms": round(statistics.median(cpu for _, cpu in times), 1),
-    }
 
 
 if __name__ == "__main__":

@@ -8,19 +8,15 @@ its own pairs and stands in the same table.
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.harness import arguments, run, tell, timed
+
 IMAGES, REFERENCES, WORDS, SEED = 100_000, 2, 15_000, 5
 GROWTH = (10_000, 100_000, 1_000_000)
 METRICS = ("cider", "cider-d", "bleu", "rouge-l")
@@ -29,75 +25,65 @@ PEERS = {"cider": "cider-d"}
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["one"]:
-        print(json.dumps(_one(sys.argv[2], sys.argv[3], Path(sys.argv[4]), int(sys.argv[5]))))
-    elif sys.argv[1:2] == ["write"]:
-        _write(Path(sys.argv[2]), int(sys.argv[3]))
+    options = arguments(
+        __doc__, runs=3, skip_million=False, step="all", whose="", name="", file="", images=0, workers=1
+    )
+    if options.step == "one":
+        tell(_one(options.whose, options.name, Path(options.file), options.workers))
+    elif options.step == "write":
+        _write(Path(options.file), options.images)
+        tell({})
     else:
-        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-        parser.add_argument("--runs", type=int, default=3, help="of ours; the peer runs once")
-        parser.add_argument("--skip-million", action="store_true")
-        options = parser.parse_args()
-        report(measure(runs=options.runs, growth=GROWTH[: 2 if options.skip_million else 3]))
+        results = measure(runs=options.runs, growth=GROWTH[: 2 if options.skip_million else 3])
+        tell(results, report(results))
 
 
-def measure(*, runs: int, growth: tuple[int, ...] = GROWTH) -> dict[str, Any]:
-    """All figures, for `report`."""
+def measure(*, runs: int, growth: tuple[int, ...]) -> dict[str, Any]:
+    """Measure all that `report` tells of; the peer runs once."""
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_") as folder:
         files = {images: Path(folder) / f"{images}.txt" for images in {*growth, IMAGES}}
         for images, path in files.items():
-            _module("metrics", "write", path, images)
-        theirs = {name: _module("metrics", "one", "theirs", name, files[IMAGES], 1) for name in METRICS[1:]}
+            run("metrics", step="write", file=path, images=images)
+        theirs = {
+            name: run("metrics", step="one", whose="theirs", name=name, file=files[IMAGES]) for name in METRICS[1:]
+        }
         ours = {
-            workers: {name: _median(runs, "one", "ours", name, files[IMAGES], workers) for name in METRICS}
+            workers: {name: _ours_in_a_process(runs, name, files[IMAGES], workers) for name in METRICS}
             for workers in (1, 2)
         }
-        grown = {
-            name: {images: _median(1, "one", "ours", name, files[images], 1) for images in growth} for name in METRICS
-        }
-    return {"theirs": theirs, "ours": ours, "growth": grown, "word_movers": _module("word_movers")}
+        grown = {name: {images: _ours_in_a_process(1, name, files[images], 1) for images in growth} for name in METRICS}
+    return {"theirs": theirs, "ours": ours, "growth": grown, "word_movers": run("word_movers")}
 
 
-def report(results: dict[str, Any]) -> None:
+def report(results: dict[str, Any]) -> str:
     theirs = results["theirs"]
-    print(f"Scoring {IMAGES:,} images, {REFERENCES} references of 8 to 16 words each: seconds (processor), memory")
-    print(f"  {'':9} {'pycocoevalcap':>23} {'one core':>23} {'two cores':>23}   times as fast, one and two   apart")
+    lines = [
+        f"Scoring {IMAGES:,} images, {REFERENCES} references of 8 to 16 words each: seconds (processor), memory",
+        f"  {'':9} {'pycocoevalcap':>23} {'one core':>23} {'two cores':>23}   times as fast, one and two   apart",
+    ]
     for name in METRICS:
-        peer, one, two = (of[name] for of in (_with_peers(theirs), results["ours"][1], results["ours"][2]))
+        peer, one, two = theirs[PEERS.get(name, name)], results["ours"][1][name], results["ours"][2][name]
         faster = " and ".join(f"{peer['seconds'] / ours['seconds']:.1f}" for ours in (one, two))
         apart = f"{abs(peer['corpus'] - one['corpus']):.0e}" if name in theirs else "the original"
-        print(f"  {name:9} {_cell(peer)} {_cell(one)} {_cell(two)}   {faster:>26}   {apart}")
+        lines.append(f"  {name:9} {_cell(peer)} {_cell(one)} {_cell(two)}   {faster:>26}   {apart}")
     for name, sizes in results["growth"].items():
         grown = ", ".join(
-            f"{images:,}: {1e6 * found['seconds'] / images:.1f} ({1e6 * found['processor_s'] / images:.1f}) µs, "
-            f"{found['mb']} MB"
-            for images, found in sizes.items()
+            f"{images:,}: {1e6 * size['seconds'] / images:.1f} ({1e6 * size['processor_s'] / images:.1f}) µs, "
+            f"{size['mb']} MB"
+            for images, size in sizes.items()
         )
-        print(f"  {name:9} an image takes, of {grown}")
-    movers = results["word_movers"]["us_per_pair"]
-    each = ", ".join(f"{name.replace('_', ' ')} {taken:.0f} µs" for name, taken in movers.items())
-    print(f"  Word mover's distance, a pair: {each}; {movers['gensim'] / movers['all_at_once']:.1f} times as fast")
+        lines.append(f"  {name:9} an image takes, of {grown}")
+    return "\n".join([*lines, results["word_movers"]["report"]])
 
 
-def _with_peers(theirs: dict[str, Any]) -> dict[str, Any]:
-    return {name: theirs[PEERS.get(name, name)] for name in METRICS}
+def _cell(measured: dict[str, Any]) -> str:
+    return f"{measured['seconds']:7.2f} ({measured['processor_s']:5.2f}) {measured['mb']:5} MB"
 
 
-def _cell(found: dict[str, Any]) -> str:
-    return f"{found['seconds']:7.2f} ({found['processor_s']:5.2f}) {found['mb']:5} MB"
-
-
-def _median(runs: int, *arguments: object) -> dict[str, Any]:
-    found = [_module("metrics", *arguments) for _ in range(runs)]
-    medians = {name: statistics.median(run[name] for run in found) for name in ("seconds", "processor_s")}
-    return {**found[0], **medians, "mb": max(run["mb"] for run in found)}
-
-
-def _module(name: str, *arguments: object) -> dict[str, Any]:
-    command = [sys.executable, "-m", f"benchmarks.{name}", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
-    lines = done.stdout.splitlines()
-    return dict(json.loads(lines[-1])) if lines else {}
+def _ours_in_a_process(runs: int, name: str, file: Path, workers: int) -> dict[str, Any]:
+    made = [run("metrics", step="one", whose="ours", name=name, file=file, workers=workers) for _ in range(runs)]
+    medians = {part: statistics.median(one[part] for one in made) for part in ("seconds", "processor_s")}
+    return {**made[0], **medians, "mb": max(one["mb"] for one in made)}
 
 
 def _one(whose: str, name: str, path: Path, workers: int) -> dict[str, Any]:
@@ -109,9 +95,7 @@ def _one(whose: str, name: str, path: Path, workers: int) -> dict[str, Any]:
             candidate, *of_image = line.rstrip("\n").split("\t")
             candidates.append(candidate)
             references.append(of_image)
-    began, processor_began = time.perf_counter(), time.process_time()
-    corpus = score(candidates, references, workers)
-    seconds, processor_s = time.perf_counter() - began, time.process_time() - processor_began
+    seconds, processor_s, corpus = timed(lambda: score(candidates, references, workers))
     mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return {"seconds": round(seconds, 3), "processor_s": round(processor_s, 3), "mb": mb, "corpus": corpus}
 

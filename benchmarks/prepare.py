@@ -1,28 +1,44 @@
-"""Prepare a database for the load and print what the driver needs: `python -m benchmarks.prepare IMAGES PEOPLE`."""
+"""Prepare a database for the load and tell what the driver needs; afterwards, check what the load left.
+
+python -m benchmarks.prepare [--images 400] [--people 16]
+python -m benchmarks.prepare --check
+"""
 
 from __future__ import annotations
-
-import json
-import sys
 
 import django
 
 django.setup()
 
-from django.core.management import call_command
+from django.db.models import Count, F, Q
 
+from allocation.models import Assignment, Task
 from benchmarks import seed
+from benchmarks.harness import arguments, tell
 
 
 def main() -> None:
-    images, people = map(int, sys.argv[1:])
-    call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
-    round = seed.make_round("load", images)
-    seed.make_annotators(round, people)
-    comparison = seed.make_comparison("judge", images)
-    seed.make_raters(comparison, people)
-    print(json.dumps({"round": round.pk, "comparison": comparison.pk}))
+    options = arguments(__doc__, images=400, people=16, check=False)
+    if options.check:
+        tell(exactness())
+        return
+    seed.migrate()
+    round = seed.make_round("load", options.images)
+    seed.make_annotators(round, options.people)
+    comparison = seed.make_comparison("judge", options.images)
+    seed.make_raters(comparison, options.people)
+    tell({"round": round.pk, "comparison": comparison.pk})
+
+
+def exactness() -> dict[str, int]:
+    """Count the tasks that the load did not leave with as many takers as places."""
+    tasks = Task.objects.annotate(taking=Count("assignments", filter=Q(assignments__state__in=["assigned", "done"])))
+    twice = Assignment.objects.values("task", "person").annotate(times=Count("pk")).filter(times__gt=1)
+    return {
+        "oversold": tasks.filter(taking__gt=F("places")).count(),
+        "miscounted": tasks.exclude(taking=F("places_taken")).count(),
+        "twice by one person": twice.count(),
+    }
 
 
 if __name__ == "__main__":

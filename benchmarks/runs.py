@@ -1,4 +1,4 @@
-"""What the platform costs a captioning model: `python -m benchmarks.runs stored|overhead|device`. Prints JSON.
+"""What the platform costs a captioning model: `python -m benchmarks.runs --what stored|overhead|device`.
 
 stored    a model of zero cost: captions stored per second, in one language and in 36.
 overhead  a BLIP of the size of BLIP-base, with random weights, on whatever device there is: a run over images beside
@@ -11,16 +11,13 @@ Run in the environment of the database to measure.
 from __future__ import annotations
 
 import io
-import json
 import statistics
-import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import django
 
@@ -33,6 +30,7 @@ from django.db import connection
 from django.utils import timezone
 from PIL import Image as Pillow
 
+from benchmarks.harness import Timed, arguments, tell, timed
 from images.models import Collection, CollectionImage, Image, JobState
 from images.services import file_storage
 from inference.backends.captioners import Decoding, GeneratedCaption
@@ -54,15 +52,17 @@ DECODING = Decoding(max_tokens=12, min_tokens=12)
 
 
 def main() -> None:
-    what = sys.argv[1]
+    what = arguments(__doc__, what="stored").what
     call_command("migrate", verbosity=0)
-    found = measure_stored() if what == "stored" else measure_beside_bare(IMAGES[what])
-    print(json.dumps(found))
+    if what == "stored":
+        measure_stored()
+    else:
+        measure_beside_bare(IMAGES[what])
 
 
-def measure_stored() -> dict[str, Any]:
+def measure_stored() -> None:
     fake_backend.register()
-    found: dict[str, Any] = {"database": connection.vendor}
+    result: dict[str, Any] = {"database": connection.vendor}
     for languages, images in STORED.items():
         collection = make_collection(f"stored-{languages}", [b"%d %d" % (languages, n) for n in range(images)])
         speeds: list[float] = []
@@ -73,15 +73,19 @@ def measure_stored() -> dict[str, Any]:
             took = timed_run(model, collection, tags[:languages])
             speeds.append(images * min(languages, len(tags)) / took.wall_s)
             cpu.append(images * min(languages, len(tags)) / took.cpu_s)
-        found[f"{languages}_languages"] = {
+        result[f"{languages}_languages"] = {
             "images": images,
             "captions_per_s": round(statistics.median(speeds)),
             "captions_per_cpu_s": round(statistics.median(cpu)),
         }
-    return found
+    one, many = (result[f"{languages}_languages"]["captions_per_s"] for languages in STORED)
+    tell(
+        result,
+        f"Runs, a model of zero cost, {connection.vendor}: {one:,} captions/s stored in one language, {many:,} in 36",
+    )
 
 
-def measure_beside_bare(count: int) -> dict[str, Any]:
+def measure_beside_bare(count: int) -> None:
     """Both in turns, with the model loaded once; who goes first changes."""
     from tests.inference.tiny_models import save_blip_base
 
@@ -111,7 +115,7 @@ def measure_beside_bare(count: int) -> dict[str, Any]:
     wall = [mine.wall_s / plain.wall_s - 1 for mine, plain in zip(ours, bare, strict=True)]
     # Where the machine has other work as well, the processor's time says more than the wall's.
     cpu = [mine.cpu_s / plain.cpu_s - 1 for mine, plain in zip(ours, bare, strict=True)]
-    return {
+    result = {
         "model": about,
         "images": count,
         "bare_images_per_s": round(count / statistics.median(one.wall_s for one in bare), 3),
@@ -122,55 +126,53 @@ def measure_beside_bare(count: int) -> dict[str, Any]:
         "cpu_overhead_percent_of_each": [round(100 * ratio, 2) for ratio in cpu],
         "device_busy": round(statistics.median(busy), 3),
     }
+    tell(
+        result,
+        f"  a model of BLIP-base's size ({about['device']}), {count} images, in turns:\n"
+        f"  bare loop {result['bare_images_per_s']} images/s, run {result['run_images_per_s']}: overhead "
+        f"{result['overhead_percent']} % (of the processor's time {result['cpu_overhead_percent']} %), "
+        f"device busy {100 * statistics.median(busy):.0f} % of the time",
+    )
 
 
 def blip(name: str) -> CaptioningModel:
     return CaptioningModel.objects.create(is_shared=True, name=name, backend="encoder-decoder", source="blip")
 
 
-class Timed(NamedTuple):
-    wall_s: float
-    cpu_s: float
-
-
-@contextmanager
-def timing(found: list[Timed]) -> Iterator[None]:
-    began, cpu = time.perf_counter(), time.process_time()
-    yield
-    found.append(Timed(time.perf_counter() - began, time.process_time() - cpu))
-
-
 def timed_run(model: CaptioningModel, collection: Collection, languages: Any) -> Timed:
     """A run from its start to its end, in this process."""
-    found: list[Timed] = []
-    tongues, now = list(languages), timezone.now()
     meter.reset()
-    with timing(found):
-        run = runs.start(
-            is_shared=True, model=model, collection=collection, languages=tongues, decoding=DECODING, by=None, now=now
-        )
+    start = partial(runs.start, is_shared=True, model=model, collection=collection, languages=list(languages))
+
+    def execute() -> Run:
+        run = start(decoding=DECODING, by=None, now=timezone.now())
         while execute_run(run_id=run.pk, worker="bench:1", clock=timezone.now):
             pass
-    run = Run.objects.get(pk=run.pk)
+        return run
+
+    took = timed(execute)
+    run = Run.objects.get(pk=took.answer.pk)
     assert (run.state, run.done, run.failed) == ("done", run.total, 0), run.error
-    return found[0]
+    return took
 
 
 def bare_loop(model: CaptioningModel, collection: Collection) -> Timed:
     """What a script would do."""
     captioner = model_cache.captioner(model)
     images = list(Image.objects.filter(collections=collection).order_by("entries__position"))
-    found: list[Timed] = []
     said: list[Any] = []
-    with timing(found):
+
+    def loop() -> None:
         for start in range(0, len(images), captioner.batch_size):
             batch = images[start : start + captioner.batch_size]
             decoded = [read_image(one.original, side=captioner.side, pixels=0) for one in batch]
             prepared = [captioner.prepare(one) for one in decoded]
             keys = [one.sha256 for one in batch]
-            said += captioner.caption(prepared, keys=keys, language="en", decoding=DECODING)
+            said.extend(captioner.caption(prepared, keys=keys, language="en", decoding=DECODING))
+
+    took = timed(loop)
     assert all(isinstance(one, GeneratedCaption) for one in said), said
-    return found[0]
+    return took
 
 
 def noise_image(number: int) -> bytes:

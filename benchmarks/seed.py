@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime
 
+from django.core.management import call_command
 from django.db import connection, transaction
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
 from annotation.models import Guidelines, Round
 from annotation.services.rounds import create_round
-from benchmarks.people import PASSWORD, name_of
+from benchmarks.harness import PASSWORD, name_of
 from images.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
@@ -20,6 +21,18 @@ from sxs_eval.services.comparisons import Setting, create_comparison
 
 ANSWERS = (3, 2, 2, 1, 1, 0, 0, -1, -1, -2, -3)
 """What raters say, a little more often for the test model."""
+
+
+def migrate() -> None:
+    """Make the tables and the static files of an empty installation."""
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def analyse() -> None:
+    """Let the database count its rows anew, without which it would join new ones one by one."""
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
 
 
 def make_round(name: str, images: int, *, batch_size: int = 15, replication: int = 2) -> Round:
@@ -43,7 +56,7 @@ def make_round(name: str, images: int, *, batch_size: int = 15, replication: int
         for statement in _statements():
             cursor.execute("ANALYZE")  # Without it PostgreSQL would join the new million rows one by one.
             cursor.execute(
-                statement.format(numbers=_numbers(images)),
+                statement.format(numbers=numbers(images)),
                 {
                     "name": name,
                     "collection": collection.pk,
@@ -53,8 +66,7 @@ def make_round(name: str, images: int, *, batch_size: int = 15, replication: int
                     "places": replication,
                 },
             )
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    analyse()
     return round
 
 
@@ -152,7 +164,8 @@ def judge_all(comparison: Comparison, *, raters: int, replication: int) -> int:
     return len(rows)
 
 
-def _numbers(count: int) -> str:
+def numbers(count: int) -> str:
+    """Return a query of n from 1 to `count`."""
     if connection.vendor == "postgresql":
         return f"SELECT n FROM generate_series(1, {count}) AS numbers(n)"
     up_to = f"SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}"

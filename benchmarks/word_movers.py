@@ -1,17 +1,13 @@
-"""Word mover's distances, beside gensim's by the same solver: `python -m benchmarks.word_movers [PAIRS]`.
+"""Word mover's distances, beside gensim's by the same solver: `python -m benchmarks.word_movers [--pairs 2000]`.
 
 Captions of 8 to 16 words, as often as words are in a language (Zipf), 300 numbers to a word. The two take turns on the
-same pairs on one core; the medians are compared. Prints one JSON object.
+same pairs on one core; the medians are compared.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
-import sys
-import time
-from collections.abc import Callable
 
 # Neither may use a second core.
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -19,13 +15,14 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 from gensim.models import KeyedVectors
 
+from benchmarks.harness import arguments, in_turns, tell
 from crosslens_metrics.word_movers import word_movers_distance, word_movers_distances
 
-PAIRS, WORDS, DIMENSIONS, TURNS = 2_000, 20_000, 300, 5
+WORDS, DIMENSIONS, TURNS = 20_000, 300, 5
 
 
 def main() -> None:
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS
+    pairs = arguments(__doc__, pairs=2_000).pairs
     rng = np.random.default_rng(1)
     words = [f"word{number}" for number in range(WORDS)]
     vectors = KeyedVectors(DIMENSIONS)
@@ -45,23 +42,22 @@ def main() -> None:
 
     contenders = {"gensim": theirs, "one_by_one": one_by_one, "all_at_once": all_at_once}
     apart = np.abs(np.array(theirs()) - all_at_once()).max()
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(TURNS):
-        for name, contender in contenders.items():
-            times[name].append(_seconds(contender))
-    medians = {name: 1e6 * statistics.median(taken) / pairs for name, taken in times.items()}
-    us_per_pair = {name: round(taken, 1) for name, taken in medians.items()}
-    print(json.dumps({"pairs": pairs, "us_per_pair": us_per_pair, "largest_difference": float(apart)}))
+    times = in_turns(contenders, TURNS)
+    us = {name: 1e6 * statistics.median(one.wall_s for one in taken) / pairs for name, taken in times.items()}
+    each = ", ".join(f"{name.replace('_', ' ')} {taken:.1f} µs" for name, taken in us.items())
+    faster = " and ".join(f"{us['gensim'] / us[name]:.1f}" for name in ("one_by_one", "all_at_once"))
+    tell(
+        {
+            "pairs": pairs,
+            "us_per_pair": {name: round(taken, 1) for name, taken in us.items()},
+            "largest_difference": float(apart),
+        },
+        f"Word mover's distance, one core, {pairs:,} pairs, each: {each}; {faster} times as fast as gensim",
+    )
 
 
 def _captions(count: int, words: list[str], often: np.ndarray, rng: np.random.Generator) -> list[str]:
     return [" ".join(rng.choice(words, size=rng.integers(8, 17), p=often)) for _ in range(count)]
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
 
 
 if __name__ == "__main__":
