@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from django.db.models import TextChoices
@@ -31,7 +30,7 @@ from annotation.selectors.caption_rows import (
 )
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
-from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp, table_lines, write_whole
+from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 100
@@ -90,10 +89,6 @@ def export_captions(project: Project, layout: Layout, *, until: datetime) -> Ite
     images = images_with_captions(project, stored, until=until)
     lines = map(_xm3600_line, images) if is_xm3600 else table_lines(COLUMNS, _rows(images), as_csv=layout is Layout.CSV)
     return in_pieces(lines)
-
-
-def export_to_file(project: Project, layout: Layout, path: Path, *, until: datetime) -> None:
-    write_whole(path, export_captions(project, layout, until=until))
 
 
 def images_with_captions(project: Project, fields: Sequence[str], *, until: datetime) -> Iterator[ImageCaptions]:

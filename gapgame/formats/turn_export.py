@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 from django.utils.translation import gettext as _
 
 from gapgame.models import Season
 from gapgame.selectors.turns import turn_records
-from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp, write_whole
+from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp
 
 CONTENT_TYPE = JSON_LINES_TYPE
 
@@ -36,16 +35,6 @@ def export_turns(season: Season) -> Iterator[bytes]:
             % {"season": season.name}
         )
     return in_pieces(map(json_line, turn_records(season)))
-
-
-def export_to_file(season: Season, path: Path) -> None:
-    """Write the whole file or none.
-
-    Raises
-    ------
-    SeasonNotClosedError
-    """
-    write_whole(path, export_turns(season))
 
 
 def file_name(season: Season, now: datetime) -> str:

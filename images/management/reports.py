@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import csv
+from argparse import ArgumentParser
 from pathlib import Path
 
 from django.core.management.base import CommandError, OutputWrapper
 
-from images.models import ImportJob, Outcome
+from images.models import ImportJob, JobState, Outcome
 from images.selectors import report_of, report_table
+
+
+def add_report(parser: ArgumentParser) -> None:
+    parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
 
 
 def check_report(path: Path | None) -> None:
@@ -21,12 +26,19 @@ def check_report(path: Path | None) -> None:
         raise CommandError(f"The report cannot be written to {path}: {error.strerror}.") from error
 
 
-def print_report(job: ImportJob, output: OutputWrapper) -> None:
+def finish(job: ImportJob, report: Path | None, output: OutputWrapper) -> None:
+    """Write the report, and what was not imported to the terminal.
+
+    Raises
+    ------
+    CommandError
+        Where the import failed.
+    """
+    if report is not None:
+        with report.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(report_table(job))
     for row in job.rows.filter(outcome=Outcome.REJECTED).iterator():
         output.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
     output.write(", ".join(f"{label}: {count}" for _, label, count in report_of(job).counts))
-
-
-def write_report(job: ImportJob, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(report_table(job))
+    if job.state == JobState.FAILED:
+        raise CommandError(job.error)

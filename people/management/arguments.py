@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 from django.core.management.base import CommandError
@@ -10,7 +11,7 @@ from django.db.models import QuerySet
 from crosslens_metrics.language_tags import MalformedTagError
 from languages.models import Language
 from languages.selectors import language_by_tag
-from people.models import Owned, Project
+from people.models import Owned, Project, User
 
 Thing = TypeVar("Thing", bound=Owned)
 PROJECT_HELP = "project that owns the result; without it, the result is shared with all"
@@ -30,10 +31,39 @@ def project_of(slug: str | None) -> Project | None:
     """Return the project that `--project` names; None if it was not given."""
     if slug is None:
         return None
+    return project_named(slug)
+
+
+def project_named(slug: str) -> Project:
     project = Project.objects.filter(slug=slug).first()
     if project is None:
-        raise CommandError(f"There is no project {slug}.")
+        raise CommandError(f"There is no project {slug!r}. Available projects: {known_projects()}.")
     return project
+
+
+def known_projects() -> str:
+    return ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+
+
+def user_named(name: str) -> User:
+    user = User.objects.filter(username__iexact=name).first()
+    if user is None:
+        raise CommandError(f"There is no user {name!r}.")
+    return user
+
+
+def checked_text(text: str, *, option: str, longest: int | None) -> str:
+    """Check the text of an option for a field of at most `longest` characters; returns it without outer blanks."""
+    text = text.strip()
+    if not 1 <= len(text) <= (longest or 0) or not text.isprintable():
+        raise CommandError(f"{option} needs 1 to {longest} characters and no control characters.")
+    return text
+
+
+def checked_file(file: Path) -> Path:
+    if not file.is_file():
+        raise CommandError(f"There is no file {file}.")
+    return file
 
 
 def named(

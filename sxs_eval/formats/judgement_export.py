@@ -14,7 +14,6 @@ from datetime import datetime
 from functools import cache, partial
 from itertools import islice
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 from django.db.models import F, Q, QuerySet, TextChoices
@@ -27,7 +26,7 @@ from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterState
 from sxs_eval.selectors.results import REGION, stopped_raters
-from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines, write_whole
+from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 200
@@ -107,10 +106,6 @@ def export_judgements(comparisons: Sequence[Comparison], layout: Layout, *, unti
     """Yield the file piece by piece: everything judged up to and including `until`."""
     rows = _rows(sorted(comparisons, key=lambda comparison: comparison.pk), until)
     return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is Layout.CSV))
-
-
-def export_to_file(comparisons: Sequence[Comparison], layout: Layout, path: Path, *, until: datetime) -> None:
-    write_whole(path, export_judgements(comparisons, layout, until=until))
 
 
 def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[str, Any]]:

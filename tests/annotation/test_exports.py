@@ -18,13 +18,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.formats import captions as exports
-from annotation.formats.captions import COLUMNS, Layout, export_captions, export_to_file
+from annotation.formats.captions import COLUMNS, Layout, export_captions
 from annotation.models import Caption, RoundKind
 from annotation.services import batches
 from images.models import Collection, CollectionImage, Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from tabular import downloads
+from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell, safe_cell
 from tests.annotation.submitting import make_captions, submit_captions, take, write
 from tests.factories import (
@@ -324,6 +325,6 @@ class TestCommand:
 
         monkeypatch.setattr(exports, "table_lines", breaking)
         with pytest.raises(ConnectionError):
-            export_to_file(project, Layout.JSONL, path, until=LATER)
+            write_whole(path, export_captions(project, Layout.JSONL, until=LATER))
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]

@@ -13,10 +13,11 @@ from django.core.management import call_command
 
 from images.models import Image
 from inference.models import ModelCaption
-from sxs_eval.formats.judgement_export import Layout, export_to_file
+from sxs_eval.formats.judgement_export import Layout, export_judgements
 from sxs_eval.models import Comparison, EqualCaptions, Judgement
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services.raters import exclude_rater
+from tabular.downloads import write_whole
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
 from tests.sxs_eval.judged import judge_all, keys_of
 
@@ -74,7 +75,7 @@ def reported(comparison: Comparison, file: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("layout", Layout)
 def test_the_file_and_the_page_have_the_same_figures(comparison, layout, tmp_path):
     file = tmp_path / f"judgements.{layout.value}"
-    export_to_file([comparison], layout, file, until=NOW + timedelta(days=1))
+    write_whole(file, export_judgements([comparison], layout, until=NOW + timedelta(days=1)))
 
     from_file, from_page = reported(comparison, file), report_of(comparison).as_json()
 
@@ -91,7 +92,7 @@ def test_pairs_that_count_unseen_are_in_the_file_so_that_its_figures_are_those_o
     with_equal_captions, layout, tmp_path
 ):
     file = tmp_path / f"judgements.{layout.value}"
-    export_to_file([with_equal_captions], layout, file, until=NOW + timedelta(days=1))
+    write_whole(file, export_judgements([with_equal_captions], layout, until=NOW + timedelta(days=1)))
 
     from_file, from_page = reported(with_equal_captions, file), report_of(with_equal_captions).as_json()
 

@@ -23,9 +23,10 @@ from people.rules.pseudonyms import pseudonym
 from sxs_eval.formats import judgement_export as exports
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.figure_tables import TableLayout, table, tex
-from sxs_eval.formats.judgement_export import COLUMNS, Layout, export_judgements, export_to_file, file_name
+from sxs_eval.formats.judgement_export import COLUMNS, Layout, export_judgements, file_name
 from sxs_eval.models import Comparison, Judgement, Kind, RaterState, RaterStatus
 from tabular import downloads
+from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.memory import peak_of
@@ -82,7 +83,7 @@ class TestRoundTrip:
     @pytest.mark.parametrize("layout", list(Layout))
     def test_a_downloaded_file_gives_the_figures_of_the_page(self, comparison, layout, tmp_path, capsys):
         path = tmp_path / f"judgements.{layout}"
-        export_to_file([comparison], layout, path, until=LATER)
+        write_whole(path, export_judgements([comparison], layout, until=LATER))
         (found,) = figures(path, comparison, capsys)["comparisons"]
         own = report(comparison).as_json()
         assert own["flips"]["same"]["total"] > 0
@@ -98,7 +99,7 @@ class TestRoundTrip:
         late = Judgement.objects.filter(person=people[1], kind=Kind.PAIR)[:2].values_list("pk", flat=True)
         Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
         path = tmp_path / f"judgements.{layout}"
-        export_to_file([comparison], layout, path, until=LATER)
+        write_whole(path, export_judgements([comparison], layout, until=LATER))
         (found,) = figures(path, comparison, capsys)["comparisons"]
         own = report(comparison).as_json()
         assert own["set_aside"] > 2
@@ -121,7 +122,7 @@ class TestRoundTrip:
         comparison = make_comparison(images=4, replication=1)
         judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[:3], [3, -1, 2], strict=True)))
         path = tmp_path / "judgements.jsonl"
-        export_to_file([comparison], Layout.JSONL, path, until=LATER)
+        write_whole(path, export_judgements([comparison], Layout.JSONL, until=LATER))
         found = figures(path, comparison, capsys)["comparisons"][0]["report"]
         own = report(comparison).as_json()
         assert own["outcome"].pop("images")["incomplete"] == 1

@@ -17,6 +17,7 @@ from annotation.services import releases as services
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.releases import ReleaseSettingsError
 from images.models import JobState
+from people.management.arguments import project_named, user_named
 from people.models import Project, User
 
 LICENCE = "CC-BY-4.0"
@@ -67,10 +68,7 @@ class Command(BaseCommand):
         parser.add_argument("--to", type=Path, metavar="FOLDER", help="folder for the files; only with --rebuild")
 
     def handle(self, *, project: str, rebuild: int | None, to: Path | None, **options: Any) -> None:
-        found = Project.objects.filter(slug=project).first()
-        if found is None:
-            known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no project {project!r}. Available projects: {known}.")
+        found = project_named(project)
         if (rebuild is None) != (to is None):
             raise CommandError("Give --rebuild NUMBER and --to FOLDER together.")
         if rebuild is not None and to is not None:
@@ -136,9 +134,4 @@ class Command(BaseCommand):
         )
 
     def _by(self, project: Project, name: str | None) -> User:
-        if name is None:
-            return project.created_by
-        found = User.objects.filter(username__iexact=name).first()
-        if found is None:
-            raise CommandError(f"There is no user {name!r}.")
-        return found
+        return project.created_by if name is None else user_named(name)

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.selectors.statistics import project_statistics
 from crosslens_metrics.caption_stats import CaptionStatistics
 from crosslens_metrics.commands import caption_stats
+from people.management.arguments import known_projects
 from people.management.library import as_command_errors
 from people.models import Project
 
@@ -38,6 +39,6 @@ def _statistics(source: str) -> Mapping[str, CaptionStatistics]:
         return caption_stats.statistics_in(path)
     project = Project.objects.filter(slug=source).first()
     if project is None:
-        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+        known = known_projects()
         raise CommandError(f"There is no file {source!r}, and no project with that slug. Available projects: {known}.")
     return {language.pk: found for language, found in project_statistics(project)}

@@ -13,6 +13,7 @@ from annotation.services.caption_imports import import_captions, look_through
 from crosslens_metrics.formats.problems import FileRefusedError
 from images.management.arguments import collection_named
 from images.models import Collection, JobState
+from people.management.arguments import checked_text, project_named, user_named
 from people.models import Project, User
 from scoring.models import ReferenceSet
 from scoring.services.reference_imports import import_path
@@ -36,7 +37,7 @@ class Command(BaseCommand):
     def handle(
         self, *, file: Path, collection: str, project: str, references: str | None, source: str, **options: Any
     ) -> None:
-        into, by = _project(project), _user(options["by"])
+        into, by = project_named(project), None if options["by"] is None else user_named(options["by"])
         images = collection_named(collection, project=into)
         try:
             opened = file.open("rb")
@@ -74,9 +75,7 @@ class Command(BaseCommand):
     def _as_references(
         self, file: BinaryIO, path: Path, project: Project, collection: Collection, name: str, source: str
     ) -> None:
-        longest = ReferenceSet._meta.get_field("name").max_length or 0
-        if not 1 <= len(name) <= longest or not name.isprintable():
-            raise CommandError(f"--references needs 1 to {longest} characters, and no control characters.")
+        name = checked_text(name, option="--references", longest=ReferenceSet._meta.get_field("name").max_length)
         contents = look_through(file, collection)
         job = import_path(
             path=path,
@@ -91,20 +90,3 @@ class Command(BaseCommand):
             raise CommandError(job.error)
         tags = ", ".join(sorted(contents.most))
         self.stdout.write(f"{contents.captions:,} captions of {len(contents.images):,} images as “{name}” in {tags}.")
-
-
-def _project(slug: str) -> Project:
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
-        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no project {slug!r}. Available projects: {known}.")
-    return found
-
-
-def _user(name: str | None) -> User | None:
-    if name is None:
-        return None
-    found = User.objects.filter(username__iexact=name).first()
-    if found is None:
-        raise CommandError(f"There is no user {name!r}.")
-    return found

@@ -7,10 +7,10 @@ from argparse import ArgumentParser
 from functools import partial
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from annotation.formats.quality import as_json, as_text, fresh_table
-from people.models import Project
+from people.management.arguments import project_named
 from people.rules.pseudonyms import pseudonym
 
 
@@ -22,10 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON, with each rater")
 
     def handle(self, *, project: str, for_programs: bool, **options: Any) -> None:
-        found = Project.objects.filter(slug=project).first()
-        if found is None:
-            known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no project {project!r}. Available projects: {known}.")
+        found = project_named(project)
         table = fresh_table(found)
         if for_programs:
             rows = as_json(table, name_of=partial(pseudonym, found))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from annotation.services.tallies import recount_all
-from people.models import Project
+from people.management.arguments import project_named
 
 
 class Command(BaseCommand):
@@ -18,10 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
 
     def handle(self, *, project: str, **options: Any) -> None:
-        found = Project.objects.filter(slug=project).first()
-        if found is None:
-            known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no project {project!r}. Available projects: {known}.")
+        found = project_named(project)
         wrong = 0
         for different in recount_all(found):
             wrong += 1

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gapgame.formats.turn_export import SeasonNotClosedError, export_to_file, export_turns
+from gapgame.formats.turn_export import SeasonNotClosedError, export_turns
 from gapgame.models import Season
+from people.management.exports import add_output, write_export
 
 
 class Command(BaseCommand):
@@ -18,27 +18,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("season", metavar="SEASON", help="last part of the season's address")
-        parser.add_argument(
-            "--output",
-            type=Path,
-            metavar="FILE",
-            help="output file, written completely or not at all (default: standard output)",
-        )
+        add_output(parser)
 
     def handle(self, *, season: str, output: Path | None, **options: Any) -> None:
         chosen = _season(season)
         try:
-            if output is None:
-                for piece in export_turns(chosen):
-                    sys.stdout.buffer.write(piece)
-                sys.stdout.buffer.flush()
-                return
-            export_to_file(chosen, output)
+            write_export(self, export_turns(chosen), output)
         except SeasonNotClosedError as refused:
             raise CommandError(str(refused)) from refused
-        except OSError as error:
-            raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error
-        self.stderr.write(f"Written to {output}.")
 
 
 def _season(slug: str) -> Season:

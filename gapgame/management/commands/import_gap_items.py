@@ -14,10 +14,11 @@ from gapgame.models import ItemSet
 from gapgame.services.item_imports import import_path
 from gapgame.services.item_sources import LAYOUTS
 from gapgame.services.items import item_set_named
-from images.management.reports import check_report, print_report, write_report
-from images.models import Collection, JobState, Outcome
+from images.management.reports import add_report, check_report, finish
+from images.models import Collection, Outcome
 from images.permissions import collections_in
 from images.tasks import ask_for_sizes
+from people.management.arguments import checked_text, project_named
 from people.models import Project
 
 
@@ -38,15 +39,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--embeddings", type=Path, help="image vectors, .npz or JSON Lines")
         parser.add_argument("--layout", choices=LAYOUTS, help="default: detected from the file")
-        parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
+        add_report(parser)
 
     def handle(self, *, file: Path, project: str, **options: Any) -> None:
-        found = Project.objects.filter(slug=project).first()
-        if found is None:
-            raise CommandError(f"There is no project {project}.")
+        found = project_named(project)
         _check_paths(file, options["images"], options["embeddings"])
         collections = [_collection(slug, found) for slug in options["collection"]]
-        name = _name(options["set"])
+        name = checked_text(options["set"], option="--set", longest=ItemSet._meta.get_field("name").max_length)
         check_report(options["report"])
         job = import_path(
             path=file,
@@ -58,13 +57,9 @@ class Command(BaseCommand):
             clock=timezone.now,
             announce=ask_for_sizes,
         )
-        if options["report"] is not None:
-            write_report(job, options["report"])
         for row in job.rows.filter(outcome=Outcome.ADDED).exclude(reason="").iterator():
             self.stdout.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
-        print_report(job, self.stdout)
-        if job.state == JobState.FAILED:
-            raise CommandError(job.error)
+        finish(job, options["report"], self.stdout)
 
 
 def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> None:
@@ -83,10 +78,3 @@ def _collection(slug: str, project: Project) -> Collection:
     if found is None:
         raise CommandError(f"Project {project.slug} cannot use a collection {slug}.")
     return found
-
-
-def _name(given: str) -> str:
-    name, longest = given.strip(), ItemSet._meta.get_field("name").max_length or 0
-    if not name or len(name) > longest or not name.isprintable():
-        raise CommandError(f"--set must be 1 to {longest} characters without control characters.")
-    return name

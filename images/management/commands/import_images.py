@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from images.management.reports import check_report, print_report, write_report
-from images.models import Collection, JobState
+from images.management.reports import add_report, check_report, finish
+from images.models import Collection
 from images.services.collections import collection_named
 from images.services.imports import import_path
 from images.tasks import ask_for_sizes
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             "--collection", required=True, help="name or slug of the collection; created if there is none"
         )
         parser.add_argument("--project", metavar="SLUG", help=PROJECT_HELP)
-        parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
+        add_report(parser)
 
     def handle(
         self, *, source: Path, collection: str, report: Path | None, project: str | None, **options: Any
@@ -40,8 +40,4 @@ class Command(BaseCommand):
         check_report(report)
         into = collection_named(collection, project=project_of(project))
         job = import_path(path=source, collection=into, clock=timezone.now, announce=ask_for_sizes)
-        if report is not None:
-            write_report(job, report)
-        print_report(job, self.stdout)
-        if job.state == JobState.FAILED:
-            raise CommandError(job.error)
+        finish(job, report, self.stdout)

@@ -15,8 +15,7 @@ from inference.models import CaptioningModel, EmbeddingSet, Encoder, Precision, 
 from inference.services import encoders, worker_status
 from inference.services.executor import execute_run
 from inference.services.runs import RunRefusedError, start_embeddings
-from languages.models import Language
-from people.management.arguments import PROJECT_HELP, named, project_of
+from people.management.arguments import PROJECT_HELP, language_of, named, project_of
 from people.models import Project
 from people.permissions import usable_in
 
@@ -53,7 +52,7 @@ class Command(BaseCommand):
                 encoder=_encoder(options["encoder"], options["backend"], options["source"], project),
                 collection=of,
                 captions_of=captions_of,
-                language=_language(options["language"]),
+                language=None if options["language"] is None else language_of(options["language"]),
                 precision=options["precision"],
                 project=project,
                 is_shared=project is None,
@@ -99,10 +98,3 @@ def _encoder(name: str, backend: str | None, source: str, project: Project | Non
         is_shared=project is None,
         by=None,
     )
-
-
-def _language(tag: str | None) -> Language | None:
-    language = None if tag is None else Language.objects.filter(pk=tag).first()
-    if tag is not None and language is None:
-        raise CommandError(f"There is no language {tag}.")
-    return language

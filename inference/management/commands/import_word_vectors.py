@@ -15,7 +15,7 @@ from inference.rules.word_vectors import PACKAGED
 from inference.selectors.word_vectors import WordVectorsUnavailableError
 from inference.services.word_vectors import ImportedVectors, check_vectors, import_packaged, import_table
 from languages.models import Language
-from people.management.arguments import language_of
+from people.management.arguments import checked_file, checked_text, language_of
 
 
 class Command(BaseCommand):
@@ -61,12 +61,8 @@ def _import_file(file: Path, language: Language | None, name: str | None, file_f
     missing = [key for key, value in (("name", name), ("language", language), ("format", file_format)) if not value]
     if missing or name is None or language is None:
         raise CommandError(f"--{missing[0]} is missing.")
-    name = name.strip()
-    longest = WordVectorSet._meta.get_field("name").max_length or 0
-    if not 1 <= len(name) <= longest or not name.isprintable():
-        raise CommandError(f"--name needs 1 to {longest} characters and no control characters.")
-    if not file.is_file():
-        raise CommandError(f"There is no file {file}.")
+    name = checked_text(name, option="--name", longest=WordVectorSet._meta.get_field("name").max_length)
+    checked_file(file)
     return import_table(
         path=file, name=name, language=language, format=FileFormat(str(file_format)), now=timezone.now()
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from people.management.arguments import project_named
 from people.models import AuditEntry, Project
 from people.services import audit_log
 
@@ -18,11 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("project", nargs="?", help="short name, as in addresses; without it, all projects")
 
     def handle(self, *, project: str | None, **options: Any) -> None:
-        projects = Project.objects.order_by("slug")
-        if project is not None:
-            projects = projects.filter(slug=project)
-            if not projects:
-                raise CommandError(f"There is no project {project}.")
+        projects = Project.objects.order_by("slug") if project is None else [project_named(project)]
         broken = [f"{checked.slug} {number}" for checked in projects for number in self._broken(checked)]
         if broken:
             raise CommandError(f"Edited, or earlier entries are missing: {', '.join(broken)}. Compare with a backup.")

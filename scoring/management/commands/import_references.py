@@ -6,14 +6,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from images.management.arguments import collection_named
-from images.management.reports import check_report, print_report, write_report
-from images.models import JobState
-from people.management.arguments import language_of
-from people.models import Project
+from images.management.reports import add_report, check_report, finish
+from people.management.arguments import checked_file, checked_text, language_of, project_named
 from scoring.models import ReferenceKind, ReferenceSet
 from scoring.services.reference_imports import import_path
 
@@ -33,17 +31,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--kind", choices=[str(kind) for kind in KINDS], default=str(ReferenceKind.IMPORTED))
         parser.add_argument("--source", default="", help="where the captions come from, and under which licence")
-        parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
+        add_report(parser)
 
     def handle(self, *, project: str, collection: str, file: Path, name: str, **options: Any) -> None:
-        if not file.is_file():
-            raise CommandError(f"There is no file {file}.")
-        name = name.strip()
-        longest = ReferenceSet._meta.get_field("name").max_length or 0
-        if not 1 <= len(name) <= longest or not name.isprintable():
-            raise CommandError(f"--name needs 1 to {longest} characters and no control characters.")
+        checked_file(file)
+        name = checked_text(name, option="--name", longest=ReferenceSet._meta.get_field("name").max_length)
         check_report(options["report"])
-        into = _project(project)
+        into = project_named(project)
         job = import_path(
             path=file,
             project=into,
@@ -54,15 +48,4 @@ class Command(BaseCommand):
             source=options["source"].strip(),
             clock=timezone.now,
         )
-        if options["report"] is not None:
-            write_report(job, options["report"])
-        print_report(job, self.stdout)
-        if job.state == JobState.FAILED:
-            raise CommandError(job.error)
-
-
-def _project(slug: str) -> Project:
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        raise CommandError(f"There is no project {slug}.")
-    return project
+        finish(job, options["report"], self.stdout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from people.management.arguments import project_named
+from people.management.exports import add_output, write_export
 from people.models import Project
-from sxs_eval.formats.judgement_export import Layout, export_judgements, export_to_file
+from sxs_eval.formats.judgement_export import Layout, export_judgements
 from sxs_eval.models import Comparison
 
 
@@ -22,33 +23,11 @@ class Command(BaseCommand):
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
         parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
         parser.add_argument("--comparison", type=int, metavar="ID", help="only this comparison (default: all)")
-        parser.add_argument(
-            "--output",
-            type=Path,
-            metavar="FILE",
-            help="output file, written completely or not at all (default: standard output)",
-        )
+        add_output(parser)
 
     def handle(self, *, project: str, format: str, comparison: int | None, output: Path | None, **options: Any) -> None:
-        chosen, layout, until = _chosen(_project(project), comparison), Layout(format), timezone.now()
-        if output is None:
-            for piece in export_judgements(chosen, layout, until=until):
-                sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
-            return
-        try:
-            export_to_file(chosen, layout, output, until=until)
-        except OSError as error:
-            raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error
-        self.stderr.write(f"Written to {output}.")
-
-
-def _project(slug: str) -> Project:
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
-        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no project {slug!r}. Available: {known}.")
-    return found
+        chosen, layout, until = _chosen(project_named(project), comparison), Layout(format), timezone.now()
+        write_export(self, export_judgements(chosen, layout, until=until), output)
 
 
 def _chosen(project: Project, comparison: int | None) -> list[Comparison]:
