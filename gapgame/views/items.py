@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -12,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
@@ -22,9 +23,10 @@ from gapgame.selectors import items as selectors
 from gapgame.services.item_imports import start_upload
 from gapgame.services.items import ItemSetNameTakenError, create_item_set, is_closed, use_item
 from gapgame.tasks import ask_for_item_import
+from images.models import ImportJob
 from images.permissions import imports_for
-from images.views.imports import UploadTooLargeError, receive
-from people.models import Project, Role
+from images.views.uploads import upload_page
+from people.models import Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
 
@@ -68,73 +70,42 @@ def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int)
     return redirect(f"{back}#item-{item_id}")
 
 
-@csrf_exempt  # checked below, once the sender and the size are known
+@csrf_exempt  # checked by upload_page, once the sender and the size are known
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def item_set_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    if request.method != "POST":
-        return _create_page(request, project, ItemSetForm(project=project))
-    try:
-        receive(request)
-    except UploadTooLargeError as error:
-        return _create_page(request, project, ItemSetForm(project=project), status=413, error=str(error))
-    return _create(request, project)
+    context = {"project": project, "decides": True}
 
-
-@csrf_protect
-def _create(request: HttpRequest, project: Project) -> HttpResponse:
-    form = ItemSetForm(request.POST, request.FILES, project=project)
-    if form.is_valid():
+    def start(form: ItemSetForm) -> ImportJob | None:
         try:
             item_set = create_item_set(project=project, name=form.cleaned_data["name"], by=user_of(request))
-            return _import(request, item_set, form)
         except ItemSetNameTakenError:
             form.add_error("name", _("The project already has a set with this name. Choose another name."))
-    return _create_page(request, project, form, status=422)
+            return None
+        return _import(request, item_set, form)
+
+    form = partial(ItemSetForm, project=project)
+    return upload_page(request, "gapgame/item_set_create.html", context, form=form, start=start)
 
 
-@csrf_exempt  # checked below, once the sender and the size are known
+@csrf_exempt  # checked by upload_page, once the sender and the size are known
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def items_import(request: HttpRequest, slug: str, item_set_id: int) -> HttpResponse:
     item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
-    if request.method != "POST" or is_closed(item_set, timezone.now()):
-        return _import_page(
-            request, item_set, ItemsForm(project=item_set.project), status=409 if request.method == "POST" else 200
-        )
-    try:
-        receive(request)
-    except UploadTooLargeError as error:
-        return _import_page(request, item_set, ItemsForm(project=item_set.project), status=413, error=str(error))
-    return _items_import(request, item_set)
+    form, context = partial(ItemsForm, project=item_set.project), _about(request, item_set)
+    if request.method == "POST" and context["is_closed"]:
+        return render(request, "gapgame/items_import.html", context | {"form": form()}, status=409)
+    start = partial(_import, request, item_set)
+    return upload_page(request, "gapgame/items_import.html", context, form=form, start=start)
 
 
-@csrf_protect
-def _items_import(request: HttpRequest, item_set: ItemSet) -> HttpResponse:
-    form = ItemsForm(request.POST, request.FILES, project=item_set.project)
-    if form.is_valid():
-        return _import(request, item_set, form)
-    return _import_page(request, item_set, form, status=422)
-
-
-def _import(request: HttpRequest, item_set: ItemSet, form: ItemsForm) -> HttpResponse:
+def _import(request: HttpRequest, item_set: ItemSet, form: ItemsForm) -> ImportJob:
     back = reverse("gapgame:item-set-show", args=[item_set.project.slug, item_set.pk])
     job = start_upload(item_set=item_set, **form.uploads(), back=back, by=user_of(request))
     ask_for_item_import(job.pk)
-    return redirect("images:import-show", job.pk)
-
-
-def _create_page(request: HttpRequest, project: Project, form: ItemSetForm, **extra: Any) -> HttpResponse:
-    status = extra.pop("status", 200)
-    context = {"project": project, "decides": True, "form": form, **extra}
-    return render(request, "gapgame/item_set_create.html", context, status=status)
-
-
-def _import_page(request: HttpRequest, item_set: ItemSet, form: ItemsForm, **extra: Any) -> HttpResponse:
-    status = extra.pop("status", 200)
-    context = _about(request, item_set) | {"form": form, **extra}
-    return render(request, "gapgame/items_import.html", context, status=status)
+    return job
 
 
 def _about(request: HttpRequest, item_set: ItemSet) -> dict[str, Any]:

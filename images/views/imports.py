@@ -3,92 +3,46 @@
 from __future__ import annotations
 
 import csv
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import TooManyFilesSent
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from images import selectors
 from images.forms import ImagesForm
-from images.models import Collection, Outcome
+from images.models import ImportJob, Outcome
 from images.permissions import collection_for, collection_to_change, import_for, imports_for
 from images.rules import limits
 from images.services.imports import start_upload
 from images.tasks import ask_for_import
+from images.views.uploads import upload_page
 from people.requests import user_of
 
 ROWS_PER_PAGE = 100
 IMPORTS_PER_PAGE = 50
 
 
-class UploadTooLargeError(Exception):
-    """The upload is too large; the message says how much is accepted, and what to do."""
-
-
-def receive(request: HttpRequest) -> None:
-    """Receive the files of a form on the disk, never in memory. Call before anything reads the form.
-
-    Raises
-    ------
-    UploadTooLargeError
-        Before anything is read, where there is more than is taken.
-    """
-    if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
-        raise UploadTooLargeError(
-            _("That is more than %(limit)s MB at once. Upload it in several parts, or have it imported on the server.")
-            % {"limit": limits.MAX_UPLOAD_BYTES // 10**6}
-        )
-    request.upload_handlers = [TemporaryFileUploadHandler(request)]
-    try:
-        request.FILES  # noqa: B018 - reading it is what takes the files in
-    except TooManyFilesSent as error:
-        raise UploadTooLargeError(
-            _("That is more than %(limit)s files at once. Put them in a zip file.") % {"limit": limits.MAX_UPLOAD_FILES}
-        ) from error
-
-
-@csrf_exempt  # checked below, once it is clear who sends and how much
+@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def images_add(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_to_change(request.user, slug)
-    if request.method != "POST":
-        return _form_page(request, collection, ImagesForm())
-    try:
-        receive(request)
-    except UploadTooLargeError as error:
-        return _form_page(request, collection, ImagesForm(), status=413, error=str(error))
-    return _images_add(request, collection)
-
-
-@csrf_protect
-def _images_add(request: HttpRequest, collection: Collection) -> HttpResponse:
-    form = ImagesForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return _form_page(request, collection, form, status=422)
-    job = start_upload(collection=collection, uploads=form.cleaned_data["images"], by=user_of(request))
-    ask_for_import(job.pk)
-    return redirect("images:import-show", job.pk)
-
-
-def _form_page(request: HttpRequest, collection: Collection, form: ImagesForm, **extra: Any) -> HttpResponse:
-    status = extra.pop("status", 200)
     context = {
         "collection": collection,
-        "form": form,
         "files": limits.MAX_UPLOAD_FILES,
         "together": limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
         "one": limits.MAX_IMAGE_BYTES // limits.MEGABYTE,
-        **extra,
     }
-    return render(request, "images/images_add.html", context, status=status)
+
+    def start(form: ImagesForm) -> ImportJob:
+        job = start_upload(collection=collection, uploads=form.cleaned_data["images"], by=user_of(request))
+        ask_for_import(job.pk)
+        return job
+
+    return upload_page(request, "images/images_add.html", context, form=ImagesForm, start=start)
 
 
 @require_safe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from images.views.imports import UploadTooLargeError, receive
-from people.models import Project
+from images.models import ImportJob
+from images.views.uploads import upload_page
 from people.permissions import project_for
 from people.requests import user_of
 from scoring import tasks
@@ -34,41 +34,22 @@ def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/references.html", head(request, project) | {"sets": reference_sets(project)})
 
 
-@csrf_exempt  # checked below, once it is clear who sends and how much
+@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def references_import(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    if request.method != "POST":
-        return _form_page(request, project, ReferencesForm(project=project))
-    try:
-        receive(request)
-    except UploadTooLargeError as error:
-        return _form_page(request, project, ReferencesForm(project=project), status=413, error=str(error))
-    return _references_import(request, project)
+    back = reverse("scoring:reference-list", args=[project.slug])
 
+    def start(form: ReferencesForm) -> ImportJob:
+        values = dict(form.cleaned_data)
+        upload = values.pop("file")
+        job = start_upload(project=project, upload=upload, back=back, by=user_of(request), **values)
+        tasks.ask_for_reference_import(job.pk)
+        return job
 
-@csrf_protect
-def _references_import(request: HttpRequest, project: Project) -> HttpResponse:
-    form = ReferencesForm(request.POST, request.FILES, project=project)
-    if not form.is_valid():
-        return _form_page(request, project, form, status=422)
-    cleaned = dict(form.cleaned_data)
-    job = start_upload(
-        project=project,
-        upload=cleaned.pop("file"),
-        back=reverse("scoring:reference-list", args=[project.slug]),
-        by=user_of(request),
-        **cleaned,
-    )
-    tasks.ask_for_reference_import(job.pk)
-    return redirect("images:import-show", job.pk)
-
-
-def _form_page(request: HttpRequest, project: Project, form: ReferencesForm, **extra: Any) -> HttpResponse:
-    status = extra.pop("status", 200)
-    context = head(request, project) | {"form": form, **extra}
-    return render(request, "scoring/references_import.html", context, status=status)
+    form, context = partial(ReferencesForm, project=project), head(request, project)
+    return upload_page(request, "scoring/references_import.html", context, form=form, start=start)
 
 
 @require_safe

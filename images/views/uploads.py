@@ -1,0 +1,79 @@
+"""Receive the files of a form, and start the job that imports them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.exceptions import TooManyFilesSent
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_protect
+
+from images.models import ImportJob
+from images.rules import limits
+
+
+class UploadTooLargeError(Exception):
+    """The upload is too large; the message says how much is accepted, and what to do."""
+
+
+def receive(request: HttpRequest) -> None:
+    """Receive the files of a form on the disk, never in memory. Call before anything reads the form.
+
+    Raises
+    ------
+    UploadTooLargeError
+        Before anything is read, where there is more than is taken.
+    """
+    if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
+        raise UploadTooLargeError(
+            _("That is more than %(limit)s MB at once. Upload it in several parts, or have it imported on the server.")
+            % {"limit": limits.MAX_UPLOAD_BYTES // 10**6}
+        )
+    request.upload_handlers = [TemporaryFileUploadHandler(request)]
+    try:
+        request.FILES  # noqa: B018 - reading it is what takes the files in
+    except TooManyFilesSent as error:
+        raise UploadTooLargeError(
+            _("That is more than %(limit)s files at once. Put them in a zip file.") % {"limit": limits.MAX_UPLOAD_FILES}
+        ) from error
+
+
+def upload_page(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    *,
+    form: Callable[..., Any],
+    start: Callable[[Any], ImportJob | None],
+) -> HttpResponse:
+    """Show the `form`, or `start` a job with what it holds and lead to the job's report.
+
+    The view is exempt from the check against forged requests, which is made here after the files were received.
+    `start` returns None where it refused the form, which then says why.
+    """
+    if request.method != "POST":
+        return render(request, template, {**context, "form": form()})
+    try:
+        receive(request)
+    except UploadTooLargeError as error:
+        return render(request, template, {**context, "form": form(), "error": str(error)}, status=413)
+    return _started(request, template, context, form, start)
+
+
+@csrf_protect
+def _started(
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, Any],
+    form: Callable[..., Any],
+    start: Callable[[Any], ImportJob | None],
+) -> HttpResponse:
+    sent = form(request.POST, request.FILES)
+    job = start(sent) if sent.is_valid() else None
+    if job is None:
+        return render(request, template, {**context, "form": sent}, status=422)
+    return redirect("images:import-show", job.pk)
