@@ -17,22 +17,20 @@ from traceback import format_exception
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
-from django.db.models import Case, F, Value, When
+from django.db import DatabaseError
 from django.utils import translation
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from crosslens_metrics.formats.records import printable
 from images.services.leases import LeaseLostError
 from inference.backends.captioners import Failed
-from inference.models import GOING, Run, RunFailure, RunState
+from inference.models import GOING, Run
 from inference.services import chunks, progress
 from inference.services.captioning import captioning_kind
 from inference.services.device import Device
 from inference.services.embedding import embedding_kind
-from inference.services.job_kind import WHOLE, JobKind, Outcome, PendingImage
+from inference.services.job_kind import JobKind, Outcome, PendingImage
 from inference.services.model_batches import RUN_ERRORS, BatchResult, Crashed, compute_batch
+from inference.services.outcome_store import OutcomeStore
 from inference.services.prefetcher import THREADS, ClaimedChunk, ImageBatch, Prefetcher
 from inference.services.worker_status import meter
 
@@ -49,9 +47,6 @@ STORE_EVERY_S = 0.5
 CRASH_LIMIT = 8
 """After so many images in a row with which the model crashed, the model is to blame and not the images, unless it still
 takes one that it took before."""
-
-STORE_ATTEMPTS = 3
-RETRY_AFTER_S = 0.2
 
 
 class RunFailedError(Exception):
@@ -103,6 +98,7 @@ class Executor:
 
     def __init__(self, run: Run, job_kind: JobKind, worker: str, clock: Clock, slice_s: float) -> None:
         self.run, self.job_kind, self.worker, self.clock = run, job_kind, worker, clock
+        self.outcomes = OutcomeStore(run, job_kind, worker, clock)
         self._slice_s = slice_s
         self._ends_at = time.monotonic() + slice_s
         self._stored_at = time.monotonic()
@@ -181,7 +177,7 @@ class Executor:
                 return None
             chunk, silent = claim
             if silent and silent != self.worker:
-                self._log_event(
+                self.outcomes.log_event(
                     _("Took over from %(worker)s, which stopped responding.") % {"worker": silent}, is_warning=True
                 )
             try:
@@ -364,7 +360,7 @@ class Executor:
             self._check_stopped()
             return
         try:
-            is_going = self._store_with_retries(claimed, outcomes, is_complete=is_complete)
+            is_going = self.outcomes.store(claimed, outcomes, is_complete=is_complete)
         except LeaseLostError:
             self._mark_lost(claimed)
             return
@@ -377,7 +373,7 @@ class Executor:
         claimed.traceback = claimed.traceback or next(tracebacks, "")
         if is_complete:
             self._has_progressed = True
-            self._log_failures(claimed)
+            self.outcomes.log_failures(claimed)
             self._drop(claimed)
 
     def _storable(self, claimed: ClaimedChunk) -> list[Outcome]:
@@ -388,60 +384,6 @@ class Executor:
         return [
             outcome for outcome in claimed.unstored if not (isinstance(outcome.result, Crashed) and self._crashed_ids)
         ]
-
-    def _store_with_retries(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome], *, is_complete: bool) -> bool:
-        before = claimed.chunk.lease_until, claimed.chunk.attempts
-        for attempts_left in reversed(range(STORE_ATTEMPTS)):
-            try:
-                return self._store_once(claimed, outcomes, is_complete=is_complete)
-            except (IntegrityError, OperationalError):
-                # Another run stored the same captions, or the database was away for a moment.
-                claimed.chunk.lease_until, claimed.chunk.attempts = before
-                if not attempts_left:
-                    raise
-                connection.close_if_unusable_or_obsolete()
-                time.sleep(RETRY_AFTER_S)
-        raise AssertionError("not reached")
-
-    def _store_once(self, claimed: ClaimedChunk, outcomes: Sequence[Outcome], *, is_complete: bool) -> bool:
-        """Store the outcomes in one transaction; returns whether the run is to continue."""
-        now = self.clock()
-        first_part = self.job_kind.first_part
-        good = [outcome for outcome in outcomes if not isinstance(outcome.result, Failed)]
-        failed = [o for o in outcomes if isinstance(o.result, Failed) and o.part != first_part]
-        counted = sum(outcome.part != first_part for outcome in good)
-        with transaction.atomic():
-            chunks.record_stored(claimed.chunk, now=now, is_complete=is_complete)
-            done = self.job_kind.store(claimed.chunk, good, now=now) if good or is_complete else 0
-            RunFailure.objects.bulk_create(
-                RunFailure(
-                    run=self.run,
-                    image_id=outcome.image.image_id,
-                    language_id=None if outcome.part == WHOLE else outcome.part,
-                    reason=printable(outcome.result.reason),
-                    at=now,
-                )
-                for outcome in failed
-            )
-            run = Run.objects.filter(pk=self.run.pk)
-            run.update(
-                done=F("done") + done,
-                failed=F("failed") + len(failed),
-                already=F("already") + counted - done,
-                state=Case(When(state=RunState.QUEUED, then=Value(RunState.RUNNING)), default=F("state")),
-            )
-            is_going = run.filter(state__in=GOING).exists()
-        meter.note(made=done)
-        return is_going
-
-    def _log_failures(self, claimed: ClaimedChunk) -> None:
-        if not claimed.reasons:
-            return
-        count = claimed.reasons.total()
-        message = ngettext("%(count)s failed: %(reasons)s", "%(count)s failed: %(reasons)s", count)
-        reasons = "; ".join(f"{reason} ({number})" for reason, number in claimed.reasons.most_common(3))
-        message %= {"count": count, "reasons": reasons}
-        self._log_event(message, is_warning=True, traceback=claimed.traceback)
 
     def _drop_crashed(self) -> None:
         for claimed in self.prefetcher.chunks:
@@ -456,13 +398,3 @@ class Executor:
             except DatabaseError:
                 # Its lease expires by itself.
                 log.exception("Chunk %s could not be released.", claimed.chunk.pk)
-
-    def _log_event(self, message: str, *, is_warning: bool = False, traceback: str = "") -> None:
-        progress.log_event(
-            run=self.run,
-            message=message,
-            worker=self.worker,
-            is_warning=is_warning,
-            traceback=traceback,
-            now=self.clock(),
-        )

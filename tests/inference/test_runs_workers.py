@@ -12,7 +12,7 @@ from django.db import OperationalError
 from images.services.leases import LEASE
 from inference.backends.captioners import Decoding
 from inference.models import ModelCaption, Run, RunState
-from inference.services import chunks, executor, model_cache, runs
+from inference.services import chunks, executor, model_cache, outcome_store, runs
 from tests.concurrency import together
 from tests.factories import NOW, make_collection
 from tests.inference.fake_backend import FakeCaptioner
@@ -35,16 +35,16 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def go_overtaken(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], Run]:
     """Work on a run that another worker takes over, and finishes, before anything is stored."""
-    stored = executor.Executor._store_once
+    stored = outcome_store.OutcomeStore.store_once
 
     def going(run: Run) -> Run:
         def after_it_was_taken_over(self: Any, claimed: Any, outcomes: Any, **about: Any) -> Any:
             with monkeypatch.context() as patch:
-                patch.setattr(executor.Executor, "_store_once", stored)
+                patch.setattr(outcome_store.OutcomeStore, "store_once", stored)
                 go(run, at=LATER, worker="two:2")
             return stored(self, claimed, outcomes, **about)
 
-        monkeypatch.setattr(executor.Executor, "_store_once", after_it_was_taken_over)
+        monkeypatch.setattr(outcome_store.OutcomeStore, "store_once", after_it_was_taken_over)
         return go(run)
 
     return going
@@ -60,7 +60,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
     monkeypatch.setattr(executor, "STORE_EVERY_S", 0.0)
     run = make_run(40, model=make_model(batch_size=4), languages=["de"])
     paused_at: list[int] = []
-    stored = executor.Executor._store_once
+    stored = outcome_store.OutcomeStore.store_once
 
     def pause_after_the_third(self: Any, claimed: Any, outcomes: Any, **about: Any) -> Any:
         answer = stored(self, claimed, outcomes, **about)
@@ -69,7 +69,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
             paused_at.append(len(batch_sizes))
         return answer
 
-    monkeypatch.setattr(executor.Executor, "_store_once", pause_after_the_third)
+    monkeypatch.setattr(outcome_store.OutcomeStore, "store_once", pause_after_the_third)
     go(run)
 
     assert run.state == RunState.PAUSED
@@ -281,9 +281,9 @@ def test_an_image_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 def test_storing_is_tried_again_where_the_database_was_away_for_a_moment(monkeypatch):
-    monkeypatch.setattr(executor, "RETRY_AFTER_S", 0.0)
+    monkeypatch.setattr(outcome_store, "RETRY_AFTER_S", 0.0)
     run = make_run(8, languages=["de"])
-    stored = executor.Executor._store_once
+    stored = outcome_store.OutcomeStore.store_once
     fails = iter([True, False, True, False])
 
     def once_in_a_while(self: Any, claimed: Any, outcomes: Any, **about: Any) -> Any:
@@ -292,5 +292,5 @@ def test_storing_is_tried_again_where_the_database_was_away_for_a_moment(monkeyp
             raise OperationalError("database is locked")
         return answer
 
-    monkeypatch.setattr(executor.Executor, "_store_once", once_in_a_while)
+    monkeypatch.setattr(outcome_store.OutcomeStore, "store_once", once_in_a_while)
     check_complete(go(run))
