@@ -306,5 +306,5 @@ class TestCommands:
                 call_command("set_owner", kind, name, **options)
 
     def test_a_project_that_is_not_there_is_named(self, tmp_path: Any) -> None:
-        with pytest.raises(CommandError, match="no project nowhere"):
+        with pytest.raises(CommandError, match="no project 'nowhere'"):
             call_command("import_images", str(tmp_path), collection="x", project="nowhere")

@@ -95,8 +95,8 @@ def test_the_command_imports_and_reports(item_set, folder, tmp_path):
     ("arguments", "says"),
     [
         (["gone.jsonl", "--project=whales", "--set=x"], "no file or folder"),
-        (["FILE", "--project=gone", "--set=x"], "no project gone"),
-        (["FILE", "--project=whales", "--set= "], "--set must be"),
+        (["FILE", "--project=gone", "--set=x"], "no project 'gone'"),
+        (["FILE", "--project=whales", "--set= "], "--set needs"),
         (["FILE", "--project=whales", "--set=x", "--collection=gone"], "cannot use a collection gone"),
         (["FILE", "--project=whales", "--set=x", "--images=gone"], "no folder or zip"),
         (["FILE", "--project=whales", "--set=x", "--embeddings=gone"], "no file gone"),

@@ -216,5 +216,5 @@ def test_the_command_says_how_far_the_logs_go_and_fails_where_one_was_edited(pro
     with pytest.raises(CommandError, match="zebras 1"):
         call_command("check_audit_log", stdout=out)
     call_command("check_audit_log", "lions", stdout=out)
-    with pytest.raises(CommandError, match="no project tigers"):
+    with pytest.raises(CommandError, match="no project 'tigers'"):
         call_command("check_audit_log", "tigers", stdout=out)
