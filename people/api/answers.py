@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -15,43 +15,26 @@ from rest_framework.views import exception_handler
 
 MEDIA_TYPE = "application/problem+json"
 
-TITLES = {
-    400: "Malformed request",
-    401: "Not signed in",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Method not allowed",
-    406: "Not acceptable",
-    408: "Too slow",
-    409: "Not now",
-    410: "No longer assigned",
-    413: "Too large",
-    415: "Unsupported media type",
-    422: "Refused",
-    429: "Too many requests",
-    500: "Server error",
-    501: "No such method",
-    503: "Not ready",
-    507: "No space left",
+STATUSES = {
+    400: ("Malformed request", "malformed"),
+    401: ("Not signed in", "not-signed-in"),
+    403: ("Not allowed", "not-allowed"),
+    404: ("Not found", "not-found"),
+    405: ("Method not allowed", "method-not-allowed"),
+    406: ("Not acceptable", "not-acceptable"),
+    408: ("Too slow", "too-slow"),
+    409: ("Not now", ""),
+    410: ("No longer assigned", ""),
+    413: ("Too large", "too-large"),
+    415: ("Unsupported media type", "unsupported-media-type"),
+    422: ("Refused", "invalid"),
+    429: ("Too many requests", "too-many-requests"),
+    500: ("Server error", "fault"),
+    501: ("No such method", "method-not-allowed"),
+    503: ("Not ready", "busy"),
+    507: ("No space left", "no-room"),
 }
-CODES = {
-    400: "malformed",
-    401: "not-signed-in",
-    403: "not-allowed",
-    404: "not-found",
-    405: "method-not-allowed",
-    406: "not-acceptable",
-    408: "too-slow",
-    413: "too-large",
-    415: "unsupported-media-type",
-    422: "invalid",
-    429: "too-many-requests",
-    500: "fault",
-    501: "method-not-allowed",
-    503: "busy",
-    507: "no-room",
-}
-"""Used if nothing more exact is known."""
+"""The title of each, and its code if nothing more exact is known."""
 
 
 def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -68,22 +51,13 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None
     response = exception_handler(exception, context)
     assert response is not None
     status, errors = response.status_code, getattr(exception, "errors", {})
-    code = getattr(exception, "problem_code", None)
     detail = str(exception.detail)
     if isinstance(exception, exceptions.ValidationError):
         status, errors = 422, dict(_flat(exception.detail))
         detail = _("Some of the data you sent is missing or not valid.")
-    code = code or CODES[status]
     response.status_code = status
-    response.data = {
-        "type": f"{reverse('api:docs')}#{code}",
-        "title": TITLES[status],
-        "status": status,
-        "code": code,
-        "detail": detail,
-        "errors": errors,
-        **getattr(exception, "more", {}),
-    }
+    code = getattr(exception, "problem_code", "")
+    response.data = _problem(status, detail, errors, code) | getattr(exception, "more", {})
     response.content_type = MEDIA_TYPE
     return response
 
@@ -94,9 +68,14 @@ def is_api(path: str) -> bool:
 
 def problem_outside(status: int, detail: str) -> JsonResponse:
     """Answer with a problem if no view of the API was reached, or one failed. It uses no database."""
-    code = CODES[status]
-    problem = {"type": f"{reverse('api:docs')}#{code}", "title": TITLES[status], "status": status, "code": code}
-    return JsonResponse({**problem, "detail": detail, "errors": {}}, status=status, content_type=MEDIA_TYPE)
+    return JsonResponse(_problem(status, detail, {}), status=status, content_type=MEDIA_TYPE)
+
+
+def _problem(status: int, detail: str, errors: Mapping[str, Any], code: str = "") -> dict[str, Any]:
+    title, usual_code = STATUSES[status]
+    code = code or usual_code
+    about = {"type": f"{reverse('api:docs')}#{code}", "title": title, "status": status, "code": code}
+    return about | {"detail": detail, "errors": errors}
 
 
 def _flat(detail: Any, name: str = "") -> Iterator[tuple[str, list[str]]]:

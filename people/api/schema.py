@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
-from people.api.answers import MEDIA_TYPE, TITLES
+from people.api.answers import MEDIA_TYPE, STATUSES
 from people.api.authentication import SCHEME
 
 PROBLEM = "#/components/schemas/Problem"
@@ -32,7 +32,7 @@ def add_problems(result: dict[str, Any], generator: Any, request: Any, public: b
     components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
     components["responses"] = {
         f"Problem{status}": {"description": title, "content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
-        for status, title in TITLES.items()
+        for status, (title, _code) in STATUSES.items()
     }
     for operations in result["paths"].values():
         for method, operation in operations.items():
