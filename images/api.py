@@ -15,7 +15,7 @@ class SizeSerializer(serializers.Serializer[Any]):
 
 
 class ServedImageSerializer(serializers.Serializer[Any]):
-    """Its addresses tell neither its name nor its title; they are asked for with the same token."""
+    """An image. Its addresses reveal neither name nor title; request them with the same token."""
 
     is_ready = serializers.BooleanField(help_text="Whether its sizes were made.")
     sizes = SizeSerializer(many=True, help_text="WebP, the smallest first.")

@@ -1,4 +1,4 @@
-"""For whoever runs the installation: models and word vectors. What models said is looked up nowhere: it cannot leak."""
+"""Admin pages for operators: models, word vectors, runs and workers. No page shows captions, so none can leak."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from languages.models import Language
 from people.models import Owned
 
 IMPORTED = "imported"
-"""The backend of models whose captions come from files: nothing can be run."""
+"""The backend of models whose captions come from files. It cannot be run."""
 
 TRANSLATED = "translated"
 """The backend of models that are another model's English captions, translated by a machine (TGT)."""

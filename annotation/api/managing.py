@@ -1,7 +1,7 @@
-"""What managers see of a project: its rounds, how far they are, images, and what people wrote and rated.
+"""Show managers a project: rounds and their progress, images, captions, ratings and feedback.
 
 Lists go by the rounds of the project, each in the order of an index, so that a page costs the same however many
-captions there are. Authors are called by their pseudonyms, as in the files.
+captions there are. Authors have the same pseudonyms as in the files.
 """
 
 from __future__ import annotations
@@ -179,14 +179,14 @@ def managed(request: Request, slug: str) -> Project:
 
 
 def with_words(request: Request, slug: str) -> Project:
-    """A project whose captions the asker may read, now."""
+    """Find a project whose captions the asker may read now."""
     project = managed(request, slug)
     check_no_assigned_images(asker(request), project)
     return project
 
 
 def rounds_of(request: Request, project: Project) -> QuerySet[Round]:
-    """The rounds of a project, as the query narrows them."""
+    """List the rounds of a project that match the query."""
     rounds = Round.objects.filter(project=project)
     if language := request.query_params.get("language"):
         # PostgreSQL cannot even be asked for a text with a NUL in it.
@@ -203,13 +203,13 @@ def written(rounds: QuerySet[Round]) -> QuerySet[Round]:
 
 
 def parts_of(captions: QuerySet[Caption], rounds: QuerySet[Round]) -> Iterator[Part[Caption]]:
-    """The captions of each of `rounds`."""
+    """Split captions by round."""
     for pk in rounds.order_by("pk").values_list("pk", flat=True):
         yield Part(pk, captions.filter(round=pk))
 
 
 def shown_by(project: Project, shape: type[serializers.Serializer[Any]]) -> Any:
-    """Rows in `shape`, which is told the keys of their images and by what names the project calls people."""
+    """Show rows in `shape`, with the keys of their images and the pseudonyms of the project."""
 
     def show(rows: Sequence[Model]) -> Any:
         return shape(rows, many=True, context=shapes.context_of(project, rows)).data

@@ -1,6 +1,6 @@
-"""A rater's own work on captions that others wrote: what waits, and a batch from taking it to handing it in.
+"""A rater's own work: rounds with captions to rate, and a batch from taking it to submitting it.
 
-Once a batch is handed in no caption of it is shown: its images may come to be written about in a later round.
+The captions of a submitted batch are not shown any more, because the rater may get the same images in a later round.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the services refuse, each with a code that stays and the sentence that the pages say."""
+"""Answer with a problem where a service refuses: a code that never changes, and the same sentence as on pages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def nothing_left(sentence: str) -> ApiError:
 
 
 def check_no_assigned_images(user: User, project: Project) -> None:
-    """What others wrote is not for who has yet to write, judge or guess about the same images.
+    """Refuse to show captions by other people while some of their images are assigned to `user`.
 
     Raises
     ------

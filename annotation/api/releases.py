@@ -1,4 +1,4 @@
-"""Releases of a project for its managers' programs: asked for, looked at, and fetched file by file or as an archive."""
+"""Start, list and download releases of a project, file by file or as an archive."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def release_files(request: Request, slug: str, number: int) -> Response:
 )
 def release_file(request: Request, slug: str, number: int, name: str) -> FileResponse:
     release = release_of(request, slug, number, is_done=True)
-    # Of those it has alone, whatever a name might lead to elsewhere.
+    # Only names of its own files: another path could lead anywhere in storage.
     if name != MANIFEST and name not in {file["name"] for file in files_of(release)}:
         raise Http404(_("There is no such file in this release."))
     return sent(f"{release.folder}/{name}", name.rpartition("/")[2])
@@ -129,7 +129,7 @@ def release_archive(request: Request, slug: str, number: int) -> FileResponse:
 
 
 def release_of(request: Request, slug: str, number: int, *, is_done: bool = False) -> Release:
-    """A release of a project whose captions the asker may read, now."""
+    """Find a release of a project whose captions the asker may read now."""
     found = Release.objects.filter(project=with_words(request, slug), number=number).select_related("project")
     release = (found.filter(state=JobState.DONE) if is_done else found).first()
     if release is None:

@@ -1,4 +1,4 @@
-"""What rows look like to managers' programs."""
+"""The shapes of rows in the answers to managers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from people.rules.pseudonyms import pseudonym
 
 
 def context_of(project: Project, rows: Sequence[Model]) -> dict[str, Any]:
-    """`keys`: of the images of `rows`, by (collection, image); `name_of`: how a person is called."""
+    """Prepare `keys` of the images of `rows` by (collection, image), and `name_of`, the pseudonym of a person."""
     captions = [getattr(row, "caption", row) for row in rows]
     rounds = {caption.round for caption in captions if isinstance(caption, Caption)}
     collections = {round.pk: round.collection_id for round in rounds}
@@ -198,7 +198,7 @@ class FeedbackSerializer(serializers.ModelSerializer[Feedback]):
 
 
 def key_of(caption: Caption, context: Mapping[str, Any]) -> str | None:
-    """None where the image was taken out of the collection since."""
+    """Return the key of the image; None if it has left the collection since."""
     key: str | None = context["keys"].get((context["collections"][caption.round_id], caption.image_id))
     return key
 

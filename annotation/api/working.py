@@ -1,6 +1,6 @@
-"""An annotator's own work: what waits, a batch from taking it to handing it in, and what managers said about it.
+"""An annotator's own work: rounds to work in, a batch from taking it to submitting it, and feedback by managers.
 
-On screen 1 a batch has its English captions, afterwards never again: what is shown comes from the pages' selectors.
+The English captions of a batch are shown on screen 1 and never again; the selectors of the pages see to that.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class HeadSerializer(serializers.Serializer[Any]):
 
 
 class ItemSerializer(serializers.Serializer[Any]):
-    """What is not part of the batch's stage is null: English caption and rating while rating, texts afterwards."""
+    """English caption and rating are null after screen 1; text, revision and warnings are null on it."""
 
     position = serializers.IntegerField()
     image = ServedImageSerializer()
@@ -307,7 +307,7 @@ def answer(request: Request, batch_id: UUID) -> Response:
 
 
 def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
-    """By stage, as the page of it has them; of screen 1 nothing is read once it is over."""
+    """List the items as the page of the stage shows them; after screen 1, its captions are not read."""
     if batch.stage == Stage.RATE:
         return [
             _item(item.position, item.image, english=item.english, rating=item.rating or None)

@@ -80,7 +80,7 @@ def give_collection(
 def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is_new: bool) -> tuple[Outcome, str]:
     """Put `image` into the collection under `key`; returns the outcome and the reason. Call within a transaction.
 
-    That the same image is stored already is told where a collection has it that this one's people may use.
+    The reason mentions that the image is stored already only if it is in a collection that these people may use.
 
     Raises
     ------

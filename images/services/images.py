@@ -23,7 +23,7 @@ SIZES_LEASE = timedelta(minutes=1)
 """How long a worker may be silent about an image before another one takes over."""
 
 NUDGE_AFTER = timedelta(minutes=2)
-"""How long a message to make sizes may be on its way before it is sent again."""
+"""How long after a message to make sizes it is sent again."""
 
 MAX_SIZES_ATTEMPTS = 4
 SWEPT_AT_ONCE = 500
@@ -61,7 +61,7 @@ def image_of(
 ) -> tuple[Image, bool]:
     """Get or create the row of an image; returns it and whether it is new. Call within a transaction.
 
-    What is known of an image already is kept; only what was blank is filled in from `attribution`.
+    What is stored about an image is kept; only blank fields are filled in from `attribution`.
     """
     if facts is None:
         image, is_new = Image.objects.get(sha256=sha256), False
@@ -119,7 +119,7 @@ def make_sizes(*, image_id: int, now: datetime) -> None:
         with default_storage.open(image.original) as file:
             for size, content in served_sizes(file, kind=image.format):
                 file_storage.put(file_storage.size_name(image.public_id, size), content)
-    except Exception as error:  # whatever it was, the other images wait, and the row tells
+    except Exception as error:  # whatever it was: the other images wait, and the row records the error
         log.exception("sizes of image %s", image_id)
         if image.sizes_attempts >= MAX_SIZES_ATTEMPTS:
             _give_up(image, repr(error))

@@ -27,15 +27,15 @@ from images.services.sources import ImportEntry, plan_of_path, plan_of_upload, s
 from people.models import User
 
 Announce = Callable[[int], None]
-"""Called, within a transaction, with the primary key of an image whose sizes are to be made once it is committed."""
+"""Called within a transaction with the primary key of a new image: make its sizes once the transaction commits."""
 
 FILE_NAMES = "files"
 
 NOT_OF_ONE_FILE = (LeaseLostError, *jobs.DATABASE_IS_GONE)
-"""What ends an import rather than being told of the file at hand: the job or the database is gone."""
+"""Errors that end the import instead of rejecting one file: the job or the database is gone."""
 
 ROWS_PER_TRANSACTION = 250
-"""Of files and lines that need no look to be refused."""
+"""Of files and lines that are rejected without reading them."""
 
 log = logging.getLogger(__name__)
 

@@ -26,22 +26,22 @@ Clock = Callable[[], datetime]
 T = TypeVar("T")
 
 SKIP_AFTER_ATTEMPTS = 3
-"""After so many starts that ended without a word, the next file is taken to be what ends them."""
+"""After so many starts in which the worker died, the next file is taken to be the cause."""
 
 MAX_ATTEMPTS = 6
 
 TRIES = 3
-"""Of one transaction, where another import stores the same at the same time."""
+"""Attempts at one transaction while another import stores the same."""
 
 MAX_ERRORS = 2
-"""After so many starts without progress an error ends the job, unless it may pass: those have `MAX_ATTEMPTS`."""
+"""After so many starts without progress an error ends the job; a temporary one, only after `MAX_ATTEMPTS`."""
 
 DATABASE_IS_GONE = (InterfaceError, OperationalError)
 
 NAME_CHARACTERS = 500
 
 IS_INLINE = "is_inline"
-"""Option of a job that a command runs by itself, on files that no worker may have."""
+"""Option of a job that a command runs itself, because workers may not have its files."""
 
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 def row(
     job: ImportJob, number: int, name: str, outcome: Outcome, reason: str = "", image: Image | None = None
 ) -> ImportRow:
-    # A file's name need not be UTF-8; what is kept of it has to be.
+    # A file name need not be UTF-8, but what is stored of it must be.
     name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
     return ImportRow(job=job, number=number, name=name, outcome=outcome, reason=reason, image=image)
 
@@ -101,9 +101,8 @@ def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJo
 def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
     """Close the job at the end, also if its file is refused or an unexpected error occurs.
 
-    Gives the number of the last line that was taken.
-
-    Lines are taken in order and told of in the transaction that takes them, so all up to that number are done.
+    Yields the number of the last line that was imported. Lines are imported in order, each in one transaction with
+    its row of the report, so all up to that number are done.
     """
     try:
         yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
@@ -138,7 +137,7 @@ def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
 
 
 def _may_pass(error: Exception) -> bool:
-    # Object storage has errors of its own, and is no part of every installation.
+    # Object storage has its own errors, and is not part of every installation.
     return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("botocore", "urllib3")
 
 
@@ -159,7 +158,7 @@ def take_together(
 
 
 def report_stored(job: ImportJob, store: Callable[[], Iterable[ImportRow]], *, clock: Clock) -> None:
-    """Store and report in one transaction, again where another import stored the same at the same time."""
+    """Store and report in one transaction; try again if another import stored the same at the same time."""
     for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():

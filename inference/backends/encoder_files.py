@@ -15,7 +15,7 @@ FILES = ("*.json", "*.safetensors", "*.txt", "*.model")
 """What of a model is read: never code, and no weights that are Python's pickles."""
 
 FILES_ALONE: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-"""Asked for explicitly: unasked, transformers would put the question to whoever sits at the terminal."""
+"""Set explicitly: otherwise transformers would ask at the terminal."""
 
 
 def folder_at(source: str) -> Path:

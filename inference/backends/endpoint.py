@@ -36,12 +36,12 @@ from inference.backends.endpoint_options import Options, check_decoding, endpoin
 from inference.rules.captions import caption_text
 
 BATCHES = 4
-"""Images of a batch, for each that is asked about at once: the more, the less waits for the last answer of a batch; the
-more are also asked again where the endpoint breaks down in its midst."""
+"""Images per batch for each concurrent request: with more, threads wait less for the last answer of a batch, but more
+requests are repeated if the endpoint breaks down."""
 IN_A_ROW = 24
-"""Images without a caption, one after the other, after which something is taken to be wrong with all of them."""
+"""After so many images in a row without a caption, the endpoint is taken to be at fault."""
 DOWN_FOR_S = 1.0
-"""How long nothing more is asked of an endpoint that was found down: the next batch is often on its way already."""
+"""How long a failed endpoint gets no further requests: the next batch is often on its way already."""
 JPEG_QUALITY = 90
 
 
@@ -200,7 +200,7 @@ class _Requests:
                 continue
             self._failed_in_a_row += 1
             if self._failed_in_a_row >= IN_A_ROW:
-                # Whoever takes the run up again, perhaps after a look at the options, begins anew.
+                # A run that is resumed, perhaps with other options, starts counting again.
                 self._failed_in_a_row = 0
                 message = _(
                     "The endpoint “%(name)s” failed to make a caption %(count)s times in a row. The last reason:"

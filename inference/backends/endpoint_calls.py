@@ -279,7 +279,7 @@ class Client:
 
 
 class _AttemptError(Exception):
-    """One attempt failed. `is_endpoints`: whatever the request was; `is_silence`: perhaps so."""
+    """One attempt failed. `is_endpoints`: the endpoint is to blame for sure; `is_silence`: perhaps."""
 
     def __init__(
         self,

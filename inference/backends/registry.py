@@ -1,7 +1,7 @@
 """Find backends by name: our own, and those of installed packages, by entry points.
 
-A package that cannot be imported, or brings what is no backend, takes nothing else with it: it is left out, logged, and
-listed by `broken`. What a package's backend raises where a page asks it something, or a worker loads it, is a refusal.
+A package that cannot be imported, or has no valid backend, is left out, logged and listed by `broken`; the others work.
+Any exception of a package's backend, on a page or while a worker loads it, becomes a `BackendSettingsError`.
 """
 
 from __future__ import annotations

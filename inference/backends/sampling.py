@@ -27,7 +27,7 @@ def stream(*, seed: int, key: str, language: str) -> int:
 class Drawing:
     """A logits processor whose output is largest at the sampled token, one row for each of `streams`.
 
-    Made anew for each call of `generate`, of whose steps it counts the places.
+    Make one for each call of `generate`: it counts the steps.
     """
 
     def __init__(self, streams: Sequence[int], *, temperature: float, top_p: float) -> None:

@@ -24,7 +24,7 @@ FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.safetensors")
 """What of a model is read: never code, and no weights that are Python's pickles unless they are asked for."""
 PICKLED = ("*.bin",)
 LARGEST_NUMBER = 4096
-"""Of images at once, or of pixels of a side: what an option counts."""
+"""The largest value of an option that counts images or pixels."""
 COMMON_OPTIONS = {
     "family": str,
     "languages": (dict, list),
@@ -32,7 +32,7 @@ COMMON_OPTIONS = {
     "allow_pickled_weights": bool,
     "allow_missing_weights": bool,
 }
-"""Options of all our backends of transformers, and of which kind they are."""
+"""Options of all our backends of transformers, with their types."""
 
 
 def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from crosslens_metrics.formats.records import is_text
 
 DEEPEST = 16
 LARGEST_NUMBER = 2**53
-"""Up to here, whole numbers mean the same to whoever reads JSON."""
+"""Up to here, every reader of JSON reads whole numbers exactly."""
 
 
 class TagLinesField(forms.CharField):

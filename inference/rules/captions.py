@@ -16,7 +16,7 @@ MAX_REFERENCE_CHARACTERS = 500
 MAX_CAPTION_CHARACTERS = 2_000
 """Of a model's caption."""
 COCO_FILE_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}")
-"""How COCO names the file of an image, of which its results give the number only."""
+"""The names of COCO's image files; its results have only the number."""
 
 
 @dataclass(frozen=True)

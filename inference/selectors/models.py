@@ -135,10 +135,11 @@ def ascribed_to(model: CaptioningModel, decoding: Decoding) -> CaptioningModel |
     base = model.variant_of or model
     if not base.decoding:
         return base
-    # A setting that was not there when it was stored is the one by default.
-    same = (one for one in (base, *base.variants.all()) if one.decoding and _decodes(one, decoding))
-    return next(same, None)
+    return with_decoding(base, decoding)
 
 
-def _decodes(model: CaptioningModel, decoding: Decoding) -> bool:
-    return Decoding.from_stored(model.decoding) == decoding
+def with_decoding(base: CaptioningModel, decoding: Decoding) -> CaptioningModel | None:
+    """Find the one of `base` and its variants that decodes with `decoding`."""
+    # A setting that did not exist when the decoding was stored has its default.
+    models = (base, *base.variants.all())
+    return next((one for one in models if one.decoding and Decoding.from_stored(one.decoding) == decoding), None)

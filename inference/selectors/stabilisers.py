@@ -59,7 +59,7 @@ class Tally:
 def tallies(model: CaptioningModel, viewer: User) -> list[Tally]:
     """Tally each collection of `viewer` with stabilisers of `model`; the database counts.
 
-    Anew once a caption of whatever model has come: of some million it takes seconds.
+    They are counted again only after a new caption of any model: for millions it takes seconds.
     """
     newest = ModelCaption.objects.order_by("-pk").values_list("pk", flat=True).first()
     rows = cache.get_or_set(f"stabilisers-{model.pk}-{newest}", lambda: _counted(model), KEPT_S) or []

@@ -377,7 +377,7 @@ class Executor:
             self._drop(claimed)
 
     def _storable(self, claimed: ClaimedChunk) -> list[Outcome]:
-        # At the end of a slice everything is stored: a chunk that takes longer would start anew for ever.
+        # At the end of a slice everything is stored: a chunk that takes longer would start over for ever.
         if self.job_kind.stores_whole_chunks and not claimed.is_suspect and not self._is_over():
             return [outcome for outcome in claimed.unstored if outcome.image.refused]
         # Crashes in a row wait until it is known whether the images are to blame.

@@ -30,6 +30,7 @@ from inference.models import (
 )
 from inference.permissions import runs_for
 from inference.rules.runs import chunks_of, unpack_ids, variant_name
+from inference.selectors.models import with_decoding
 from inference.services import chunks, encoders, worker_status
 from inference.services.captioning import ENGLISH
 from inference.services.model_cache import backend_of, spec_of, translator_spec_of
@@ -39,7 +40,7 @@ from people.models import Project, User
 from people.services.ownership import change_owner, check_parts, is_name_taken
 
 NOTIFIED_AT_ONCE = 200
-"""Runs of which a sweep tells: with thousands, it would take longer than until the next one."""
+"""The most runs that one sweep announces: with thousands, it would last until the next sweep."""
 
 
 class RunRefusedError(Exception):
@@ -214,10 +215,8 @@ def _model_for(model: CaptioningModel, decoding: Decoding, *, name: str, by: Use
         base.decoding = stored
         base.save(update_fields=["decoding"])
         return base
-    for one in (base, *base.variants.all()):
-        # A setting that was not there when it was stored is the one by default.
-        if one.decoding and Decoding.from_stored(one.decoding) == decoding:
-            return one
+    if (same := with_decoding(base, decoding)) is not None:
+        return same
     name = name.strip() or variant_name(base.name, stored, Decoding.from_stored(base.decoding).stored())
     kept = ("description", "backend", "source", "options", "is_pivot", "english_model_id", "translator_id")
     # It belongs to whom the model does.
@@ -361,7 +360,7 @@ def _change_state(run: Run, *, to: RunState, frm: Sequence[str], message: str, n
 def runs_waiting(*, now: datetime) -> list[tuple[int, str, int]]:
     """List runs that could use more workers: id, queue, and the number of workers to notify.
 
-    Each is told of again only after a while, and of many at once those that were told of longest ago.
+    Each is announced again only after a while; of many, those that were announced longest ago come first.
     """
     of_run = Chunk.objects.filter(run=OuterRef("pk"))
     is_waiting = Exists(chunks.claimable(now=now).filter(run=OuterRef("pk")))

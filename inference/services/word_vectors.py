@@ -142,7 +142,7 @@ def _import_encoder(*, language: Language, now: datetime) -> ImportedVectors:
 def _unfinished_folder() -> Iterator[Path]:
     Path(settings.VECTORS).mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=settings.VECTORS, prefix=UNFINISHED))
-    # The server may run as another user than whoever imports.
+    # The server may run as another user than the person who imports.
     folder.chmod(0o755)
     try:
         yield folder

@@ -1,4 +1,4 @@
-"""Managers' page for importing what a model said."""
+"""Managers' page for importing a model's captions."""
 
 from __future__ import annotations
 

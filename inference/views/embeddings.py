@@ -1,4 +1,4 @@
-"""Vectors of images and captions: the sets there are, new ones, and what lies near an image."""
+"""Vectors of images and captions: list them, compute new ones, and find similar images."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def embedding_create(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def embedding_show(request: HttpRequest, set_id: int) -> HttpResponse:
-    """With a key, on to the neighbours of its image."""
+    """Show a set; with the key of an image, lead on to its neighbours."""
     embedding_set = embedding_set_for(request.user, set_id)
     key = request.GET.get("key", "").strip()
     entry = selectors.image_with_key(embedding_set, key)

@@ -1,4 +1,4 @@
-"""What models say of images, side by side; and how many stabilisers a pivot-stabilised model has for one image."""
+"""Captions of several models, side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from people.requests import is_htmx, user_of
 @require_safe
 @login_required
 def gallery(request: HttpRequest) -> HttpResponse:
-    """Asked for by the page's script, only the images that follow."""
+    """Show the whole page or, to its script, only the images that follow."""
     check_researcher(request.user)
     form = GalleryForm(request.GET, by=user_of(request))
     if not form.is_valid():

@@ -1,4 +1,4 @@
-"""Models: the list of them, what each is and has made, and registering new ones."""
+"""List, show and register models and translators."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LONGEST_QUERY = 200
 @login_required
 def model_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
-    # PostgreSQL cannot be asked for a NUL, nor SQLite for what is very long.
+    # PostgreSQL cannot search for a NUL, nor SQLite for a very long text.
     asked = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
     page = Paginator(models_named(asked, user_of(request)), MODELS_PER_PAGE).get_page(request.GET.get("page"))
     lines = model_lines(model_rows(list(page), user_of(request)))
@@ -85,7 +85,7 @@ def model_owner(request: HttpRequest, model_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def model_create(request: HttpRequest) -> HttpResponse:
-    """Two steps in one address: what is asked depends on the kind of model."""
+    """Register a model in two steps at one address: the form depends on the kind."""
     check_researcher(request.user)
     name = request.GET.get("kind", "")
     if name == TRANSLATED:
@@ -137,7 +137,7 @@ def translator_create(request: HttpRequest) -> HttpResponse:
 def _registered(
     form: RegisterForm, register: Callable[..., Registered], backend: str, request: HttpRequest
 ) -> Registered | None:
-    """What was registered; None where there is nothing to register yet, or the form says why it was refused."""
+    """Register what the form holds; None if it is not valid or was refused, which it then says."""
     if not form.is_valid():
         return None
     try:

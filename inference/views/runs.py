@@ -1,4 +1,4 @@
-"""Runs: the list of them, starting one, watching it, and what failed."""
+"""List, start, watch and steer runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def run_create(request: HttpRequest) -> HttpResponse:
-    """Two steps in one address, as the second depends on model and collection."""
+    """Start a run in two steps at one address: the second depends on model and collection."""
     check_researcher(request.user)
     is_asked = "model" in request.GET and "collection" in request.GET
     chosen = RunChoiceForm(request.GET if is_asked else None, initial=request.GET.dict(), by=user_of(request))
@@ -77,7 +77,7 @@ def _create(request: HttpRequest, model: CaptioningModel, collection: Collection
 
 
 def _started(request: HttpRequest, form: RunForm, model: CaptioningModel, collection: Collection) -> Run | None:
-    """The run; None where it is refused, and the form says why."""
+    """Start the run; None if it is refused, and the form says why."""
     try:
         options = {"model": model, "collection": collection, **form.about, **form.owner}
         run = services.start(**options, by=user_of(request), now=timezone.now())
@@ -119,7 +119,7 @@ def run_owner(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_safe
 @login_required
 def run_progress(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The part that asks for itself again, with the log where it has grown; in the end the whole page comes anew."""
+    """Show the part that refreshes itself, with the log if it has grown; at the end the whole page is reloaded."""
     run = run_for(request.user, run_id)
     if not is_htmx(request):
         return redirect("inference:run-show", run.pk)

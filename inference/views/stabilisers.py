@@ -1,4 +1,4 @@
-"""How many stabilisers a pivot-stabilised model has for one image."""
+"""The report on the stabilisers of a pivot-stabilised model."""
 
 from __future__ import annotations
 

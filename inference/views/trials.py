@@ -1,4 +1,4 @@
-"""Trying a model on one image, at once."""
+"""Try a model on one image."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from inference.services.runs import RunRefusedError
 from people.requests import is_htmx, user_of
 
 FORM_BYTES = limits.MEGABYTE
-"""Of all that a form has besides the image."""
+"""Allowance for the other fields of the form."""
 
 
-@csrf_exempt  # checked below, once it is clear who sends and how much
+@csrf_exempt  # checked below, once the sender and the size are known
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def model_try(request: HttpRequest, model_id: int) -> HttpResponse:
@@ -73,7 +73,7 @@ def _form_page(
 @require_safe
 @login_required
 def trial_show(request: HttpRequest, trial_id: int) -> HttpResponse:
-    """Asked for by the page's script, only the part that asks for itself again until the trial is done."""
+    """Show the whole page or, to its script, the part that refreshes itself until the trial is done."""
     trial = trial_for(request.user, trial_id)
     details = selectors.trial_details(trial, user_of(request))
     context = {"details": details, "model": trial.model, "decoding": decoding_lines(trial.decoding)}
@@ -86,7 +86,7 @@ def trial_show(request: HttpRequest, trial_id: int) -> HttpResponse:
 @require_safe
 @login_required
 def trial_image(request: HttpRequest, trial_id: int) -> HttpResponse:
-    """What was sent for a trial, for who sent it."""
+    """Serve the image that was uploaded for a trial to the person who uploaded it."""
     content = selectors.upload_of(trial_for(request.user, trial_id))
     if content is None:
         raise Http404(_("There is no such image."))

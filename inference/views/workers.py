@@ -1,4 +1,4 @@
-"""The workers: what each does, and which queues somebody listens to."""
+"""The workers and the queues that they listen to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from people.requests import is_htmx, user_of
 @require_safe
 @login_required
 def worker_list(request: HttpRequest) -> HttpResponse:
-    """The whole page, or the part of it that asks for itself again."""
+    """Show the whole page or, to its script, the part that refreshes itself."""
     check_researcher(request.user)
     rows = worker_rows(now=timezone.now())
     runs = {row.worker.run_id for row in rows if row.worker.run_id is not None}
