@@ -33,11 +33,11 @@ def time_takes(images: int) -> dict[str, float]:
     for number in range(TAKES):
         person = people[number % len(people)]
         began = time.perf_counter()
-        batch = batches.take_batch(round=round, annotator=person, now=timezone.now(), rng=rng)
+        batch = batches.take_batch(round=round, person=person, now=timezone.now(), rng=rng)
         times.append(time.perf_counter() - began)
         if batch is None:
             break
-        batches.return_batch(batch_id=batch.pk, annotator=person, now=timezone.now())
+        batches.return_batch(batch_id=batch.pk, person=person, now=timezone.now())
     return summary(times)
 
 

@@ -201,7 +201,7 @@ def _anna(anna: User, round: Round, began_at: datetime) -> None:
         return
     now = _rate(batch, anna, annotator_index=0, count=None, now=began_at)
     now = _write(batch, anna, annotator_index=0, count=None, now=now)
-    batches.submit_batch(batch_id=batch.pk, annotator=anna, now=now)
+    batches.submit_batch(batch_id=batch.pk, person=anna, now=now)
 
 
 def _bernd(bernd: User, round: Round, began_at: datetime) -> None:
@@ -222,7 +222,7 @@ def _first_batch(person: User, round: Round, now: datetime) -> CaptionBatch | No
     """A batch for somebody who never had one here; whoever had is left alone."""
     if CaptionBatch.objects.filter(round=round, lease__person=person).exists():
         return None
-    return batches.take_batch(round=round, annotator=person, now=now, rng=Random(SEED))
+    return batches.take_batch(round=round, person=person, now=now, rng=Random(SEED))
 
 
 def _rate(batch: CaptionBatch, person: User, *, annotator_index: int, count: int | None, now: datetime) -> datetime:
@@ -230,7 +230,7 @@ def _rate(batch: CaptionBatch, person: User, *, annotator_index: int, count: int
         now += RATING_TIME
         batches.save_rating(
             batch_id=batch.pk,
-            annotator=person,
+            person=person,
             position=item.position,
             rating=Rating(texts.ratings[annotator_index]),
             active_ms=_ms(RATING_TIME),
@@ -240,12 +240,12 @@ def _rate(batch: CaptionBatch, person: User, *, annotator_index: int, count: int
 
 
 def _write(batch: CaptionBatch, person: User, *, annotator_index: int, count: int | None, now: datetime) -> datetime:
-    batches.open_writing(batch_id=batch.pk, annotator=person, now=now)
+    batches.open_writing(batch_id=batch.pk, person=person, now=now)
     for item, texts in _items(batch)[:count]:
         now += WRITING_TIME
         batches.save_draft(
             batch_id=batch.pk,
-            annotator=person,
+            person=person,
             position=item.position,
             text=texts.german[annotator_index],
             revision=item.revision,

@@ -117,7 +117,7 @@ def _judge_all(comparison: Comparison, rater: User, versus: Versus, now: datetim
     if _has_had_a_batch(comparison, rater):
         return
     rng = Random(f"{SEED} {versus} {rater.username}")
-    while batch := judging.take_batch(comparison=comparison, rater=rater, now=now, rng=rng):
+    while batch := judging.take_batch(comparison=comparison, person=rater, now=now, rng=rng):
         now = _answer(batch, rater, versus, now=now, rng=rng)
 
 
@@ -136,12 +136,12 @@ def _judge_half(comparison: Comparison, people: Mapping[str, User], now: datetim
 
 
 def _sit(comparison: Comparison, rater: User, pairs: int | None, *, now: datetime, rng: Random) -> datetime:
-    batch = judging.take_batch(comparison=comparison, rater=rater, now=now, rng=rng)
+    batch = judging.take_batch(comparison=comparison, person=rater, now=now, rng=rng)
     if batch is None:
         return now
     end = _answer(batch, rater, HALF_JUDGED, now=now, rng=rng, pairs=pairs)
     if pairs and rater.username == GAVE_BACK:
-        judging.return_batch(batch_id=batch.pk, rater=rater, now=end)
+        judging.return_batch(batch_id=batch.pk, person=rater, now=end)
     return end
 
 
@@ -165,7 +165,7 @@ def _answer(
         now += taken
         judging.judge(
             batch_id=batch.pk,
-            rater=rater,
+            person=rater,
             position=trial.position,
             choice=score if trial.test_is_left else -score,
             active_ms=int(taken.total_seconds() * 1000),

@@ -179,7 +179,7 @@ class TestContent:
         batch = CaptionBatch.objects.get(lease__person=bernd)
         batches.save_draft(
             batch_id=batch.pk,
-            annotator=bernd,
+            person=bernd,
             position=1,
             text="Etwas ganz anderes",
             revision=1,
@@ -233,7 +233,7 @@ def judge_next(rater: User) -> Judgement:
     """The next answer of an assigned batch: right much better."""
     batch = JudgingBatch.objects.get(lease__person=rater, lease__state=BatchState.OPEN)
     position = judging_page(batch, rater, timezone.now()).trial.position
-    return judging.judge(batch_id=batch.pk, rater=rater, position=position, choice=-3, now=timezone.now())
+    return judging.judge(batch_id=batch.pk, person=rater, position=position, choice=-3, now=timezone.now())
 
 
 class TestScores:

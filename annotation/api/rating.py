@@ -85,7 +85,7 @@ def rating_work_show(request: Request) -> Response:
 def rating_batch_take(request: Request, round_id: int) -> Response:
     round = round_to_rate(asker(request), round_id)
     with refusals():
-        batch = services.take_batch(round=round, rater=asker(request), now=timezone.now(), rng=SystemRandom())
+        batch = services.take_batch(round=round, person=asker(request), now=timezone.now(), rng=SystemRandom())
     if batch is None:
         raise nothing_left(_("There is nothing left for you in this round: all other captions have enough raters."))
     return answer(request, batch.pk)
@@ -105,7 +105,7 @@ def rating_batch_show(request: Request, batch_id: UUID) -> Response:
 )
 def verdict_save(request: Request, batch_id: UUID, position: int) -> Response:
     ratings_for(asker(request), batch_id)
-    return rated(request, services.save_verdict, batch_id=batch_id, rater=asker(request), position=position)
+    return rated(request, services.save_verdict, batch_id=batch_id, person=asker(request), position=position)
 
 
 def _submit_batch(**about: Any) -> None:
@@ -120,7 +120,7 @@ def _step(id: str, summary: str, description: str, service: Callable[..., object
     def view(request: Request, batch_id: UUID) -> Response:
         ratings_for(asker(request), batch_id)
         with refusals():
-            service(batch_id=batch_id, rater=asker(request), now=timezone.now())
+            service(batch_id=batch_id, person=asker(request), now=timezone.now())
         return answer(request, batch_id)
 
     return view

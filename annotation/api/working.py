@@ -137,7 +137,7 @@ def batch_take(request: Request, round_id: int) -> Response:
     if not is_written_in(round):
         raise Http404(_("You have no such round."))
     with refusals():
-        batch = batches.take_batch(round=round, annotator=asker(request), now=timezone.now(), rng=SystemRandom())
+        batch = batches.take_batch(round=round, person=asker(request), now=timezone.now(), rng=SystemRandom())
     if batch is None:
         raise nothing_left(_("There is nothing left for you in this round: other people have taken every image."))
     return answer(request, batch.pk)
@@ -157,7 +157,7 @@ def batch_show(request: Request, batch_id: UUID) -> Response:
 )
 def rating_save(request: Request, batch_id: UUID, position: int) -> Response:
     batch_for(asker(request), batch_id)
-    return rated(request, batches.save_rating, batch_id=batch_id, annotator=asker(request), position=position)
+    return rated(request, batches.save_rating, batch_id=batch_id, person=asker(request), position=position)
 
 
 @api.put(
@@ -172,7 +172,7 @@ def draft_save(request: Request, batch_id: UUID, position: int) -> Response:
     sent = given(DraftSerializer, request)
     with refusals():
         item = batches.save_draft(
-            batch_id=batch_id, annotator=asker(request), position=position, now=timezone.now(), **sent
+            batch_id=batch_id, person=asker(request), position=position, now=timezone.now(), **sent
         )
     warnings = work.warnings_of(item, work.language_of(item.batch.round_id))
     kept = {"position": position, "revision": item.revision, "written": work.written_so_far(item.batch)}
@@ -195,7 +195,7 @@ def _step(
         batch_for(asker(request), batch_id)
         sent = given(shape, request) if shape else {}
         with refusals():
-            service(batch_id=batch_id, annotator=asker(request), now=timezone.now(), **sent)
+            service(batch_id=batch_id, person=asker(request), now=timezone.now(), **sent)
         response = answer(request, batch_id)
         for name, value in (headers or {}).items():
             response[name] = value

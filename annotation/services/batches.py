@@ -84,27 +84,27 @@ class NearCopyError(Exception):
         self.positions = positions
 
 
-def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> CaptionBatch | None:
-    """Hand `annotator` a batch of `round` (the open one, where there is one), or None when nothing is left for them.
+def take_batch(*, round: Round, person: User, now: datetime, rng: Random) -> CaptionBatch | None:
+    """Hand `person` a batch of `round` (the open one, where there is one), or None when nothing is left for them.
 
     Raises
     ------
     NotQualifiedError, PoolClosedError, PoolBusyError
     """
-    found = missing_requirements(annotator, round)
+    found = missing_requirements(person, round)
     if found:
         raise NotQualifiedError(found)
 
-    lots = [previously_seen(annotator, round)]
+    lots = [previously_seen(person, round)]
     if round.kind == RoundKind.MAIN:
-        lots.append(previously_seen(annotator, round, besides_pilots=True))
+        lots.append(previously_seen(person, round, besides_pilots=True))
     for without in lots:
         batch = assigning.take_batch(
             pool=round.pool,
-            person=annotator,
+            person=person,
             now=now,
             rng=rng,
-            prepare=prepare_items(round, annotator),
+            prepare=prepare_items(round, person),
             without=without,
         )
         if batch:
@@ -112,18 +112,18 @@ def take_batch(*, round: Round, annotator: User, now: datetime, rng: Random) -> 
     return None
 
 
-def prepare_items(round: Round, annotator: User) -> Prepare:
-    """What makes the rows of a batch of `round` when its tasks are handed to `annotator`."""
+def prepare_items(round: Round, person: User) -> Prepare:
+    """What makes the rows of a batch of `round` when its tasks are handed to `person`."""
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
-        check_still_qualified(annotator, round)
+        check_still_qualified(person, round)
         caption_batch = CaptionBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         CaptionItem.objects.bulk_create(
             CaptionItem(
                 assignment=assignment,
                 batch=caption_batch,
-                person=annotator,
+                person=person,
                 position=assignment.position,
                 image_id=tasks[assignment.task_id].image_id,
                 english_id=tasks[assignment.task_id].english_id,
@@ -135,7 +135,7 @@ def prepare_items(round: Round, annotator: User) -> Prepare:
 
 
 def save_rating(
-    *, batch_id: UUID, annotator: User, position: int, rating: Rating, active_ms: int, now: datetime
+    *, batch_id: UUID, person: User, position: int, rating: Rating, active_ms: int, now: datetime
 ) -> CaptionItem:
     """Keep a rating of screen 1; it may be changed until screen 2 opens.
 
@@ -144,19 +144,19 @@ def save_rating(
     CaptionBatch.DoesNotExist, Item.DoesNotExist, StaleStateError, LeaseExpiredError, BatchReturnedError
     """
     with transaction.atomic():
-        item = _locked_item(batch_id, annotator, position)
+        item = _locked_item(batch_id, person, position)
         _must_be_in_screen_1(item.batch, now)
         item.rating_ms += credible_ms(active_ms, since=item.rated_at or item.batch.lease.taken_at, now=now)
         item.rating, item.rated_at = rating, now
         item.save(update_fields=["rating", "rated_at", "rating_ms"])
-        _renew_lease(item.batch, annotator, now)
+        _renew_lease(item.batch, person, now)
     return item
 
 
-def save_ratings(*, batch_id: UUID, annotator: User, ratings: dict[int, Rating], now: datetime) -> None:
+def save_ratings(*, batch_id: UUID, person: User, ratings: dict[int, Rating], now: datetime) -> None:
     """Keep many ratings at once, as the form without scripts sends them."""
     with transaction.atomic():
-        batch = _locked_batch(batch_id, annotator)
+        batch = _locked_batch(batch_id, person)
         _must_be_in_screen_1(batch, now)
         changed = []
         for item in batch.items.filter(position__in=ratings):
@@ -164,10 +164,10 @@ def save_ratings(*, batch_id: UUID, annotator: User, ratings: dict[int, Rating],
                 item.rating, item.rated_at = ratings[item.position], now
                 changed.append(item)
         CaptionItem.objects.bulk_update(changed, ["rating", "rated_at"])
-        _renew_lease(batch, annotator, now)
+        _renew_lease(batch, person, now)
 
 
-def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBatch:
+def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch:
     """Go from screen 1 to screen 2, for good. Asked twice, it is done once.
 
     Raises
@@ -175,7 +175,7 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
     CaptionBatch.DoesNotExist, UnratedImagesError, LeaseExpiredError, BatchReturnedError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, annotator)
+        batch = _locked_batch(batch_id, person)
         if batch.stage != Stage.RATE:
             return batch
         _must_be_in_screen_1(batch, now)
@@ -184,12 +184,12 @@ def open_writing(*, batch_id: UUID, annotator: User, now: datetime) -> CaptionBa
             raise UnratedImagesError(unrated)
         batch.stage, batch.writing_opened_at = Stage.WRITE, now
         batch.save(update_fields=["stage", "writing_opened_at"])
-        _renew_lease(batch, annotator, now)
+        _renew_lease(batch, person, now)
     return batch
 
 
 def save_draft(
-    *, batch_id: UUID, annotator: User, position: int, text: str, revision: int, active_ms: int, now: datetime
+    *, batch_id: UUID, person: User, position: int, text: str, revision: int, active_ms: int, now: datetime
 ) -> CaptionItem:
     """Keep what was typed so far, letter for letter. `revision` is of the text that the writer began from.
 
@@ -204,11 +204,11 @@ def save_draft(
     if problem:
         raise InvalidCaptionError(problem)
     with transaction.atomic():
-        item = _locked_item(batch_id, annotator, position)
+        item = _locked_item(batch_id, person, position)
         batch = item.batch
         if batch.stage != Stage.WRITE:
             raise StaleStateError
-        if batch.lease.state == BatchState.RETURNED or _is_forgotten(annotator, batch):
+        if batch.lease.state == BatchState.RETURNED or _is_forgotten(person, batch):
             raise BatchReturnedError
         if text != item.text:
             if revision != item.revision:
@@ -218,11 +218,11 @@ def save_draft(
         item.writing_ms += credible_ms(active_ms, since=began_at, now=now)
         item.text, item.saved_at = text, now
         item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
-        _renew_lease(batch, annotator, now)
+        _renew_lease(batch, person, now)
     return item
 
 
-def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen: bool = False) -> CaptionBatch:
+def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bool = False) -> CaptionBatch:
     """Submit all captions of a batch. Submitting twice has no further effect.
 
     If the lease ran out before, the captions are kept, flagged as late, and never counted.
@@ -234,14 +234,14 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen:
         Nothing is submitted yet. With `copies_seen` the check is skipped.
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, annotator)
+        batch = _locked_batch(batch_id, person)
         if batch.stage == Stage.SUBMITTED:
             return batch
         if batch.stage != Stage.WRITE:
             raise StaleStateError
         if batch.lease.state == BatchState.RETURNED:
             raise BatchReturnedError
-        stops = _gone_since(annotator, batch)
+        stops = _gone_since(person, batch)
         if stops:
             raise NotQualifiedError(stops)
         items = list(workable(batch).select_related("english"))
@@ -250,7 +250,7 @@ def submit_batch(*, batch_id: UUID, annotator: User, now: datetime, copies_seen:
             raise IncompleteBatchError(problems)
         copied = [] if copies_seen else _told_of_copies(batch, items)
         if not copied:
-            _submit(batch, items, annotator=annotator, now=now)
+            _submit(batch, items, person=person, now=now)
     if copied:
         # After the transaction, which keeps what was told.
         raise NearCopyError(copied)
@@ -270,7 +270,7 @@ def _told_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
     return [item.position for item in items if item.copied_revision == item.revision]
 
 
-def _submit(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, now: datetime) -> None:
+def _submit(batch: CaptionBatch, items: list[CaptionItem], *, person: User, now: datetime) -> None:
     warnings = warnings_by_position(items, language_of(batch.round_id))
     counts = finish_batch(batch=batch.lease, now=now)
     captions = Caption.objects.bulk_create(
@@ -278,7 +278,7 @@ def _submit(batch: CaptionBatch, items: list[CaptionItem], *, annotator: User, n
             item=item,
             round_id=batch.round_id,
             image_id=item.image_id,
-            author=annotator,
+            author=person,
             guidelines_id=batch.guidelines_id,
             text=text_checks.as_nfc(item.text).strip(),
             text_as_typed=item.text,
@@ -298,14 +298,14 @@ def _codes(warnings: list[text_checks.CaptionFault], item: CaptionItem) -> list[
     return [*codes, text_checks.COPIED.code] if text_checks.is_copied(item.text, item.english.text) else codes
 
 
-def return_batch(*, batch_id: UUID, annotator: User, now: datetime) -> None:
+def return_batch(*, batch_id: UUID, person: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated and written stays with the batch."""
     with transaction.atomic():
-        batch = _locked_batch(batch_id, annotator)
+        batch = _locked_batch(batch_id, person)
         lifecycle.return_batch(batch=batch.lease, now=now)
 
 
-def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
+def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
     """Resume an expired or returned batch, as far as its images are still free.
 
     Raises
@@ -313,48 +313,48 @@ def resume_batch(*, batch_id: UUID, annotator: User, now: datetime) -> Batch:
     NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
     """
     batch = CaptionBatch.objects.select_related("round__project", "round__language").get(
-        pk=batch_id, lease__person=annotator
+        pk=batch_id, lease__person=person
     )
     if batch.stage == Stage.SUBMITTED:
         raise StaleStateError
-    found = missing_requirements(annotator, batch.round)
+    found = missing_requirements(person, batch.round)
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
-        lock_person(annotator)
-        check_still_qualified(annotator, batch.round)
-        return assigning.resume_batch(batch_id=batch_id, person=annotator, now=now)
+        lock_person(person)
+        check_still_qualified(person, batch.round)
+        return assigning.resume_batch(batch_id=batch_id, person=person, now=now)
 
 
-def _locked_item(batch_id: UUID, annotator: User, position: int) -> CaptionItem:
+def _locked_item(batch_id: UUID, person: User, position: int) -> CaptionItem:
     # The batch's lock covers its items; locking an item first could wait in a circle with who holds the batch.
-    batch = _locked_batch(batch_id, annotator)
+    batch = _locked_batch(batch_id, person)
     item = CaptionItem.objects.get(batch=batch, position=position)
     item.batch = batch
     return item
 
 
-def _locked_batch(batch_id: UUID, annotator: User) -> CaptionBatch:
+def _locked_batch(batch_id: UUID, person: User) -> CaptionBatch:
     return (
         CaptionBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
         .select_related("lease")
-        .get(pk=batch_id, lease__person=annotator)
+        .get(pk=batch_id, lease__person=person)
     )
 
 
-def _gone_since(annotator: User, batch: CaptionBatch) -> list[MissingRequirement]:
+def _gone_since(person: User, batch: CaptionBatch) -> list[MissingRequirement]:
     """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
-    return [found for found in missing_requirements(annotator, batch.round) if found.code in ("role", "consent")]
+    return [found for found in missing_requirements(person, batch.round) if found.code in ("role", "consent")]
 
 
-def _is_forgotten(annotator: User, batch: CaptionBatch) -> bool:
+def _is_forgotten(person: User, batch: CaptionBatch) -> bool:
     """Whether the account was deleted, with its drafts; its open batches were returned then."""
     is_over = batch.lease.state != BatchState.OPEN
-    return is_over and User.objects.filter(pk=annotator.pk, deleted_at__isnull=False).exists()
+    return is_over and User.objects.filter(pk=person.pk, deleted_at__isnull=False).exists()
 
 
-def _renew_lease(batch: CaptionBatch, annotator: User, now: datetime) -> None:
-    if is_half_over(batch=batch.lease, now=now) and not _gone_since(annotator, batch):
+def _renew_lease(batch: CaptionBatch, person: User, now: datetime) -> None:
+    if is_half_over(batch=batch.lease, now=now) and not _gone_since(person, batch):
         renew_lease(batch=batch.lease, now=now)
 
 

@@ -105,27 +105,27 @@ def _fit_places(round: Round) -> None:
     Task.objects.filter(counts, pk__in=locked).update(places=Greatest(F("places_taken"), round.replication))
 
 
-def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> VerificationBatch | None:
-    """Hand `rater` captions of `round` (the open batch, where there is one), or None when nothing is left for them.
+def take_batch(*, round: Round, person: User, now: datetime, rng: Random) -> VerificationBatch | None:
+    """Hand `person` captions of `round` (the open batch, where there is one), or None when nothing is left for them.
 
     Raises
     ------
     NotQualifiedError, PoolClosedError, PoolBusyError
     """
-    found = missing_requirements(rater, round)
+    found = missing_requirements(person, round)
     if found:
         raise NotQualifiedError(found)
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         _must_be_open(round)
-        check_still_qualified(rater, round)
+        check_still_qualified(person, round)
         rows = VerificationBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
         tasks = VerificationTask.objects.in_bulk([assignment.task_id for assignment in assignments])
         Verdict.objects.bulk_create(
             Verdict(
                 assignment=assignment,
                 batch=rows,
-                person=rater,
+                person=person,
                 position=assignment.position,
                 caption_id=tasks[assignment.task_id].caption_id,
             )
@@ -133,7 +133,7 @@ def take_batch(*, round: Round, rater: User, now: datetime, rng: Random) -> Veri
         )
 
     batch = assigning.take_batch(
-        pool=round.pool, person=rater, now=now, rng=rng, prepare=prepare, without=not_for(rater)
+        pool=round.pool, person=person, now=now, rng=rng, prepare=prepare, without=not_for(person)
     )
     return VerificationBatch.objects.select_related("lease", "round").get(pk=batch.pk) if batch else None
 
@@ -145,7 +145,7 @@ def _must_be_open(round: Round) -> None:
 
 
 def save_verdict(
-    *, batch_id: UUID, rater: User, position: int, rating: Rating, active_ms: int, now: datetime
+    *, batch_id: UUID, person: User, position: int, rating: Rating, active_ms: int, now: datetime
 ) -> Verdict:
     """Keep how one caption was rated; it may be changed until the batch is submitted.
 
@@ -156,19 +156,19 @@ def save_verdict(
         The rating is kept all the same.
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater)
+        batch = _locked_batch(batch_id, person)
         _must_be_assigned(batch)
         verdict = to_rate(batch).get(position=position)
         verdict.rating_ms += credible_ms(active_ms, since=verdict.rated_at or batch.lease.taken_at, now=now)
         verdict.rating, verdict.rated_at = rating, now
         verdict.save(update_fields=["rating", "rated_at", "rating_ms"])
-        _renew_lease(batch, rater, now)
+        _renew_lease(batch, person, now)
     if _is_over(batch, now):
         raise LeaseExpiredError
     return verdict
 
 
-def save_verdicts(*, batch_id: UUID, rater: User, ratings: Mapping[int, Rating], now: datetime) -> None:
+def save_verdicts(*, batch_id: UUID, person: User, ratings: Mapping[int, Rating], now: datetime) -> None:
     """Keep many ratings at once, as the form without scripts sends them; after the lease ran out too.
 
     Raises
@@ -176,7 +176,7 @@ def save_verdicts(*, batch_id: UUID, rater: User, ratings: Mapping[int, Rating],
     VerificationBatch.DoesNotExist, StaleStateError, BatchReturnedError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater)
+        batch = _locked_batch(batch_id, person)
         _must_be_assigned(batch)
         changed = []
         for verdict in to_rate(batch).filter(position__in=ratings):
@@ -184,10 +184,10 @@ def save_verdicts(*, batch_id: UUID, rater: User, ratings: Mapping[int, Rating],
                 verdict.rating, verdict.rated_at = ratings[verdict.position], now
                 changed.append(verdict)
         Verdict.objects.bulk_update(changed, ["rating", "rated_at"])
-        _renew_lease(batch, rater, now)
+        _renew_lease(batch, person, now)
 
 
-def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationBatch:
+def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> VerificationBatch:
     """Submit all ratings of a batch. Submitting twice has no further effect.
 
     If the lease ran out before, they are kept, flagged as late, and never counted.
@@ -197,11 +197,11 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
     VerificationBatch.DoesNotExist, BatchReturnedError, UnratedImagesError, NotQualifiedError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater)
+        batch = _locked_batch(batch_id, person)
         if batch.submitted_at:
             return batch
         _must_be_assigned(batch)
-        stops = _gone_since(rater, batch)
+        stops = _gone_since(person, batch)
         if stops:
             raise NotQualifiedError(stops)
         verdicts = list(to_rate(batch))
@@ -215,14 +215,14 @@ def submit_batch(*, batch_id: UUID, rater: User, now: datetime) -> VerificationB
     return batch
 
 
-def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> None:
+def return_batch(*, batch_id: UUID, person: User, now: datetime) -> None:
     """Return a batch's places to the round. What was rated stays with the batch."""
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater)
+        batch = _locked_batch(batch_id, person)
         lifecycle.return_batch(batch=batch.lease, now=now)
 
 
-def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
+def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
     """Resume an expired or returned batch, as far as its captions are still free.
 
     Raises
@@ -230,26 +230,26 @@ def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
     NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
     """
     batch = VerificationBatch.objects.select_related("round__project", "round__language").get(
-        pk=batch_id, lease__person=rater
+        pk=batch_id, lease__person=person
     )
     if batch.submitted_at:
         raise StaleStateError
-    found = missing_requirements(rater, batch.round)
+    found = missing_requirements(person, batch.round)
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
-        resumed = assigning.resume_batch(batch_id=batch_id, person=rater, now=now)
+        resumed = assigning.resume_batch(batch_id=batch_id, person=person, now=now)
         _must_be_open(batch.round)
-        check_still_qualified(rater, batch.round)
+        check_still_qualified(person, batch.round)
     return resumed
 
 
-def _locked_batch(batch_id: UUID, rater: User) -> VerificationBatch:
+def _locked_batch(batch_id: UUID, person: User) -> VerificationBatch:
     return (
         VerificationBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
         .select_related("lease", "round__project", "round__language")
         .defer("round__project__description")
-        .get(pk=batch_id, lease__person=rater)
+        .get(pk=batch_id, lease__person=person)
     )
 
 
@@ -264,11 +264,11 @@ def _is_over(batch: VerificationBatch, now: datetime) -> bool:
     return batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now
 
 
-def _gone_since(rater: User, batch: VerificationBatch) -> list[MissingRequirement]:
+def _gone_since(person: User, batch: VerificationBatch) -> list[MissingRequirement]:
     """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
-    return [found for found in missing_requirements(rater, batch.round) if found.code in ("role", "consent")]
+    return [found for found in missing_requirements(person, batch.round) if found.code in ("role", "consent")]
 
 
-def _renew_lease(batch: VerificationBatch, rater: User, now: datetime) -> None:
-    if is_half_over(batch=batch.lease, now=now) and not _gone_since(rater, batch):
+def _renew_lease(batch: VerificationBatch, person: User, now: datetime) -> None:
+    if is_half_over(batch=batch.lease, now=now) and not _gone_since(person, batch):
         renew_lease(batch=batch.lease, now=now)

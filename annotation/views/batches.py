@@ -86,7 +86,7 @@ def batch_rate(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
     ratings = ratings_sent(request, batch.items.values_list("position", flat=True))
-    services.save_ratings(batch_id=batch.pk, annotator=user_of(request), ratings=ratings, now=timezone.now())
+    services.save_ratings(batch_id=batch.pk, person=user_of(request), ratings=ratings, now=timezone.now())
     return _open_writing(request, batch.pk) if request.POST.get("open") else redirect("annotation:batch-rate", batch.pk)
 
 
@@ -95,7 +95,7 @@ def _keep_ratings(request: HttpRequest, batch: CaptionBatch) -> HttpResponse:
 def rating_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     services.save_rating(
         batch_id=batch_id,
-        annotator=user_of(request),
+        person=user_of(request),
         position=position,
         rating=rating_sent(request),
         active_ms=active_ms_of(request),
@@ -113,7 +113,7 @@ def writing_open(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    services.open_writing(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
+    services.open_writing(batch_id=batch_id, person=user_of(request), now=timezone.now())
     response = redirect("annotation:batch-show", batch_id)
     # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
     response[CLEAR] = '"cache"'
@@ -144,7 +144,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
     try:
         item = services.save_draft(
             batch_id=batch_id,
-            annotator=user_of(request),
+            person=user_of(request),
             position=position,
             text=text,
             revision=_number(request.POST.get("revision")),
@@ -185,7 +185,7 @@ def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResp
 def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     item = services.save_draft(
         batch_id=batch_id,
-        annotator=user_of(request),
+        person=user_of(request),
         position=position,
         text=request.POST.get("text", ""),
         revision=_number(request.POST.get("revision")),
@@ -230,7 +230,7 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     try:
         services.submit_batch(
             batch_id=batch_id,
-            annotator=user_of(request),
+            person=user_of(request),
             now=timezone.now(),
             copies_seen="copies_seen" in request.POST,
         )

@@ -33,7 +33,7 @@ RNG: Random = SystemRandom()
 @explains_refusals(RATINGS)
 def verification_take(request: HttpRequest, round_id: int) -> HttpResponse:
     round = round_to_rate(request.user, round_id)
-    batch = services.take_batch(round=round, rater=user_of(request), now=timezone.now(), rng=RNG)
+    batch = services.take_batch(round=round, person=user_of(request), now=timezone.now(), rng=RNG)
     if batch:
         return redirect(RATINGS.batch, batch.pk)
     messages.info(request, _("There is nothing left for you in this round: all other captions have enough raters."))
@@ -59,7 +59,7 @@ def verification_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
-    who = {"batch_id": batch.pk, "rater": user_of(request), "now": timezone.now()}
+    who = {"batch_id": batch.pk, "person": user_of(request), "now": timezone.now()}
     ratings = ratings_sent(request, to_rate(batch).values_list("position", flat=True))
     services.save_verdicts(ratings=ratings, **who)
     if request.POST.get("open"):
@@ -73,7 +73,7 @@ def _keep(request: HttpRequest, batch: VerificationBatch) -> HttpResponse:
 def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
     services.save_verdict(
         batch_id=batch_id,
-        rater=user_of(request),
+        person=user_of(request),
         position=position,
         rating=rating_sent(request),
         active_ms=active_ms_of(request),
@@ -97,7 +97,7 @@ def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
     if request.method == "POST":
-        services.return_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+        services.return_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
         messages.success(request, _("The batch was returned. Other people can rate its captions now."))
         return redirect("annotation:work-show")
     if batch.submitted_at:
@@ -112,5 +112,5 @@ def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @explains_refusals(RATINGS)
 def verification_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     ratings_for(request.user, batch_id)
-    services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+    services.resume_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
     return redirect(RATINGS.batch, batch_id)

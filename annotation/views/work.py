@@ -45,7 +45,7 @@ def work_show(request: HttpRequest) -> HttpResponse:
 @explains_refusals(CAPTIONS)
 def batch_take(request: HttpRequest, round_id: int) -> HttpResponse:
     round = round_for(user_of(request), round_id)
-    batch = services.take_batch(round=round, annotator=user_of(request), now=timezone.now(), rng=RNG)
+    batch = services.take_batch(round=round, person=user_of(request), now=timezone.now(), rng=RNG)
     if batch:
         return redirect(CAPTIONS.batch, batch.pk)
     messages.info(request, _("There is nothing left for you in this round: other people have taken every image."))
@@ -66,7 +66,7 @@ def history_show(request: HttpRequest) -> HttpResponse:
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
-        services.return_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
+        services.return_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
         messages.success(request, _("The batch was returned. Other people can take its images now."))
         return redirect("annotation:work-show")
     if batch.stage == Stage.SUBMITTED:
@@ -80,5 +80,5 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @explains_refusals(CAPTIONS)
 def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
-    services.resume_batch(batch_id=batch_id, annotator=user_of(request), now=timezone.now())
+    services.resume_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
     return redirect(CAPTIONS.batch, batch_id)

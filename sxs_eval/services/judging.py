@@ -64,56 +64,56 @@ class CommentTooLongError(Exception):
     """A comment has at most LONGEST_COMMENT characters."""
 
 
-def take_batch(*, comparison: Comparison, rater: User, now: datetime, rng: Random) -> JudgingBatch | None:
-    """Hand `rater` a batch of `comparison` (the open one, where there is one), or None when nothing is left for them.
+def take_batch(*, comparison: Comparison, person: User, now: datetime, rng: Random) -> JudgingBatch | None:
+    """Hand `person` a batch of `comparison` (the open one, where there is one), or None when nothing is left for them.
 
     Raises
     ------
     NotQualifiedError, PoolClosedError, PoolBusyError
     """
-    found = missing_requirements(rater, comparison)
+    found = missing_requirements(person, comparison)
     if found:
         raise NotQualifiedError(found)
-    _close_if_answered(comparison, rater, now)
+    _close_if_answered(comparison, person, now)
     instructions = Instructions.objects.filter(project=comparison.project_id).latest("version")
 
     def prepare(batch: Batch, assignments: list[Assignment]) -> None:
         # Somebody may have been left out or paused since; who decides on that waits for the same lock.
-        _must_still_be_welcome(rater, comparison)
+        _must_still_be_welcome(person, comparison)
         judging = JudgingBatch.objects.create(lease=batch, comparison=comparison, instructions=instructions)
-        _lay_out(judging, rater, assignments, rng)
+        _lay_out(judging, person, assignments, rng)
 
     batch = assigning.take_batch(
         pool=comparison.pool,
-        person=rater,
+        person=person,
         now=now,
         rng=rng,
         prepare=prepare,
         # What models say of an image stays away from whoever is writing about it.
-        without=assigned_work.is_assigned(rater, "pair__image", besides="sxs_eval"),
+        without=assigned_work.is_assigned(person, "pair__image", besides="sxs_eval"),
     )
     return JudgingBatch.objects.select_related("lease", "comparison").get(pk=batch.pk) if batch else None
 
 
-def _close_if_answered(comparison: Comparison, rater: User, now: datetime) -> None:
+def _close_if_answered(comparison: Comparison, person: User, now: datetime) -> None:
     with transaction.atomic():
         batch = (
             JudgingBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
             .select_related("lease")
-            .filter(comparison=comparison, lease__person=rater, lease__state=BatchState.OPEN)
+            .filter(comparison=comparison, lease__person=person, lease__state=BatchState.OPEN)
             .first()
         )
         if batch and not workable(batch).filter(choice=None).exists():
             finish_batch(batch=batch.lease, now=now)
 
 
-def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rng: Random) -> None:
+def _lay_out(batch: JudgingBatch, person: User, assignments: list[Assignment], rng: Random) -> None:
     """Make the trials of a batch: its pairs, each with sides drawn, and attention items among them."""
     comparison = batch.comparison
     tasks = [assignment.task_id for assignment in assignments]
     pairs = {pair.task_id: pair for pair in Pair.objects.filter(task__in=tasks)}
-    golds = _golds_for(comparison, rater)
-    old = _unrepeated(comparison, rater)
+    golds = _golds_for(comparison, person)
+    old = _unrepeated(comparison, person)
     wanted = rules.attention_count(len(assignments), comparison.repeat_percent, rng)
     old_repeats = rng.sample(old, min(len(old), wanted))
     # A repeat from a returned batch is shown here instead.
@@ -129,7 +129,7 @@ def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rn
             batch=batch,
             comparison=comparison,
             scale=comparison.scale,
-            person=rater,
+            person=person,
             position=position,
             kind=slot.kind,
         )
@@ -154,36 +154,36 @@ def _lay_out(batch: JudgingBatch, rater: User, assignments: list[Assignment], rn
     Judgement.objects.bulk_create(repeats)
 
 
-def _golds_for(comparison: Comparison, rater: User) -> list[GoldPair]:
+def _golds_for(comparison: Comparison, person: User) -> list[GoldPair]:
     """Gold pairs that the rater has not met, in an order of their own."""
     if not comparison.gold_percent:
         return []
-    met = Judgement.objects.filter(person=rater, gold__comparison=comparison).values("gold")
+    met = Judgement.objects.filter(person=person, gold__comparison=comparison).values("gold")
     found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=met)
     for image in ("image", "other_image"):
-        found = found.exclude(assigned_work.is_assigned(rater, image, besides="sxs_eval"))
+        found = found.exclude(assigned_work.is_assigned(person, image, besides="sxs_eval"))
     return list(found.order_by("pk"))
 
 
-def _unrepeated(comparison: Comparison, rater: User) -> list[Judgement]:
+def _unrepeated(comparison: Comparison, person: User) -> list[Judgement]:
     """What the rater judged in earlier batches and has not answered again."""
     if not comparison.repeat_percent:
         return []
     found = Judgement.objects.filter(
         Q(repeat=None) | Q(repeat__choice=None),
         comparison=comparison,
-        person=rater,
+        person=person,
         kind=Kind.PAIR,
         choice__isnull=False,
         is_late=False,
     )
-    return list(found.exclude(assigned_work.is_assigned(rater, "pair__image", besides="sxs_eval")).order_by("pk"))
+    return list(found.exclude(assigned_work.is_assigned(person, "pair__image", besides="sxs_eval")).order_by("pk"))
 
 
 def judge(
     *,
     batch_id: UUID,
-    rater: User,
+    person: User,
     position: int,
     choice: int,
     comment: str = "",
@@ -203,15 +203,15 @@ def judge(
         raise CommentTooLongError
     given = _Given(position, choice, comment.replace("\x00", "").strip(), active_ms)
     try:
-        return _judge(batch_id, rater, given, now, is_last_chance=False)
+        return _judge(batch_id, person, given, now, is_last_chance=False)
     except LeaseExpiredError:
-        _resume(batch_id, rater, now)
-        return _judge(batch_id, rater, given, now, is_last_chance=True)
+        _resume(batch_id, person, now)
+        return _judge(batch_id, person, given, now, is_last_chance=True)
 
 
-def _resume(batch_id: UUID, rater: User, now: datetime) -> None:
+def _resume(batch_id: UUID, person: User, now: datetime) -> None:
     try:
-        resume_batch(batch_id=batch_id, rater=rater, now=now)
+        resume_batch(batch_id=batch_id, person=person, now=now)
     except (NoTasksAvailableError, PoolClosedError, OpenBatchExistsError):
         # The answer is taken as a late one.
         return
@@ -227,9 +227,9 @@ class _Given:
     active_ms: int
 
 
-def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last_chance: bool) -> Judgement:
+def _judge(batch_id: UUID, person: User, given: _Given, now: datetime, *, is_last_chance: bool) -> Judgement:
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater)
+        batch = _locked_batch(batch_id, person)
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=given.position)
         judgement.batch = batch
         if judgement.choice is not None:
@@ -239,7 +239,7 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
         scale = SCALES[judgement.scale]
         if given.choice not in scale:
             raise NotOnScaleError(scale.numbers)
-        _must_still_be_welcome(rater, batch.comparison)
+        _must_still_be_welcome(person, batch.comparison)
         judgement.is_late = _is_late(batch, judgement, now, is_last_chance=is_last_chance)
         trials = progress_of(batch)
         if not judgement.is_late and any(one.choice is None and one.position < given.position for one in trials):
@@ -251,7 +251,7 @@ def _judge(batch_id: UUID, rater: User, given: _Given, now: datetime, *, is_last
             _settle(judgement.assignment, is_late=judgement.is_late)
         renew_lease(batch=batch.lease, now=now)
         if judgement.kind != Kind.PAIR and not judgement.is_late:
-            _pause_if_inattentive(batch, rater, now)
+            _pause_if_inattentive(batch, person, now)
     return judgement
 
 
@@ -287,7 +287,7 @@ def _settle(assignment: Assignment, *, is_late: bool) -> None:
         finish_assignment(assignment=assignment)
 
 
-def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgement:
+def undo(*, batch_id: UUID, person: User, position: int, now: datetime) -> Judgement:
     """Take back the answer at `position`, if it is the last one of an open batch; asked twice, one is taken back.
 
     Raises
@@ -295,8 +295,8 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
     Judgement.DoesNotExist, NotQualifiedError, StaleTrialError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater)
-        _must_still_be_welcome(rater, batch.comparison)
+        batch = _locked_batch(batch_id, person)
+        _must_still_be_welcome(person, batch.comparison)
         if batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now:
             raise StaleTrialError
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
@@ -314,50 +314,50 @@ def undo(*, batch_id: UUID, rater: User, position: int, now: datetime) -> Judgem
     return judgement
 
 
-def return_batch(*, batch_id: UUID, rater: User, now: datetime) -> bool:
+def return_batch(*, batch_id: UUID, person: User, now: datetime) -> bool:
     """Return what is not judged of a batch to the comparison; False where all was judged. What is judged counts."""
     with transaction.atomic():
-        batch = _locked_batch(batch_id, rater).lease
+        batch = _locked_batch(batch_id, person).lease
         lifecycle.return_batch(batch=batch, now=now)
     return batch.state == BatchState.RETURNED
 
 
-def resume_batch(*, batch_id: UUID, rater: User, now: datetime) -> Batch:
+def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
     """Resume an expired or returned batch, as far as its pairs are still free.
 
     Raises
     ------
     NotQualifiedError, and those of allocation.services.assigning.resume_batch
     """
-    batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, lease__person=rater)
-    found = missing_requirements(rater, batch.comparison)
+    batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, lease__person=person)
+    found = missing_requirements(person, batch.comparison)
     if found:
         raise NotQualifiedError(found)
     with transaction.atomic():
-        resumed = assigning.resume_batch(batch_id=batch_id, person=rater, now=now)
-        _must_still_be_welcome(rater, batch.comparison)
+        resumed = assigning.resume_batch(batch_id=batch_id, person=person, now=now)
+        _must_still_be_welcome(person, batch.comparison)
     return resumed
 
 
-def _must_still_be_welcome(rater: User, comparison: Comparison) -> None:
-    if not is_still_welcome(rater, comparison):
-        raise NotQualifiedError(missing_requirements(rater, comparison))
+def _must_still_be_welcome(person: User, comparison: Comparison) -> None:
+    if not is_still_welcome(person, comparison):
+        raise NotQualifiedError(missing_requirements(person, comparison))
 
 
-def _locked_batch(batch_id: UUID, rater: User) -> JudgingBatch:
+def _locked_batch(batch_id: UUID, person: User) -> JudgingBatch:
     return (
         JudgingBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
         .select_related("lease", "comparison__project", "comparison__language", "instructions")
         .defer("instructions__body", "comparison__project__description")
-        .get(pk=batch_id, lease__person=rater)
+        .get(pk=batch_id, lease__person=person)
     )
 
 
-def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> None:
+def _pause_if_inattentive(batch: JudgingBatch, person: User, now: datetime) -> None:
     comparison = batch.comparison
-    status = RaterStatus.objects.filter(comparison=comparison, person=rater).first()
+    status = RaterStatus.objects.filter(comparison=comparison, person=person).first()
     checks = Judgement.objects.filter(
-        ~Q(kind=Kind.PAIR), comparison=comparison, person=rater, choice__isnull=False, is_late=False
+        ~Q(kind=Kind.PAIR), comparison=comparison, person=person, choice__isnull=False, is_late=False
     )
     if status and status.checks_from:
         checks = checks.filter(judged_at__gt=status.checks_from)
@@ -373,7 +373,7 @@ def _pause_if_inattentive(batch: JudgingBatch, rater: User, now: datetime) -> No
     ):
         lifecycle.return_batch(batch=batch.lease, now=now)
         RaterStatus.objects.update_or_create(
-            comparison=comparison, person=rater, defaults={"state": RaterState.PAUSED, "paused_at": now}
+            comparison=comparison, person=person, defaults={"state": RaterState.PAUSED, "paused_at": now}
         )
 
 

@@ -42,7 +42,7 @@ def work_show(request: HttpRequest) -> HttpResponse:
 @explains_refusals(JUDGING)
 def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
     comparison = comparison_to_judge(user_of(request), comparison_id)
-    batch = services.take_batch(comparison=comparison, rater=user_of(request), now=timezone.now(), rng=RNG)
+    batch = services.take_batch(comparison=comparison, person=user_of(request), now=timezone.now(), rng=RNG)
     if batch:
         return redirect(JUDGING.batch, batch.pk)
     messages.info(request, _("You have no pairs left to judge in this comparison. Thank you!"))
@@ -71,7 +71,7 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
     choice = _whole_number(request.POST.get("choice"))
     judgement = services.judge(
         batch_id=batch_id,
-        rater=user_of(request),
+        person=user_of(request),
         position=position,
         choice=99 if choice is None else choice,
         comment=request.POST.get("comment", "").replace("\r\n", "\n"),
@@ -92,7 +92,7 @@ def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
 @require_POST
 @saves(JUDGING, stays=False, has_form=True)
 def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    undone = services.undo(batch_id=batch_id, rater=user_of(request), position=position, now=timezone.now())
+    undone = services.undo(batch_id=batch_id, person=user_of(request), position=position, now=timezone.now())
     return _next(request, undone.batch)
 
 
@@ -100,7 +100,7 @@ def judgement_undo(request: HttpRequest, batch_id: UUID, position: int) -> HttpR
 def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_for(user_of(request), batch_id)
     if request.method == "POST":
-        if services.return_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now()):
+        if services.return_batch(batch_id=batch_id, person=user_of(request), now=timezone.now()):
             messages.success(request, _("You returned the pairs that you had not judged. Your answers count."))
         else:
             messages.success(request, _("Thank you! Your answers count."))
@@ -114,7 +114,7 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @explains_refusals(JUDGING)
 def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch_for(user_of(request), batch_id)
-    services.resume_batch(batch_id=batch_id, rater=user_of(request), now=timezone.now())
+    services.resume_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
     return redirect(JUDGING.batch, batch_id)
 
 

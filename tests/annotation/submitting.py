@@ -15,7 +15,7 @@ from tests.factories import NOW, make_user
 
 
 def take(round: Round, person: User, *, now: datetime = NOW) -> CaptionBatch:
-    batch = services.take_batch(round=round, annotator=person, now=now, rng=Random(0))
+    batch = services.take_batch(round=round, person=person, now=now, rng=Random(0))
     assert batch is not None
     return batch
 
@@ -23,12 +23,12 @@ def take(round: Round, person: User, *, now: datetime = NOW) -> CaptionBatch:
 def write(batch: CaptionBatch, person: User, text: str, *, now: datetime = NOW) -> None:
     """Rate every image of a batch and write `text`, with the image's position, about each."""
     positions = list(batch.items.values_list("position", flat=True))
-    services.save_ratings(batch_id=batch.pk, annotator=person, ratings=dict.fromkeys(positions, Rating.GOOD), now=now)
-    services.open_writing(batch_id=batch.pk, annotator=person, now=now)
+    services.save_ratings(batch_id=batch.pk, person=person, ratings=dict.fromkeys(positions, Rating.GOOD), now=now)
+    services.open_writing(batch_id=batch.pk, person=person, now=now)
     for position in positions:
         services.save_draft(
             batch_id=batch.pk,
-            annotator=person,
+            person=person,
             position=position,
             text=f"{text} {position}",
             revision=0,
@@ -42,7 +42,7 @@ def submit_captions(
 ) -> CaptionBatch:
     batch = take(round, person, now=now)
     write(batch, person, text, now=now)
-    return services.submit_batch(batch_id=batch.pk, annotator=person, now=now)
+    return services.submit_batch(batch_id=batch.pk, person=person, now=now)
 
 
 def make_captions(round: Round, texts: Mapping[int, Sequence[str]]) -> list[User]:

@@ -77,12 +77,12 @@ class TestPausing:
         annotator_status.pause(reason="Too fast.", **about(round, ann))
         for again in (
             lambda: take(round, ann),
-            lambda: batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW),
+            lambda: batches.resume_batch(batch_id=batch.pk, person=ann, now=NOW),
         ):
             with pytest.raises(NotQualifiedError, match="A manager has paused your work in German"):
                 again()
         annotator_status.lift(**about(round, ann))
-        assert batches.resume_batch(batch_id=batch.pk, annotator=ann, now=NOW).state == BatchState.OPEN
+        assert batches.resume_batch(batch_id=batch.pk, person=ann, now=NOW).state == BatchState.OPEN
 
     def test_captions_to_rate_go_back_too(self):
         main, _authors = verifying.make_captioned_round()
@@ -93,7 +93,7 @@ class TestPausing:
         batch.lease.refresh_from_db()
         assert batch.lease.state == BatchState.RETURNED
         with pytest.raises(NotQualifiedError, match="paused"):
-            verification.take_batch(round=rating, rater=rater, now=NOW, rng=Random(0))
+            verification.take_batch(round=rating, person=rater, now=NOW, rng=Random(0))
 
     def test_other_languages_go_on(self, round, ann):
         annotator_status.pause(reason="Too fast.", **(about(round, ann) | {"language": make_language("sw")}))

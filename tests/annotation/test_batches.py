@@ -30,22 +30,22 @@ pytestmark = pytest.mark.django_db
 
 
 def take(round, person, now=NOW, seed=0):
-    return services.take_batch(round=round, annotator=person, now=now, rng=Random(seed))
+    return services.take_batch(round=round, person=person, now=now, rng=Random(seed))
 
 
 def rate(batch, person, rating=Rating.GOOD, now=NOW):
     positions = batch.items.values_list("position", flat=True)
-    services.save_ratings(batch_id=batch.pk, annotator=person, ratings=dict.fromkeys(positions, rating), now=now)
+    services.save_ratings(batch_id=batch.pk, person=person, ratings=dict.fromkeys(positions, rating), now=now)
 
 
 def open_writing(batch, person, now=NOW):
     rate(batch, person, now=now)
-    return services.open_writing(batch_id=batch.pk, annotator=person, now=now)
+    return services.open_writing(batch_id=batch.pk, person=person, now=now)
 
 
 def save(batch, person, text, position=1, revision=0, active_ms=0, now=NOW):
     about = {"text": text, "position": position, "revision": revision, "active_ms": active_ms}
-    return services.save_draft(batch_id=batch.pk, annotator=person, now=now, **about)
+    return services.save_draft(batch_id=batch.pk, person=person, now=now, **about)
 
 
 def write_all(batch, person, now=NOW):
@@ -54,7 +54,7 @@ def write_all(batch, person, now=NOW):
 
 
 def submit(batch, person, now=NOW):
-    return services.submit_batch(batch_id=batch.pk, annotator=person, now=now)
+    return services.submit_batch(batch_id=batch.pk, person=person, now=now)
 
 
 @pytest.fixture
@@ -168,20 +168,18 @@ class TestWhatIsNotHandedOut:
 class TestScreenOne:
     def test_a_rating_may_be_changed_and_writing_does_not_open_before_all_are_rated(self, batch, ann):
         for rating in (Rating.BAD, Rating.EXCELLENT):
-            services.save_rating(batch_id=batch.pk, annotator=ann, position=2, rating=rating, active_ms=0, now=NOW)
+            services.save_rating(batch_id=batch.pk, person=ann, position=2, rating=rating, active_ms=0, now=NOW)
 
         assert batch.items.get(position=2).rating == Rating.EXCELLENT
-        services.save_rating(batch_id=batch.pk, annotator=ann, position=2, rating=Rating.BAD, active_ms=0, now=NOW)
+        services.save_rating(batch_id=batch.pk, person=ann, position=2, rating=Rating.BAD, active_ms=0, now=NOW)
 
         with pytest.raises(services.UnratedImagesError) as stopped:
-            services.open_writing(batch_id=batch.pk, annotator=ann, now=NOW)
+            services.open_writing(batch_id=batch.pk, person=ann, now=NOW)
         assert stopped.value.positions == [1, 3]
 
     def test_no_rating_changes_once_writing_is_open(self, writing, ann):
         with pytest.raises(services.StaleStateError):
-            services.save_rating(
-                batch_id=writing.pk, annotator=ann, position=1, rating=Rating.BAD, active_ms=0, now=NOW
-            )
+            services.save_rating(batch_id=writing.pk, person=ann, position=1, rating=Rating.BAD, active_ms=0, now=NOW)
         with pytest.raises(services.StaleStateError):
             rate(writing, ann, Rating.BAD)
         assert set(writing.items.values_list("rating", flat=True)) == {Rating.GOOD}
@@ -189,13 +187,13 @@ class TestScreenOne:
     def test_nobody_rates_in_another_ones_batch_or_after_the_lease(self, batch, round, ann):
         bob = make_annotator(round, "bob")
         with pytest.raises(CaptionBatch.DoesNotExist):
-            services.save_rating(batch_id=batch.pk, annotator=bob, position=1, rating=Rating.BAD, active_ms=0, now=NOW)
+            services.save_rating(batch_id=batch.pk, person=bob, position=1, rating=Rating.BAD, active_ms=0, now=NOW)
         with pytest.raises(LeaseExpiredError):
             rate(batch, ann, now=batch.lease.deadline)
 
     def test_time_on_task_is_at_most_what_the_clock_says(self, batch, ann):
         item = services.save_rating(
-            batch_id=batch.pk, annotator=ann, position=1, rating=Rating.BAD, active_ms=10**8, now=NOW + MINUTE
+            batch_id=batch.pk, person=ann, position=1, rating=Rating.BAD, active_ms=10**8, now=NOW + MINUTE
         )
         assert item.rating_ms == 60_000
 
@@ -238,7 +236,7 @@ class TestScreenTwo:
     def test_what_cannot_be_stored_is_refused_and_a_returned_batch_takes_no_more(self, writing, ann):
         with pytest.raises(services.InvalidCaptionError):
             save(writing, ann, "null\x00 byte")
-        services.return_batch(batch_id=writing.pk, annotator=ann, now=NOW)
+        services.return_batch(batch_id=writing.pk, person=ann, now=NOW)
         with pytest.raises(BatchReturnedError):
             save(writing, ann, "Ein Hund")
 
@@ -323,8 +321,8 @@ class TestHandingIn:
 class TestTakingUpAgain:
     def test_drafts_are_still_there(self, writing, ann):
         save(writing, ann, "Ein Hund im Garten")
-        services.return_batch(batch_id=writing.pk, annotator=ann, now=NOW)
-        services.resume_batch(batch_id=writing.pk, annotator=ann, now=NOW)
+        services.return_batch(batch_id=writing.pk, person=ann, now=NOW)
+        services.resume_batch(batch_id=writing.pk, person=ann, now=NOW)
 
         assert writing.items.get(position=1).text == "Ein Hund im Garten"
         assert Batch.objects.get().state == BatchState.OPEN
@@ -341,12 +339,12 @@ class TestTakingUpAgain:
             if person == others[0]:
                 submit(batch, person, now=later)
         gone = theirs[1].items.get(position=1)
-        services.return_batch(batch_id=theirs[1].pk, annotator=others[1], now=later)
+        services.return_batch(batch_id=theirs[1].pk, person=others[1], now=later)
         Assignment.objects.filter(pk=gone.pk).update(state=AssignmentState.DONE)
         gone.assignment.task.places_taken = 2
         gone.assignment.task.save()
 
-        services.resume_batch(batch_id=mine.pk, annotator=ann, now=later)
+        services.resume_batch(batch_id=mine.pk, person=ann, now=later)
         submit(mine, ann, now=later)
 
         assert Caption.objects.filter(author=ann).count() == 2
@@ -359,7 +357,7 @@ class TestTakingUpAgain:
         later = mine.lease.deadline
         Pool.objects.filter(pk=round.pool_id).update(batch_size=1)
         take(round, quick, now=later)
-        services.resume_batch(batch_id=mine.pk, annotator=slow, now=later)
+        services.resume_batch(batch_id=mine.pk, person=slow, now=later)
         for item in workable(mine):
             save(mine, slow, f"Das Bild mit der Nummer {item.position}", item.position, now=later)
         after = Batch.objects.get(pk=mine.pk).deadline
@@ -372,7 +370,7 @@ class TestTakingUpAgain:
         write_all(writing, ann)
         submit(writing, ann, now=writing.lease.deadline)
         with pytest.raises(services.StaleStateError):
-            services.resume_batch(batch_id=writing.pk, annotator=ann, now=writing.lease.deadline)
+            services.resume_batch(batch_id=writing.pk, person=ann, now=writing.lease.deadline)
 
 
 class TestTheDatabaseSaysNeverToo:

@@ -112,7 +112,7 @@ class TestBeginning:
     def test_a_round_that_was_not_opened_hands_out_nothing_and_settings_do_not_open_it(self):
         main = the("main", begun())
         with pytest.raises(PoolClosedError):
-            batches.take_batch(round=main, annotator=make_annotator(main), now=NOW, rng=Random(0))
+            batches.take_batch(round=main, person=make_annotator(main), now=NOW, rng=Random(0))
         change_round(round=main, settings=settings_of(main).__class__(1, 15, 60, is_open=True), **by(main))
         main.pool.refresh_from_db()
         assert not main.pool.is_open
@@ -267,12 +267,12 @@ class TestUnfinishedBatches:
         batch = take(pilot, mina)
         close(pilot, assigned=UnfinishedBatches.LET_FINISH)
         with pytest.raises(PoolClosedError):
-            batches.take_batch(round=pilot, annotator=noor, now=NOW, rng=Random(0))
+            batches.take_batch(round=pilot, person=noor, now=NOW, rng=Random(0))
         campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
         with pytest.raises(UnfinishedBatchesError, match="of mina"):
             accept(pilot)
         write(batch, mina, "Ein Bild davon")
-        batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)
+        batches.submit_batch(batch_id=batch.pk, person=mina, now=NOW)
         assert pilot.captions.counted().count() == 2
         assert accept(pilot).state == RoundState.ACCEPTED
 
@@ -286,9 +286,9 @@ class TestUnfinishedBatches:
         assert batch.lease.state == BatchState.RETURNED
         assert set(CaptionItem.objects.values_list("text", flat=True)) == {"Ein Bild davon 1", "Ein Bild davon 2"}
         with pytest.raises(BatchReturnedError):
-            batches.submit_batch(batch_id=batch.pk, annotator=mina, now=NOW)
+            batches.submit_batch(batch_id=batch.pk, person=mina, now=NOW)
         with pytest.raises(PoolClosedError):
-            batches.resume_batch(batch_id=batch.pk, annotator=mina, now=NOW)
+            batches.resume_batch(batch_id=batch.pk, person=mina, now=NOW)
 
     def test_what_was_left_to_be_finished_can_be_taken_back_later(self):
         pilot = begun()
@@ -397,7 +397,7 @@ class TestWhoMetAnImage:
         main = the("main", pilot)
         add_missing_tasks(main)
         submit_captions(main, mina)
-        assert batches.take_batch(round=main, annotator=mina, now=NOW, rng=Random(0)) is None
+        assert batches.take_batch(round=main, person=mina, now=NOW, rng=Random(0)) is None
 
 
 class TestRules:

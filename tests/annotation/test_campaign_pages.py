@@ -288,9 +288,9 @@ class TestPeople:
         Round.objects.filter(pk=pilot.pk).update(needs_qualification=True)
         round = Round.objects.select_related("pool", "project", "language").get(pk=pilot.pk)
         with pytest.raises(NotQualifiedError, match="qualified in German"):
-            batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))
+            batches.take_batch(round=round, person=mina, now=NOW, rng=Random(0))
         decide(manager, pilot, mina, "qualify")
-        assert batches.take_batch(round=round, annotator=mina, now=NOW, rng=Random(0))
+        assert batches.take_batch(round=round, person=mina, now=NOW, rng=Random(0))
 
     def test_nothing_is_decided_about_who_has_nothing_to_do_with_the_language(self, pilot, manager):
         stranger = make_user()

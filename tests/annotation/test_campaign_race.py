@@ -40,7 +40,7 @@ def anew(round: Round) -> Round:
 
 def try_to_take(round: Round, person: User) -> bool:
     try:
-        return batches.take_batch(round=anew(round), annotator=person, now=NOW, rng=Random(person.pk)) is not None
+        return batches.take_batch(round=anew(round), person=person, now=NOW, rng=Random(person.pk)) is not None
     except (PoolClosedError, PoolBusyError):
         return False
 
@@ -102,7 +102,7 @@ class TestClosing:
 
         def submit_captions() -> None:
             with suppress(BatchReturnedError):
-                batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
+                batches.submit_batch(batch_id=batch.pk, person=ann, now=NOW)
 
         together(
             lambda call: call(),

@@ -338,7 +338,7 @@ class TestWhoIsKeptAway:
         LanguageSkill.objects.create(user=manager, language=elsewhere.language, level="native")
         User.objects.filter(pk=manager.pk).update(reads_english=True)
         manager.refresh_from_db()
-        assert batches.take_batch(round=elsewhere, annotator=manager, now=NOW, rng=Random(0))
+        assert batches.take_batch(round=elsewhere, person=manager, now=NOW, rng=Random(0))
         client = client_of(manager)
 
         answers = [client.get(path), *(client.post(address, {"text": "x"}) for address in self.addresses(caption))]

@@ -29,10 +29,8 @@ def batch() -> CaptionBatch:
     ann = make_annotator(round, "ann")
     taken = take(round, ann)
     for position in (1, 2, 3):
-        batches.save_rating(
-            batch_id=taken.pk, annotator=ann, position=position, rating=Rating.GOOD, active_ms=0, now=NOW
-        )
-    batches.open_writing(batch_id=taken.pk, annotator=ann, now=NOW)
+        batches.save_rating(batch_id=taken.pk, person=ann, position=position, rating=Rating.GOOD, active_ms=0, now=NOW)
+    batches.open_writing(batch_id=taken.pk, person=ann, now=NOW)
     return CaptionBatch.objects.get(pk=taken.pk)
 
 
@@ -54,7 +52,7 @@ def write(batch: CaptionBatch, ann: User, *texts: str) -> None:
     for position, text in enumerate(texts, start=1):
         item = CaptionItem.objects.get(batch=batch, position=position)
         about: dict[str, Any] = {"position": position, "text": text, "revision": item.revision, "active_ms": 0}
-        batches.save_draft(batch_id=batch.pk, annotator=ann, now=NOW, **about)
+        batches.save_draft(batch_id=batch.pk, person=ann, now=NOW, **about)
 
 
 def submit(signed_in: Client, batch: CaptionBatch, **sent: str) -> Any:
@@ -147,7 +145,7 @@ def test_programs_are_told_by_a_code_and_say_that_they_have_seen_it(batch, ann):
 
 def test_a_caption_that_is_written_anew_is_recorded_without_a_word(batch, ann, signed_in):
     write(batch, ann, OWN, OWN + " am Abend", OWN + " am Morgen")
-    batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
+    batches.submit_batch(batch_id=batch.pk, person=ann, now=NOW)
     caption = Caption.objects.get(item__position=1)
     return_for_correction(caption_id=caption.pk, by=batch.round.project.created_by, note="Say more.", now=NOW)
 

@@ -248,7 +248,7 @@ class TestThePage:
         assert (caption.text, caption.warnings) == ("Boote", ["short"])
 
     def test_while_the_image_is_assigned_elsewhere_nothing_of_it_is_shown(self, caption, ann, round):
-        batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
+        batches.take_batch(round=elsewhere_for(ann, round), person=ann, now=NOW, rng=Random(0))
         return_for_correction(caption)
         path = reverse("annotation:caption-rewrite", args=[caption.pk])
         client = client_of(ann)
@@ -288,18 +288,18 @@ class TestUntilItIsWrittenAnew:
         return make_verification(round)
 
     def test_nobody_elses_caption_of_the_image_comes_to_its_author_to_rate(self, others, caption, ann):
-        verdicts = verifying.take_batch(round=others, rater=ann, now=NOW, rng=Random(0)).verdicts
+        verdicts = verifying.take_batch(round=others, person=ann, now=NOW, rng=Random(0)).verdicts
         assert {verdict.caption.image_id for verdict in verdicts.all()}.isdisjoint({caption.image_id})
         assert verdicts.count() == 1
 
     def test_once_it_is_written_it_does(self, others, caption, ann):
         rewrite(caption)
-        verdicts = verifying.take_batch(round=others, rater=ann, now=NOW, rng=Random(0)).verdicts
+        verdicts = verifying.take_batch(round=others, person=ann, now=NOW, rng=Random(0)).verdicts
         assert caption.image_id in {verdict.caption.image_id for verdict in verdicts.all()}
 
     def test_nor_the_image_with_its_english_caption_in_another_project(self, round, caption, ann):
         return_for_correction(caption)
-        batch = batches.take_batch(round=elsewhere_for(ann, round), annotator=ann, now=NOW, rng=Random(0))
+        batch = batches.take_batch(round=elsewhere_for(ann, round), person=ann, now=NOW, rng=Random(0))
         assert caption.image_id not in set(batch.items.values_list("image", flat=True))
 
     def test_an_author_who_is_a_manager_too_looks_at_no_captions(self, round, caption, ann):

@@ -159,7 +159,7 @@ class TestWhatIsInIt:
         batch = take(round, ann)
         write(batch, ann, "Ein Bild von etwas")
         assert rows(round.project) == []
-        batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW + DAY * 2)
+        batches.submit_batch(batch_id=batch.pk, person=ann, now=NOW + DAY * 2)
         assert Caption.objects.get().state == "late"
         for layout in Layout:
             assert "Ein Bild" not in exported(round.project, layout)

@@ -54,7 +54,7 @@ def take_elsewhere(round: Round, person: User) -> None:
     elsewhere = make_round(collection=round.collection, replication=1)
     Membership.objects.create(project=elsewhere.project, user=person, role="annotator")
     Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=person, given_at=NOW)
-    assert batches.take_batch(round=elsewhere, annotator=person, now=NOW, rng=Random(0))
+    assert batches.take_batch(round=elsewhere, person=person, now=NOW, rng=Random(0))
 
 
 class TestBeforeTheNextBatch:
@@ -108,7 +108,7 @@ class TestBeforeTheNextBatch:
 
         assert client.get(reverse("annotation:batch-rate", args=[batch.pk])).status_code in (200, 302)
         positions = list(batch.items.values_list("position", flat=True))
-        who = {"batch_id": batch.pk, "annotator": ann, "now": NOW}
+        who = {"batch_id": batch.pk, "person": ann, "now": NOW}
         batches.save_ratings(**who, ratings=dict.fromkeys(positions, Rating.GOOD))
         batches.open_writing(**who)
         for position in positions:

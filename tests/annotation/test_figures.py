@@ -156,7 +156,7 @@ class TestPlaces:
             settings=RoundSettings(replication=1, batch_size=4, lease_s=60, is_open=True),
         )
         assert RoundFigures.objects.get(round=round).wanted == 8
-        services.return_batch(batch_id=batch.pk, annotator=second, now=NOW)
+        services.return_batch(batch_id=batch.pk, person=second, now=NOW)
 
         figures.compute(round_id=round.pk, now=NOW)
         assert RoundFigures.objects.get(round=round).wanted == 4
@@ -171,7 +171,7 @@ class TestPlaces:
             settings=RoundSettings(replication=1, batch_size=4, lease_s=60, is_open=True),
         )
         assert figures.stale_rounds(now=LATER) == []
-        services.return_batch(batch_id=held[0].pk, annotator=people[0], now=LATER)
+        services.return_batch(batch_id=held[0].pk, person=people[0], now=LATER)
         soon = LATER + figures.REST
         assert figures.stale_rounds(now=soon) == [computed.pk]
         figures.compute(round_id=computed.pk, now=soon + figures.REST)

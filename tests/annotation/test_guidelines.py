@@ -117,7 +117,7 @@ class TestWhoSeesAnExample:
         assert "Boote" not in page_of(round.project, ann)
         write(batch, ann, "Ein Bild davon")
         assert "Boote" not in page_of(round.project, ann, "?version=2&before=1")
-        batches.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
+        batches.submit_batch(batch_id=batch.pk, person=ann, now=NOW)
         assert "Zwei Boote &lt;am&gt; Strand" in page_of(round.project, ann)
 
     def test_not_in_the_language_in_which_they_may_yet_write_about_it(self, round):

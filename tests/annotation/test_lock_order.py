@@ -89,16 +89,16 @@ class Campaign:
 
     def submit(self) -> Callable[[], Any]:
         write(self.assigned, self.ann, "Ein Bild davon")
-        return partial(batches.submit_batch, batch_id=self.assigned.pk, annotator=self.ann, now=NOW)
+        return partial(batches.submit_batch, batch_id=self.assigned.pk, person=self.ann, now=NOW)
 
     def rate(self) -> Callable[[], Any]:
         batch = take_to_rate(self.rating, self.rater)
         rate(batch, self.rater)
-        return partial(verifying.submit_batch, batch_id=batch.pk, rater=self.rater, now=NOW)
+        return partial(verifying.submit_batch, batch_id=batch.pk, person=self.rater, now=NOW)
 
     def resume(self) -> Callable[[], Any]:
-        batches.return_batch(batch_id=self.assigned.pk, annotator=self.ann, now=NOW)
-        return partial(batches.resume_batch, batch_id=self.assigned.pk, annotator=self.ann, now=NOW)
+        batches.return_batch(batch_id=self.assigned.pk, person=self.ann, now=NOW)
+        return partial(batches.resume_batch, batch_id=self.assigned.pk, person=self.ann, now=NOW)
 
     def fill(self) -> Callable[[], Any]:
         return partial(verifying.fill_verification, round_id=self.rating.pk)
@@ -132,9 +132,9 @@ class Campaign:
 
 
 STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
-    "take": lambda c: partial(batches.take_batch, round=c.round, annotator=c.bob, now=NOW, rng=Random(1)),
+    "take": lambda c: partial(batches.take_batch, round=c.round, person=c.bob, now=NOW, rng=Random(1)),
     "submit": Campaign.submit,
-    "give back": lambda c: partial(batches.return_batch, batch_id=c.assigned.pk, annotator=c.ann, now=NOW),
+    "give back": lambda c: partial(batches.return_batch, batch_id=c.assigned.pk, person=c.ann, now=NOW),
     "resume": Campaign.resume,
     "take to rate": lambda c: partial(take_to_rate, c.rating, c.rater),
     "hand in ratings": Campaign.rate,

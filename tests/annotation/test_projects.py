@@ -190,7 +190,7 @@ class TestChangingARound:
         slow = make_annotator(round)
         batch = take(round, slow)
         change(round, replication=1)
-        batches.return_batch(batch_id=batch.pk, annotator=slow, now=NOW)
+        batches.return_batch(batch_id=batch.pk, person=slow, now=NOW)
         assert change(round, replication=1) == 0
         assert Task.objects.get().places == 1
 
@@ -220,7 +220,7 @@ class TestProgress:
         late_batch = take(round, late)
         write(late_batch, late, "Ein Bild von etwas")
         expire_overdue(now=NOW + DAY * 2)
-        batches.submit_batch(batch_id=late_batch.pk, annotator=late, now=NOW + DAY * 2)
+        batches.submit_batch(batch_id=late_batch.pk, person=late, now=NOW + DAY * 2)
         take(round, holding, now=NOW + DAY * 2)
         row = progress_of(round, NOW + DAY * 2)
         assert overdue.lease.assignments.get().state == AssignmentState.EXPIRED

@@ -29,7 +29,7 @@ def rate_by_text(round: Round, rater: User, ratings: Mapping[str, Rating]) -> No
     """Rate all captions of a round, each as `ratings` say for its text, and hand them in."""
     while batch := take(round, rater):
         by_position = {verdict.position: ratings[verdict.caption.text] for verdict in batch.verdicts.all()}
-        services.save_verdicts(batch_id=batch.pk, rater=rater, ratings=by_position, now=NOW)
+        services.save_verdicts(batch_id=batch.pk, person=rater, ratings=by_position, now=NOW)
         submit(batch, rater)
 
 

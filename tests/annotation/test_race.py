@@ -45,13 +45,13 @@ class Clock:
 
 def take(round: Round, person: User, now: datetime, rng: Random) -> CaptionBatch | None:
     try:
-        return services.take_batch(round=round, annotator=person, now=now, rng=rng)
+        return services.take_batch(round=round, person=person, now=now, rng=rng)
     except PoolBusyError:
         return None
 
 
 def rate_and_write(batch: CaptionBatch, person: User, clock: Clock) -> None:
-    who = {"batch_id": batch.pk, "annotator": person}
+    who = {"batch_id": batch.pk, "person": person}
     positions = list(batch.items.values_list("position", flat=True))
     services.save_ratings(ratings=dict.fromkeys(positions, Rating.GOOD), now=clock(), **who)
     services.open_writing(now=clock(), **who)
@@ -60,7 +60,7 @@ def rate_and_write(batch: CaptionBatch, person: User, clock: Clock) -> None:
 
 
 def submit(batch: CaptionBatch, person: User, clock: Clock, _tab: int = 0) -> None:
-    services.submit_batch(batch_id=batch.pk, annotator=person, now=clock())
+    services.submit_batch(batch_id=batch.pk, person=person, now=clock())
 
 
 def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
@@ -74,12 +74,12 @@ def work(round: Round, person: User, clock: Clock, rng: Random) -> None:
             if fate in ("do", "abandon half-way", "resume"):
                 rate_and_write(batch, person, clock)
             if fate == "resume":
-                services.return_batch(batch_id=batch.pk, annotator=person, now=clock())
-                services.resume_batch(batch_id=batch.pk, annotator=person, now=clock())
+                services.return_batch(batch_id=batch.pk, person=person, now=clock())
+                services.resume_batch(batch_id=batch.pk, person=person, now=clock())
             if fate in ("do", "resume"):
                 together(partial(submit, batch, person, clock), range(2))
             if fate == "give back":
-                services.return_batch(batch_id=batch.pk, annotator=person, now=clock())
+                services.return_batch(batch_id=batch.pk, person=person, now=clock())
             if fate.startswith("abandon"):
                 return
         except (LeaseExpiredError, BatchReturnedError, NoTasksAvailableError, OpenBatchExistsError):
@@ -95,7 +95,7 @@ def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
             still = Clock(Random(0))
             still.now, still.rng = clock.now, Random(0)
             rate_and_write(batch, person, still)
-            services.submit_batch(batch_id=batch.pk, annotator=person, now=clock.now)
+            services.submit_batch(batch_id=batch.pk, person=person, now=clock.now)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -74,7 +74,7 @@ class TestMoving:
         page = client_of(bea).get(reverse("annotation:batch-rate", args=[moved.batch.pk])).content.decode()
         assert DRAFT not in page
         with pytest.raises(BatchReturnedError):
-            batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
+            batches.submit_batch(batch_id=batch.pk, person=ann, now=LATER)
         entry = AuditEntry.objects.get(project=round.project, action="batch.moved")
         assert (entry.by, entry.person) == (round.project.created_by, ann)
         assert entry.details["to"] == bea.pk
@@ -95,7 +95,7 @@ class TestMoving:
         assert images_of(take(round, cem)) == images_of(batch)
 
     def test_nothing_changes_where_the_other_had_all_of_them(self, ann, bea, round):
-        batches.return_batch(batch_id=take(round, bea).pk, annotator=bea, now=NOW)
+        batches.return_batch(batch_id=take(round, bea).pk, person=bea, now=NOW)
         batch = take(round, ann)
 
         with pytest.raises(NoTasksAvailableError):
@@ -266,7 +266,7 @@ class TestThePages:
 
 
 def submit(batch: CaptionBatch) -> None:
-    batches.submit_batch(batch_id=batch.pk, annotator=batch.lease.person, now=LATER)
+    batches.submit_batch(batch_id=batch.pk, person=batch.lease.person, now=LATER)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -336,7 +336,7 @@ class TestRaces:
         ann, bea, others = make_annotator(round), make_annotator(round), [make_annotator(round) for _ in range(3)]
         batch = take(round, ann)
         acts = [lambda: move(batch, bea)] + [
-            lambda who=who: batches.take_batch(round=round, annotator=who, now=LATER, rng=Random(run)) for who in others
+            lambda who=who: batches.take_batch(round=round, person=who, now=LATER, rng=Random(run)) for who in others
         ]
 
         outcomes = together_with_errors(lambda act: act(), acts)

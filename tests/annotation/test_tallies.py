@@ -49,7 +49,7 @@ def ann(round):
 def late(round, person):
     batch = take(round, person)
     write(batch, person, TEXT)
-    return services.submit_batch(batch_id=batch.pk, annotator=person, now=NOW + timedelta(days=3))
+    return services.submit_batch(batch_id=batch.pk, person=person, now=NOW + timedelta(days=3))
 
 
 class TestHandingIn:
@@ -74,7 +74,7 @@ class TestHandingIn:
         batch = take(round, ann)
         write(batch, ann, "kurz")
         CaptionItem.objects.filter(batch=batch).update(rating_ms=3000, writing_ms=20_000)
-        services.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
+        services.submit_batch(batch_id=batch.pk, person=ann, now=NOW)
 
         tally = Tally.objects.get(round=round, person=ann)
         assert (tally.rating_ms, tally.writing_ms) == (6000, 40_000)
@@ -89,7 +89,7 @@ class TestHandingIn:
 
     def test_submitting_twice_is_counted_once(self, round, ann):
         batch = submit_captions(round, ann, TEXT)
-        services.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW + MINUTE)
+        services.submit_batch(batch_id=batch.pk, person=ann, now=NOW + MINUTE)
 
         assert Tally.objects.get(round=round, person=ann).captions == 2
 
@@ -147,14 +147,14 @@ class Walk:
     def submit(self, *, wait: timedelta = timedelta(0)) -> bool:
         person = self.rng.choice(self.people)
         try:
-            batch = services.take_batch(round=self.round, annotator=person, now=self.now, rng=self.rng)
+            batch = services.take_batch(round=self.round, person=person, now=self.now, rng=self.rng)
         except NotQualifiedError:
             return False
         if batch is None:
             return False
         write(batch, person, self.rng.choice(["kurz", TEXT, "Ein sehr viel längerer Satz über das Bild"]), now=self.now)
         self.now += wait
-        services.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
+        services.submit_batch(batch_id=batch.pk, person=person, now=self.now)
         return True
 
     def come_late(self) -> bool:
@@ -264,7 +264,7 @@ class TestAtTheSameTime:
 
         def act(what: str) -> None:
             if what == "hand in":
-                services.submit_batch(batch_id=batch.pk, annotator=ann, now=NOW)
+                services.submit_batch(batch_id=batch.pk, person=ann, now=NOW)
             else:
                 tallies.recount(round=round, person=ann)
 

@@ -254,7 +254,7 @@ def test_an_image_assigned_to_write_about_has_no_caption_to_rate(verified, round
         Membership.objects.create(project=round.project, user=writer, role=Role.ANNOTATOR)
         Consent.objects.create(text=round.project.consent_texts.get(), user=writer, given_at=NOW)
     LanguageSkill.objects.create(user=writer, language=round.language, level=Level.NATIVE)
-    assigned = batches.take_batch(round=other, annotator=writer, now=NOW, rng=Random(0))
+    assigned = batches.take_batch(round=other, person=writer, now=NOW, rng=Random(0))
     shown = set(assigned.items.values_list("image", flat=True))
 
     offered = take(round, writer)
@@ -277,7 +277,7 @@ def test_an_image_whose_caption_is_assigned_to_rate_is_not_handed_out_to_write_a
     rating = take(round, writer)
     rated = set(rating.verdicts.values_list("caption__image", flat=True))
 
-    writing = batches.take_batch(round=other, annotator=writer, now=NOW, rng=Random(0))
+    writing = batches.take_batch(round=other, person=writer, now=NOW, rng=Random(0))
 
     offered = set(writing.items.values_list("image", flat=True)) if writing else set()
     assert not offered & rated
@@ -288,7 +288,7 @@ def test_an_image_whose_caption_is_assigned_to_rate_is_not_handed_out_to_write_a
 
 
 def test_a_rating_may_be_changed_until_the_batch_is_submitted(batch, rae):
-    who = {"batch_id": batch.pk, "rater": rae, "position": 1}
+    who = {"batch_id": batch.pk, "person": rae, "position": 1}
     services.save_verdict(rating=Rating.GOOD, active_ms=4000, now=NOW + MINUTE, **who)
     services.save_verdict(rating=Rating.BAD, active_ms=3000, now=NOW + 2 * MINUTE, **who)
     verdict = batch.verdicts.get(position=1)
@@ -302,7 +302,7 @@ def test_a_rating_may_be_changed_until_the_batch_is_submitted(batch, rae):
 
 
 def test_no_more_time_is_believed_than_the_clock_ran(batch, rae):
-    who = {"batch_id": batch.pk, "rater": rae, "position": 1, "rating": Rating.GOOD}
+    who = {"batch_id": batch.pk, "person": rae, "position": 1, "rating": Rating.GOOD}
     services.save_verdict(active_ms=10**9, now=NOW + MINUTE, **who)
     services.save_verdict(active_ms=10**9, now=NOW + MINUTE, **who)
 
@@ -310,7 +310,7 @@ def test_no_more_time_is_believed_than_the_clock_ran(batch, rae):
 
 
 def test_all_must_be_rated_before_submitting(batch, rae):
-    services.save_verdict(batch_id=batch.pk, rater=rae, position=2, rating=Rating.GOOD, active_ms=0, now=NOW)
+    services.save_verdict(batch_id=batch.pk, person=rae, position=2, rating=Rating.GOOD, active_ms=0, now=NOW)
 
     with pytest.raises(UnratedImagesError) as stopped:
         submit(batch, rae)
@@ -333,7 +333,7 @@ def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
     rate(batch, rae)
     late = NOW + LEASE
     with pytest.raises(LeaseExpiredError):
-        services.save_verdict(batch_id=batch.pk, rater=rae, position=1, rating=Rating.BAD, active_ms=0, now=late)
+        services.save_verdict(batch_id=batch.pk, person=rae, position=1, rating=Rating.BAD, active_ms=0, now=late)
     assert batch.verdicts.get(position=1).rating == Rating.BAD
     submit(batch, rae, late)
 
@@ -345,13 +345,13 @@ def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
 
 def test_what_was_returned_is_resumed_as_far_as_it_is_free(round, batch, rae):
     rate(batch, rae)
-    services.return_batch(batch_id=batch.pk, rater=rae, now=NOW)
+    services.return_batch(batch_id=batch.pk, person=rae, now=NOW)
     with pytest.raises(BatchReturnedError):
         rate(batch, rae)
     gone = Assignment.objects.filter(batch=batch.pk, position=1).get().task
     Task.objects.filter(pk=gone.pk).update(places_taken=3)
 
-    services.resume_batch(batch_id=batch.pk, rater=rae, now=NOW + MINUTE)
+    services.resume_batch(batch_id=batch.pk, person=rae, now=NOW + MINUTE)
     submit(batch, rae, NOW + MINUTE)
 
     assert Verdict.objects.filter(assignment__state=AssignmentState.DONE).count() == 4
@@ -359,11 +359,11 @@ def test_what_was_returned_is_resumed_as_far_as_it_is_free(round, batch, rae):
 
 
 def test_nothing_is_resumed_once_the_round_is_closed(round, batch, rae):
-    services.return_batch(batch_id=batch.pk, rater=rae, now=NOW)
+    services.return_batch(batch_id=batch.pk, person=rae, now=NOW)
     Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
 
     with pytest.raises((PoolClosedError, NoTasksAvailableError)):
-        services.resume_batch(batch_id=batch.pk, rater=rae, now=NOW)
+        services.resume_batch(batch_id=batch.pk, person=rae, now=NOW)
 
     batch.lease.refresh_from_db()
     assert batch.lease.state == BatchState.RETURNED
@@ -389,8 +389,8 @@ def test_a_batch_is_its_raters_alone(round, batch):
     for step in (
         lambda: rate(batch, stranger),
         lambda: submit(batch, stranger),
-        lambda: services.return_batch(batch_id=batch.pk, rater=stranger, now=NOW),
-        lambda: services.resume_batch(batch_id=batch.pk, rater=stranger, now=NOW),
+        lambda: services.return_batch(batch_id=batch.pk, person=stranger, now=NOW),
+        lambda: services.resume_batch(batch_id=batch.pk, person=stranger, now=NOW),
     ):
         with pytest.raises(type(batch).DoesNotExist):
             step()

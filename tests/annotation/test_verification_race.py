@@ -56,13 +56,13 @@ def rater_of(round: Round, person: User) -> User:
 
 def take(round: Round, rater: User, clock: Clock, rng: Random) -> VerificationBatch | None:
     try:
-        return services.take_batch(round=round, rater=rater, now=clock(), rng=rng)
+        return services.take_batch(round=round, person=rater, now=clock(), rng=rng)
     except PoolBusyError:
         return None
 
 
 def submit_captions(batch: VerificationBatch, rater: User, clock: Clock, _tab: int = 0) -> None:
-    services.submit_batch(batch_id=batch.pk, rater=rater, now=clock())
+    services.submit_batch(batch_id=batch.pk, person=rater, now=clock())
 
 
 def work(round: Round, rater: User, clock: Clock, rng: Random) -> None:
@@ -77,9 +77,9 @@ def work(round: Round, rater: User, clock: Clock, rng: Random) -> None:
                 return
             rate(batch, rater, rng.choice(list(Rating)), clock())
             if fate in ("give back", "resume"):
-                services.return_batch(batch_id=batch.pk, rater=rater, now=clock())
+                services.return_batch(batch_id=batch.pk, person=rater, now=clock())
             if fate == "resume":
-                services.resume_batch(batch_id=batch.pk, rater=rater, now=clock())
+                services.resume_batch(batch_id=batch.pk, person=rater, now=clock())
             if fate in ("do", "resume"):
                 together(partial(submit_captions, batch, rater, clock), range(2))
         except STOPS:
@@ -90,7 +90,7 @@ def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
     clock.now += 2 * LEASE
     expire_overdue(now=clock.now)
     for rater in raters:
-        while batch := services.take_batch(round=round, rater=rater, now=clock.now, rng=Random(0)):
+        while batch := services.take_batch(round=round, person=rater, now=clock.now, rng=Random(0)):
             rate(batch, rater, now=clock.now)
             submit(batch, rater, clock.now)
 
@@ -183,9 +183,9 @@ def test_in_two_tabs_at_once_nobody_gets_an_image_both_to_rate_and_to_write_abou
     def take_one(what: tuple[str, User]) -> None:
         kind, person = what
         if kind == "rate":
-            services.take_batch(round=rating, rater=person, now=NOW, rng=Random(person.pk))
+            services.take_batch(round=rating, person=person, now=NOW, rng=Random(person.pk))
         else:
-            batches.take_batch(round=writing, annotator=person, now=NOW, rng=Random(person.pk))
+            batches.take_batch(round=writing, person=person, now=NOW, rng=Random(person.pk))
 
     def take_until_there_is_room(what: tuple[str, User]) -> None:
         # Everybody wants all six images: on a slow machine some are told to try again in a few seconds, and do.

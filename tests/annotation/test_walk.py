@@ -113,7 +113,7 @@ class Walk:
         return self.one_of(found)
 
     def take(self) -> None:
-        batches.take_batch(round=self.anew(self.round), annotator=self.person(), now=self.now, rng=self.rng)
+        batches.take_batch(round=self.anew(self.round), person=self.person(), now=self.now, rng=self.rng)
 
     def submit(self) -> None:
         batch = self.a_batch(self.round, BatchState.OPEN, BatchState.EXPIRED)
@@ -121,25 +121,25 @@ class Walk:
         with suppress(batches.StaleStateError, LeaseExpiredError):
             write(batch.caption_batch, batch.person, f"Ein Bild davon {self.texts}", now=self.now)
         for _twice in range(2):
-            batches.submit_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
+            batches.submit_batch(batch_id=batch.pk, person=batch.person, now=self.now)
 
     def work(self) -> None:
         for _ in range(2):
             person = self.person()
-            batch = batches.take_batch(round=self.anew(self.round), annotator=person, now=self.now, rng=self.rng)
+            batch = batches.take_batch(round=self.anew(self.round), person=person, now=self.now, rng=self.rng)
             if batch:
                 self.texts += 1
                 with suppress(batches.StaleStateError):
                     write(batch, person, f"Ein Bild davon {self.texts}", now=self.now)
-                batches.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
+                batches.submit_batch(batch_id=batch.pk, person=person, now=self.now)
 
     def return_batch(self) -> None:
         batch = self.a_batch(self.round, BatchState.OPEN)
-        batches.return_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
+        batches.return_batch(batch_id=batch.pk, person=batch.person, now=self.now)
 
     def resume(self) -> None:
         batch = self.a_batch(self.round, BatchState.EXPIRED, BatchState.RETURNED)
-        batches.resume_batch(batch_id=batch.pk, annotator=batch.person, now=self.now)
+        batches.resume_batch(batch_id=batch.pk, person=batch.person, now=self.now)
 
     def time_passes(self) -> None:
         self.now += 2 * LEASE
@@ -223,13 +223,13 @@ class Walk:
 
     def take_to_rate(self) -> None:
         rater = User.objects.get(pk=self.rng.choice(self.raters).pk)
-        rating.take_batch(round=self.anew(self.rating), rater=rater, now=self.now, rng=self.rng)
+        rating.take_batch(round=self.anew(self.rating), person=rater, now=self.now, rng=self.rng)
 
     def rate(self) -> None:
         batch = self.a_batch(self.rating, BatchState.OPEN, BatchState.EXPIRED)
         rate(batch.verification_batch, batch.person, now=self.now)
         for _twice in range(2):
-            rating.submit_batch(batch_id=batch.pk, rater=batch.person, now=self.now)
+            rating.submit_batch(batch_id=batch.pk, person=batch.person, now=self.now)
 
     def check(self) -> None:
         for round in (self.round, self.rating):
@@ -283,11 +283,9 @@ class Walk:
                 )
         self.time_passes()
         for person in (make_annotator(self.round) for _ in range(3)):
-            while batch := batches.take_batch(
-                round=self.anew(self.round), annotator=person, now=self.now, rng=self.rng
-            ):
+            while batch := batches.take_batch(round=self.anew(self.round), person=person, now=self.now, rng=self.rng):
                 write(batch, person, f"Ein Bild davon {person.pk}", now=self.now)
-                batches.submit_batch(batch_id=batch.pk, annotator=person, now=self.now)
+                batches.submit_batch(batch_id=batch.pk, person=person, now=self.now)
         self.draw()
         self.check()
         counted = Counter(Caption.objects.counted().filter(round=self.round).values_list("image", flat=True))

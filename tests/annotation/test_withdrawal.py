@@ -184,7 +184,7 @@ def test_withdrawing_while_a_batch_is_submitted_leaves_nothing_that_counts(expir
     def act(what: str) -> object:
         if what == "withdraw":
             return withdraw_consent(project=round.project, user=ann, keeps_answers=False, now=now)
-        return batches.submit_batch(batch_id=batch.pk, annotator=ann, now=now)
+        return batches.submit_batch(batch_id=batch.pk, person=ann, now=now)
 
     outcomes = together_with_errors(act, ["withdraw", "submit"])
     assert not isinstance(outcomes[0], BaseException)
@@ -325,7 +325,7 @@ def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Rou
     expire_overdue(now=NOW + timedelta(days=2))
     assert Batch.objects.get(pk=batch.pk).state == BatchState.EXPIRED
     delete_account(user=ann, now=LATER)
-    about: dict[str, Any] = {"batch_id": batch.pk, "annotator": ann, "position": 1, "active_ms": 0, "now": LATER}
+    about: dict[str, Any] = {"batch_id": batch.pk, "person": ann, "position": 1, "active_ms": 0, "now": LATER}
     with pytest.raises(BatchReturnedError):
         batches.save_draft(text="Noch ein Wort", revision=1, **about)
     assert set(CaptionItem.objects.filter(batch=batch).values_list("text", flat=True)) == {""}
@@ -343,7 +343,7 @@ def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_submit
     def act(what: str) -> object:
         if what == "submit":
             with suppress(NotQualifiedError, BatchReturnedError):
-                batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
+                batches.submit_batch(batch_id=batch.pk, person=ann, now=LATER)
             return None
         time.sleep(run * 0.005)
         return withdraw(round, ann, keeps=False)

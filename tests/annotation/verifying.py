@@ -58,16 +58,16 @@ def make_caption_rater(round: Round, name: str | None = None, role: Role = Role.
 
 
 def take(round: Round, rater: User, now: datetime = NOW, seed: int = 0) -> VerificationBatch | None:
-    return services.take_batch(round=round, rater=rater, now=now, rng=Random(seed))
+    return services.take_batch(round=round, person=rater, now=now, rng=Random(seed))
 
 
 def rate(batch: VerificationBatch, rater: User, rating: Rating = Rating.GOOD, now: datetime = NOW) -> None:
     ratings = dict.fromkeys(batch.verdicts.values_list("position", flat=True), rating)
-    services.save_verdicts(batch_id=batch.pk, rater=rater, ratings=ratings, now=now)
+    services.save_verdicts(batch_id=batch.pk, person=rater, ratings=ratings, now=now)
 
 
 def submit(batch: VerificationBatch, rater: User, now: datetime = NOW) -> VerificationBatch:
-    return services.submit_batch(batch_id=batch.pk, rater=rater, now=now)
+    return services.submit_batch(batch_id=batch.pk, person=rater, now=now)
 
 
 def rate_all(round: Round, rater: User, rating: Rating = Rating.GOOD, now: datetime = NOW) -> int:

@@ -68,8 +68,8 @@ def make_seeded(slug: str = "lions") -> Seeded:
     writing = take(another, ann, now=now)
     positions = list(writing.items.values_list("position", flat=True))
     ratings = dict.fromkeys(positions, Rating.GOOD)
-    batches.save_ratings(batch_id=writing.pk, annotator=ann, ratings=ratings, now=now)
-    batches.open_writing(batch_id=writing.pk, annotator=ann, now=now)
+    batches.save_ratings(batch_id=writing.pk, person=ann, ratings=ratings, now=now)
+    batches.open_writing(batch_id=writing.pk, person=ann, now=now)
     verification = make_verification(main, places=2)
     rae = make_caption_rater(verification, f"rae-{slug}")
     feedback = Feedback.objects.create(

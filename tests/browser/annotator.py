@@ -39,7 +39,7 @@ def sign_in(context: BrowserContext, user: User, address: str) -> None:
 
 
 def take_batch(round: Round, annotator: User) -> CaptionBatch:
-    batch = batches.take_batch(round=round, annotator=annotator, now=timezone.now(), rng=Random(1))
+    batch = batches.take_batch(round=round, person=annotator, now=timezone.now(), rng=Random(1))
     assert batch is not None
     return batch
 
@@ -48,8 +48,8 @@ def open_writing(batch: CaptionBatch, annotator: User) -> None:
     now = timezone.now()
     positions = batch.items.values_list("position", flat=True)
     ratings = dict.fromkeys(positions, Rating.GOOD)
-    batches.save_ratings(batch_id=batch.pk, annotator=annotator, ratings=ratings, now=now)
-    batches.open_writing(batch_id=batch.pk, annotator=annotator, now=now)
+    batches.save_ratings(batch_id=batch.pk, person=annotator, ratings=ratings, now=now)
+    batches.open_writing(batch_id=batch.pk, person=annotator, now=now)
 
 
 def source_of(page: Page) -> str:

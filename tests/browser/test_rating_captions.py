@@ -42,7 +42,7 @@ def desk(live_server: Any, context: BrowserContext) -> Desk:
     round = make_verification(verified)
     rater = make_caption_rater(round, "rae")
     sign_in(context, rater, live_server.url)
-    batch = services.take_batch(round=round, rater=rater, now=timezone.now(), rng=Random(1))
+    batch = services.take_batch(round=round, person=rater, now=timezone.now(), rng=Random(1))
     assert batch is not None
     return Desk(f"{live_server.url}/ratings/{batch.pk}/", rater, batch)
 

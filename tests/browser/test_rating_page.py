@@ -61,7 +61,7 @@ def verifying(live_server: Any) -> Desk:
     make_images(verified.collection)
     round = make_verification(verified)
     rater = make_caption_rater(round, "rae")
-    batch = verification.take_batch(round=round, rater=rater, now=timezone.now(), rng=Random(1))
+    batch = verification.take_batch(round=round, person=rater, now=timezone.now(), rng=Random(1))
     assert batch is not None
     return Desk(f"{live_server.url}/ratings/{batch.pk}/", rater)
 

@@ -77,7 +77,7 @@ def make_world(media: Path) -> World:
     invitation = Invitation.objects.create(role=Role.RATER, token="x" * 40, **about)
     comparison = make_comparison(project=project)
     rita = make_rater(comparison, "rita")
-    judged = judging.take_batch(comparison=comparison, rater=rita, now=now, rng=Random(1))
+    judged = judging.take_batch(comparison=comparison, person=rita, now=now, rng=Random(1))
     season = make_season(project=project, starts_at=now - DAY, ends_at=now + DAY)
     player = make_player(season, "paul")
     who: dict[str, Any] = {"player_id": player.pk, "user": player.user, "now": now}

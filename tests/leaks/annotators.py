@@ -95,9 +95,9 @@ class World:
     batch: CaptionBatch | None = None
 
     def take(self, now: datetime) -> None:
-        self.batch = batches.take_batch(round=self.rounds["A"], annotator=self.annotator, now=now, rng=Random(3))
+        self.batch = batches.take_batch(round=self.rounds["A"], person=self.annotator, now=now, rng=Random(3))
         ratings = dict(enumerate(RATINGS, start=1))
-        who = {"batch_id": self.batch.pk, "annotator": self.annotator, "now": now}
+        who = {"batch_id": self.batch.pk, "person": self.annotator, "now": now}
         batches.save_ratings(**who, ratings=ratings)
         batches.open_writing(**who)
         text = "Ein Hund läuft über die Wiese."
@@ -121,7 +121,7 @@ class World:
 
     def write_all(self, batch: CaptionBatch, person: User, now: datetime) -> None:
         """Rate where that is still to be done, write and hand in."""
-        who = {"batch_id": batch.pk, "annotator": person, "now": now}
+        who = {"batch_id": batch.pk, "person": person, "now": now}
         positions = list(batch.items.values_list("position", flat=True))
         if batch.stage == "rate":
             batches.save_ratings(**who, ratings=dict.fromkeys(positions, Rating.GOOD))
@@ -294,7 +294,7 @@ def make_world() -> World:
     EmailAddress.objects.create(user=there.annotator, email=there.annotator.email, verified=True, primary=True)
     # Somebody else has described every image of project B.
     for _ in range(IMAGES // BATCH + 1):
-        batch = batches.take_batch(round=rounds["B"], annotator=other, now=timezone.now(), rng=Random(1))
+        batch = batches.take_batch(round=rounds["B"], person=other, now=timezone.now(), rng=Random(1))
         there.write_all(batch, other, timezone.now())
     return there
 
@@ -335,10 +335,10 @@ def in_screen_2_with_other_rounds(world: World) -> None:
     consent = world.rounds["B"].project.consent_texts.get()
     consent.consents.create(user=world.annotator, given_at=now)
     for _ in range(2):
-        batch = batches.take_batch(round=world.rounds["B"], annotator=world.annotator, now=now, rng=Random(1))
+        batch = batches.take_batch(round=world.rounds["B"], person=world.annotator, now=now, rng=Random(1))
         world.write_all(batch, world.annotator, now)
     world.take(now)
-    batches.take_batch(round=world.rounds["B ja"], annotator=world.annotator, now=now, rng=Random(1))
+    batches.take_batch(round=world.rounds["B ja"], person=world.annotator, now=now, rng=Random(1))
 
 
 def in_screen_2_and_manager_of_another_project(world: World) -> None:
@@ -358,7 +358,7 @@ def in_screen_2_and_rater(world: World) -> None:
     Membership.objects.create(project=project, user=world.annotator, role=Role.RATER)
     LanguageSkill.objects.create(user=world.annotator, language=Language.objects.get(pk="en"), level=Level.FLUENT)
     comparison = world.compare(project)
-    batch = judging.take_batch(comparison=comparison, rater=world.annotator, now=timezone.now(), rng=Random(1))
+    batch = judging.take_batch(comparison=comparison, person=world.annotator, now=timezone.now(), rng=Random(1))
     assert batch.judgements.filter(kind="pair").count() == IMAGES - BATCH
 
 
@@ -368,7 +368,7 @@ def in_screen_2_of_images_that_managers_wrote_about(world: World) -> None:
     Membership.objects.create(project=round.project, user=world.annotator, role=Role.ANNOTATOR)
     round.project.consent_texts.get().consents.create(user=world.annotator, given_at=now)
     for _ in range(2):
-        batch = batches.take_batch(round=round, annotator=world.annotator, now=now, rng=Random(1))
+        batch = batches.take_batch(round=round, person=world.annotator, now=now, rng=Random(1))
         world.write_all(batch, world.annotator, now)
     # Before: the images of what is returned are given out no more.
     world.take(now)
@@ -393,7 +393,7 @@ def in_screen_2_and_expired(world: World) -> None:
 
 def in_screen_2_and_returned(world: World) -> None:
     in_screen_2(world)
-    batches.return_batch(batch_id=world.batch.pk, annotator=world.annotator, now=timezone.now())
+    batches.return_batch(batch_id=world.batch.pk, person=world.annotator, now=timezone.now())
 
 
 def submitted(world: World) -> None:

@@ -176,7 +176,7 @@ def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_assigned(
 
 
 def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: Client) -> None:
-    batch = batches.take_batch(round=world.rounds["A"], annotator=world.annotator, now=timezone.now(), rng=Random(3))
+    batch = batches.take_batch(round=world.rounds["A"], person=world.annotator, now=timezone.now(), rng=Random(3))
     client.force_login(world.annotator)
     ratings = {f"rating-{position}": "GOOD" for position in range(1, BATCH + 1)}
     first = client.get(reverse("annotation:batch-rate", args=[batch.pk]))
@@ -189,7 +189,7 @@ def test_opening_screen_2_has_the_browser_forget_screen_1(world: World, client: 
 
 def test_the_script_that_opens_screen_2_is_told_where_to_go_and_not_redirected(world: World, client: Client) -> None:
     """WebKit never tells a script of a redirect that has the browser forget."""
-    batch = batches.take_batch(round=world.rounds["A"], annotator=world.annotator, now=timezone.now(), rng=Random(3))
+    batch = batches.take_batch(round=world.rounds["A"], person=world.annotator, now=timezone.now(), rng=Random(3))
     client.force_login(world.annotator)
     fields = {f"rating-{position}": "GOOD" for position in range(1, BATCH + 1)} | {"open": "1"}
     rating, where = (reverse(f"annotation:batch-{name}", args=[batch.pk]) for name in ("rate", "show"))

@@ -165,9 +165,9 @@ def world() -> World:
 
 def in_the_middle(world: World, *, since: timedelta = timedelta(0)) -> None:
     now = timezone.now() - since
-    batch = services.take_batch(round=world.rating, rater=world.rater, now=now, rng=Random(7))
+    batch = services.take_batch(round=world.rating, person=world.rater, now=now, rng=Random(7))
     ratings = {1: Rating.MEDIUM, 2: Rating.BAD}
-    services.save_verdicts(batch_id=batch.pk, rater=world.rater, ratings=ratings, now=now)
+    services.save_verdicts(batch_id=batch.pk, person=world.rater, ratings=ratings, now=now)
 
 
 def submitted(world: World) -> None:

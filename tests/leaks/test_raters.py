@@ -146,13 +146,13 @@ class World:
 
 def judge_all(comparison: Comparison, rater: User, comment: str = "") -> None:
     now = timezone.now()
-    while batch := judging.take_batch(comparison=comparison, rater=rater, now=now, rng=Random(rater.pk)):
+    while batch := judging.take_batch(comparison=comparison, person=rater, now=now, rng=Random(rater.pk)):
         waiting = list(workable(batch).filter(choice=None).values_list("position", flat=True))
         if not waiting:
             return
         for position in waiting:
             judging.judge(
-                batch_id=batch.pk, rater=rater, position=position, choice=2, comment=comment, active_ms=1, now=now
+                batch_id=batch.pk, person=rater, position=position, choice=2, comment=comment, active_ms=1, now=now
             )
 
 
@@ -185,10 +185,10 @@ def world() -> World:
 
 def in_the_middle(world: World, *, since: timedelta = timedelta(0)) -> None:
     now = timezone.now() - since
-    batch = judging.take_batch(comparison=world.comparison, rater=world.rater, now=now, rng=Random(7))
+    batch = judging.take_batch(comparison=world.comparison, person=world.rater, now=now, rng=Random(7))
     assert {"pair", "gold", "repeat"} == set(batch.judgements.values_list("kind", flat=True))
     for position in (1, 2, 3):
-        judging.judge(batch_id=batch.pk, rater=world.rater, position=position, choice=-1, now=now)
+        judging.judge(batch_id=batch.pk, person=world.rater, position=position, choice=-1, now=now)
 
 
 def at_the_end(world: World) -> None:
@@ -202,7 +202,7 @@ def expired(world: World) -> None:
 
 def returned(world: World) -> None:
     in_the_middle(world)
-    judging.return_batch(batch_id=world.batch.pk, rater=world.rater, now=timezone.now())
+    judging.return_batch(batch_id=world.batch.pk, person=world.rater, now=timezone.now())
 
 
 def paused(world: World) -> None:

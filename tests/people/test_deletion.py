@@ -220,7 +220,7 @@ def test_deleting_while_a_batch_is_submitted_loses_nothing_that_was_accepted():
         if what == "delete":
             delete_account(user=ann, now=LATER)
             return None
-        return batches.submit_batch(batch_id=batch.pk, annotator=ann, now=LATER)
+        return batches.submit_batch(batch_id=batch.pk, person=ann, now=LATER)
 
     deleted, submitted = together_with_errors(act, ["delete", "submit"])
     assert deleted is None

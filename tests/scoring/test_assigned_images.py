@@ -40,7 +40,7 @@ def writes(collection):
 def judges(collection):
     comparison = make_comparison(collection=collection)
     person = make_rater(comparison)
-    take_to_judge(comparison=comparison, rater=person, now=NOW, rng=Random(1))
+    take_to_judge(comparison=comparison, person=person, now=NOW, rng=Random(1))
     return person
 
 

@@ -23,7 +23,7 @@ LAST = 1000
 
 
 def take(comparison: Comparison, rater: User, *, seed: int = 1, now: datetime = NOW) -> JudgingBatch:
-    batch = judging.take_batch(comparison=comparison, rater=rater, now=now, rng=Random(seed))
+    batch = judging.take_batch(comparison=comparison, person=rater, now=now, rng=Random(seed))
     assert batch is not None
     return batch
 
@@ -31,7 +31,7 @@ def take(comparison: Comparison, rater: User, *, seed: int = 1, now: datetime = 
 def answer(row: Judgement, score: int, *, comment: str = "", now: datetime = NOW, active_ms: int = 4000) -> Judgement:
     return judging.judge(
         batch_id=row.batch_id,
-        rater=row.person,
+        person=row.person,
         position=row.position,
         choice=score if row.test_is_left else -score,
         comment=comment,
@@ -72,7 +72,7 @@ def judge_all(
         else:
             score = scores[key]
         answer(row, score, comment=(comments or {}).get(key, ""), now=now)
-    judging.return_batch(batch_id=batch.pk, rater=rater, now=now)
+    judging.return_batch(batch_id=batch.pk, person=rater, now=now)
     return batch
 
 

@@ -35,6 +35,6 @@ def path_of(name: str, comparison: Comparison) -> str:
 
 def judge_all(comparison: Comparison, rater: User) -> None:
     """Take a batch and find both captions of each pair equally good."""
-    batch = judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+    batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
     for position in batch.judgements.values_list("position", flat=True):
-        judging.judge(batch_id=batch.pk, rater=rater, position=position, choice=0, now=NOW)
+        judging.judge(batch_id=batch.pk, person=rater, position=position, choice=0, now=NOW)

@@ -222,7 +222,7 @@ class TestEqualCaptions:
         assert comparison.pairs.count() == 3
         assert comparison.pairs.filter(task=None).count() == 2
         assert comparison.pairs.get(task__isnull=False).test_caption.text == "quite another one"
-        batch = judging.take_batch(comparison=comparison, rater=make_rater(comparison), now=NOW, rng=Random(1))
+        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
         assert batch.judgements.count() == 1
 
 
@@ -284,7 +284,7 @@ class TestGoldPairs:
     def test_one_that_is_switched_off_comes_no_more(self):
         comparison = make_comparison(images=6, gold_percent=50)
         comparison.gold_pairs.update(is_used=False)
-        batch = judging.take_batch(comparison=comparison, rater=make_rater(comparison), now=NOW, rng=Random(1))
+        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
         assert not batch.judgements.filter(kind=Kind.GOLD).exists()
 
 
@@ -294,9 +294,9 @@ class TestDecisionsAboutRaters:
         return make_comparison(images=4, batch_size=4)
 
     def judge(self, comparison: Comparison, rater, answers: int = 4) -> None:
-        batch = judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
         for position in range(1, answers + 1):
-            judging.judge(batch_id=batch.pk, rater=rater, position=position, choice=2, now=NOW)
+            judging.judge(batch_id=batch.pk, person=rater, position=position, choice=2, now=NOW)
 
     def taken(self, comparison: Comparison) -> Counter[int]:
         return Counter(comparison.pool.tasks.values_list("places_taken", flat=True))
@@ -339,7 +339,7 @@ class TestWhatTheDatabaseRefuses:
 
     @pytest.fixture
     def judgement(self, comparison) -> Judgement:
-        batch = judging.take_batch(comparison=comparison, rater=make_rater(comparison), now=NOW, rng=Random(1))
+        batch = judging.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
         return batch.judgements.filter(kind=Kind.PAIR).first()
 
     def refuses(self, name: str, change) -> None:

@@ -83,7 +83,7 @@ class Story:
         return rater, self.rng.choice([*batches, batches[0], batches[0], batches[0]])
 
     def take(self) -> None:
-        services.take_batch(comparison=self.comparison, rater=self.rater(), now=self.now, rng=self.rng)
+        services.take_batch(comparison=self.comparison, person=self.rater(), now=self.now, rng=self.rng)
 
     def judge(self) -> None:
         rater, batch = self.batch()
@@ -97,23 +97,23 @@ class Story:
 
     def answer(self, rater: User, batch: JudgingBatch, position: int) -> None:
         choice = self.rng.choice((3, 3, 3, 0, -2))
-        kept = services.judge(batch_id=batch.pk, rater=rater, position=position, choice=choice, now=self.now)
+        kept = services.judge(batch_id=batch.pk, person=rater, position=position, choice=choice, now=self.now)
         assert self.accepted.setdefault(kept.pk, choice) == choice
         self.answers += 1
 
     def undo(self) -> None:
         rater, batch = self.batch()
         position = self.rng.choice(batch.judgements.all()).position
-        undone = services.undo(batch_id=batch.pk, rater=rater, position=position, now=self.now)
+        undone = services.undo(batch_id=batch.pk, person=rater, position=position, now=self.now)
         self.accepted.pop(undone.pk, None)
 
     def return_batch(self) -> None:
         rater, batch = self.batch()
-        services.return_batch(batch_id=batch.pk, rater=rater, now=self.now)
+        services.return_batch(batch_id=batch.pk, person=rater, now=self.now)
 
     def resume(self) -> None:
         rater, batch = self.batch()
-        services.resume_batch(batch_id=batch.pk, rater=rater, now=self.now)
+        services.resume_batch(batch_id=batch.pk, person=rater, now=self.now)
 
     def wait(self) -> None:
         self.now += LEASE
@@ -162,7 +162,7 @@ class Story:
         with suppress(RaterStatus.DoesNotExist):
             restore_rater(comparison=self.comparison, rater=rater, note="", by=self.manager, now=self.now)
         try:
-            return services.take_batch(comparison=self.comparison, rater=rater, now=self.now, rng=self.rng)
+            return services.take_batch(comparison=self.comparison, person=rater, now=self.now, rng=self.rng)
         except NotQualifiedError:
             return None
 

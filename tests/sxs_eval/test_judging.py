@@ -28,12 +28,12 @@ LEASE = timedelta(hours=4)
 
 
 def take(comparison: Comparison, rater, now=NOW, rng=None) -> JudgingBatch:
-    return services.take_batch(comparison=comparison, rater=rater, now=now, rng=rng or Random(1))
+    return services.take_batch(comparison=comparison, person=rater, now=now, rng=rng or Random(1))
 
 
 def answer(batch: JudgingBatch, position: int, choice: int = 2, now=NOW, **more) -> Judgement:
     return services.judge(
-        batch_id=batch.pk, rater=batch.lease.person, position=position, choice=choice, now=now, **more
+        batch_id=batch.pk, person=batch.lease.person, position=position, choice=choice, now=now, **more
     )
 
 
@@ -113,7 +113,7 @@ def test_the_last_answer_can_be_undone_and_only_the_last():
     batch = take(comparison, rater)
     answer(batch, 1)
     answer(batch, 2)
-    who = {"batch_id": batch.pk, "rater": rater, "now": NOW}
+    who = {"batch_id": batch.pk, "person": rater, "now": NOW}
     with pytest.raises(services.StaleTrialError):
         services.undo(position=1, **who)
     services.undo(position=2, **who)
@@ -158,7 +158,7 @@ def test_an_answer_whose_place_has_gone_is_kept_as_late_and_never_counted():
     answer(other, 1, now=later)
     assert taken(comparison) == [1, 1]
     with pytest.raises(services.StaleTrialError):
-        services.undo(batch_id=batch.pk, rater=batch.lease.person, position=1, now=later)
+        services.undo(batch_id=batch.pk, person=batch.lease.person, position=1, now=later)
 
 
 def test_a_late_answer_stays_late_when_the_rest_is_resumed():
@@ -170,9 +170,9 @@ def test_a_late_answer_stays_late_when_the_rest_is_resumed():
     assert answer(batch, 1, now=later).is_late
     comparison.pool.is_open = True
     comparison.pool.save()
-    services.resume_batch(batch_id=batch.pk, rater=batch.lease.person, now=later)
+    services.resume_batch(batch_id=batch.pk, person=batch.lease.person, now=later)
     with pytest.raises(services.StaleTrialError):
-        services.undo(batch_id=batch.pk, rater=batch.lease.person, position=1, now=later)
+        services.undo(batch_id=batch.pk, person=batch.lease.person, position=1, now=later)
     assert not answer(batch, 2, now=later).is_late
     assert sorted(taken(comparison)) == [0, 1]
 
@@ -218,7 +218,7 @@ def test_somebody_elses_batch_cannot_be_answered_and_active_time_is_at_most_what
     comparison = make_comparison(images=2)
     batch = take(comparison, make_rater(comparison))
     with pytest.raises(JudgingBatch.DoesNotExist):
-        services.judge(batch_id=batch.pk, rater=make_user(), position=1, choice=1, now=NOW)
+        services.judge(batch_id=batch.pk, person=make_user(), position=1, choice=1, now=NOW)
     assert answer(batch, 1, active_ms=99_999_999, now=NOW + timedelta(seconds=7)).active_ms == 7000
     assert answer(batch, 2, active_ms=3000, now=NOW + timedelta(seconds=17)).active_ms == 3000
 
@@ -262,13 +262,13 @@ class TestAttention:
         returned = take(comparison, rater)
         wanted = set(returned.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True))
         assert len(wanted) == 2, "all that the first batch did not repeat"
-        services.return_batch(batch_id=returned.pk, rater=rater, now=NOW)
+        services.return_batch(batch_id=returned.pk, person=rater, now=NOW)
         third = take(comparison, rater)
         assert set(third.judgements.filter(kind=Kind.REPEAT).values_list("repeated", flat=True)) == wanted
         for row in third.judgements.all():
             answer(third, row.position, 0)
-        services.return_batch(batch_id=third.pk, rater=rater, now=NOW)
-        services.resume_batch(batch_id=returned.pk, rater=rater, now=NOW)
+        services.return_batch(batch_id=third.pk, person=rater, now=NOW)
+        services.resume_batch(batch_id=returned.pk, person=rater, now=NOW)
         for row in returned.judgements.all():
             answer(returned, row.position, 0)
         assert Judgement.objects.filter(kind=Kind.REPEAT, repeated__in=wanted).count() == 2
@@ -287,7 +287,7 @@ class TestAttention:
         assert sum(taken(comparison)) == assigned
         manager = comparison.project.created_by
         restore_rater(comparison=comparison, rater=rater, note="A long day.", by=manager, now=NOW + MINUTE)
-        services.resume_batch(batch_id=batch.pk, rater=rater, now=NOW + MINUTE)
+        services.resume_batch(batch_id=batch.pk, person=rater, now=NOW + MINUTE)
         rest = batch.judgements.filter(choice=None)
         for row in rest:
             # Attentive now: the better one of a gold pair, similar for all else.
@@ -323,7 +323,7 @@ def rater_who_writes(comparison: Comparison, round: Round) -> tuple[User, set[in
     person.save()
     Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
     LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
-    writing = batches.take_batch(round=round, annotator=person, now=NOW, rng=Random(1))
+    writing = batches.take_batch(round=round, person=person, now=NOW, rng=Random(1))
     assigned = set(writing.items.values_list("image", flat=True))
     return person, assigned
 
@@ -364,4 +364,4 @@ def test_an_image_that_one_is_writing_about_does_not_come_side_by_side_nor_the_o
         project=round.project, collection=round.collection, captioners=list(round.captioners.all()), language="es"
     )
     LanguageSkill.objects.create(user=person, language=second.language, level=Level.NATIVE)
-    assert batches.take_batch(round=second, annotator=person, now=NOW, rng=Random(1)) is None
+    assert batches.take_batch(round=second, person=person, now=NOW, rng=Random(1)) is None

@@ -44,7 +44,7 @@ class Judged:
         }
 
     def take(self) -> Callable[[], Any]:
-        return partial(judging.take_batch, comparison=self.comparison, rater=self.rater, now=NOW, rng=Random(1))
+        return partial(judging.take_batch, comparison=self.comparison, person=self.rater, now=NOW, rng=Random(1))
 
     def fail(self) -> Callable[[], Any]:
         """The answer by which the rater is paused."""
@@ -59,8 +59,8 @@ class Judged:
         return partial(restore_rater, **self.about)
 
     def resume(self) -> Callable[[], Any]:
-        judging.return_batch(batch_id=self.batch.pk, rater=self.rater, now=NOW)
-        return partial(judging.resume_batch, batch_id=self.batch.pk, rater=self.rater, now=NOW)
+        judging.return_batch(batch_id=self.batch.pk, person=self.rater, now=NOW)
+        return partial(judging.resume_batch, batch_id=self.batch.pk, person=self.rater, now=NOW)
 
     def change(self) -> Callable[[], Any]:
         settings = PoolSettings(
@@ -74,7 +74,7 @@ class Judged:
 STEPS: dict[str, Callable[[Judged], Callable[[], Any]]] = {
     "take": Judged.take,
     "be paused": Judged.fail,
-    "give back": lambda j: partial(judging.return_batch, batch_id=j.batch.pk, rater=j.rater, now=NOW),
+    "give back": lambda j: partial(judging.return_batch, batch_id=j.batch.pk, person=j.rater, now=NOW),
     "resume": Judged.resume,
     "restore": Judged.restore,
     "exclude": lambda j: partial(exclude_rater, **j.about),

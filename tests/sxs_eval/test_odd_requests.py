@@ -30,7 +30,7 @@ def rater(comparison):
 
 @pytest.fixture
 def batch(comparison, rater):
-    return judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+    return judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def test_more_pairs_than_the_page_takes_are_refused(manager, project, collection
 def judged(comparison: Comparison, *seconds: float) -> User:
     """A new rater whose first judgements took so long."""
     rater = make_rater(comparison)
-    batch = take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+    batch = take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
     for spent, row in zip(seconds, Judgement.objects.filter(batch=batch).order_by("position"), strict=False):
         Judgement.objects.filter(pk=row.pk).update(choice=0, score=0, judged_at=NOW, active_ms=int(1000 * spent))
     return rater

@@ -37,13 +37,13 @@ STOPS = (services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQua
 
 def take(comparison: Comparison, rater: User, now: datetime, rng: Random) -> JudgingBatch | None:
     try:
-        return services.take_batch(comparison=comparison, rater=rater, now=now, rng=rng)
+        return services.take_batch(comparison=comparison, person=rater, now=now, rng=rng)
     except (PoolBusyError, NotQualifiedError):
         return None
 
 
 def answer(batch: JudgingBatch, rater: User, position: int, choice: int, clock: Clock, _tab: int = 0) -> None:
-    services.judge(batch_id=batch.pk, rater=rater, position=position, choice=choice, now=clock())
+    services.judge(batch_id=batch.pk, person=rater, position=position, choice=choice, now=clock())
 
 
 def judge_some(batch: JudgingBatch, rater: User, clock: Clock, rng: Random) -> None:
@@ -54,13 +54,13 @@ def judge_some(batch: JudgingBatch, rater: User, clock: Clock, rng: Random) -> N
             case "leave":
                 return
             case "give back":
-                services.return_batch(batch_id=batch.pk, rater=rater, now=clock())
+                services.return_batch(batch_id=batch.pk, person=rater, now=clock())
                 return
             case "twice":
                 together(partial(answer, batch, rater, position, choice, clock), range(2))
             case "undo":
                 answer(batch, rater, position, choice, clock)
-                services.undo(batch_id=batch.pk, rater=rater, position=position, now=clock())
+                services.undo(batch_id=batch.pk, person=rater, position=position, now=clock())
                 answer(batch, rater, position, -choice, clock)
             case _:
                 answer(batch, rater, position, choice, clock)
@@ -74,7 +74,7 @@ def work(comparison: Comparison, rater: User, clock: Clock, rng: Random) -> None
         try:
             judge_some(batch, rater, clock, rng)
             if rng.random() < 0.3:
-                services.resume_batch(batch_id=batch.pk, rater=rater, now=clock())
+                services.resume_batch(batch_id=batch.pk, person=rater, now=clock())
         except (*STOPS, NoTasksAvailableError, OpenBatchExistsError):
             continue
 
@@ -85,7 +85,7 @@ def finish_what_is_left(comparison: Comparison, raters: list[User], now: datetim
         batch = take(comparison, rater, now, Random(0))
         while batch:
             for position in list(workable(batch).filter(choice=None).values_list("position", flat=True)):
-                services.judge(batch_id=batch.pk, rater=rater, position=position, choice=1, now=now)
+                services.judge(batch_id=batch.pk, person=rater, position=position, choice=1, now=now)
             following = take(comparison, rater, now, Random(0))
             batch = following if following and following.pk != batch.pk else None
 
@@ -136,7 +136,7 @@ def test_a_rater_left_out_in_the_middle_of_an_answer_never_counts_and_is_replace
 
     def go_on() -> None:
         for position in range(1, PAIRS + 1):
-            services.judge(batch_id=batch.pk, rater=bad, position=position, choice=3, now=NOW)
+            services.judge(batch_id=batch.pk, person=bad, position=position, choice=3, now=NOW)
 
     outcomes = together_with_errors(lambda act: act(), [go_on, leave_out, leave_out])
     assert all(outcome is None or isinstance(outcome, (*STOPS,)) for outcome in outcomes), outcomes

@@ -48,11 +48,11 @@ def decide(client: Client, comparison: Comparison, rater: User, decision: str, n
 
 def judge_all(comparison: Comparison, rater: User, choices: list[int]) -> JudgingBatch:
     """Answers the pairs of a batch, each 2 s after the one before, with 1, 2, 3… s of active time."""
-    batch = judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+    batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
     for position, choice in enumerate(choices, start=1):
         judging.judge(
             batch_id=batch.pk,
-            rater=rater,
+            person=rater,
             position=position,
             choice=choice,
             active_ms=1000 * position,

@@ -322,7 +322,7 @@ class TestPairs:
         manager.reads_english = True
         manager.save()
         make_annotator_of(elsewhere, manager)
-        annotating.take_batch(round=elsewhere, annotator=manager, now=NOW, rng=Random(1))
+        annotating.take_batch(round=elsewhere, person=manager, now=NOW, rng=Random(1))
         response = reader.get(address(name, comparison), follow=True)
         assert "You have a batch with images of this project" in text_of(response)
         assert "base caption" not in response.content.decode()

@@ -56,8 +56,8 @@ class TestWhoSeesThePages:
     @pytest.mark.parametrize("name", ["rater-list", "rater-decide"])
     def test_a_researcher_neither_sees_who_the_raters_are_nor_decides_about_them(self, researcher, comparison, name):
         rater = make_rater(comparison)
-        batch = judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
-        judging.judge(batch_id=batch.pk, rater=rater, position=1, choice=3, now=NOW)
+        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
+        judging.judge(batch_id=batch.pk, person=rater, position=1, choice=3, now=NOW)
         path = reverse(
             f"sxs_eval:{name}", args=["lions", comparison.pk, rater.pk][: 3 if name == "rater-decide" else 2]
         )
@@ -115,7 +115,7 @@ class TestWhoSeesThePages:
         writer = make_annotator(round)
         Membership.objects.create(project=comparison.project, user=writer, role=Role.MANAGER)
         assert client_of(writer).get(path_of(name, comparison)).status_code == 200
-        batches.take_batch(round=round, annotator=writer, now=timezone.now(), rng=Random(1))
+        batches.take_batch(round=round, person=writer, now=timezone.now(), rng=Random(1))
         response = client_of(writer).get(path_of(name, comparison), follow=True)
         assert response.redirect_chain[0][0] == path_of("comparison-list", comparison)
         assert "You have a batch with images of this" in response.content.decode()

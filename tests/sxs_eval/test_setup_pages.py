@@ -57,13 +57,13 @@ class TestTheListOfComparisons:
         comparison.refresh_from_db()
         finished, slow, late = (make_rater(comparison) for _ in range(3))
         judge_all(comparison, finished)
-        judging.take_batch(comparison=comparison, rater=slow, now=NOW, rng=Random(1))
-        overdue = judging.take_batch(comparison=comparison, rater=late, now=NOW - WEEK, rng=Random(1))
+        judging.take_batch(comparison=comparison, person=slow, now=NOW, rng=Random(1))
+        overdue = judging.take_batch(comparison=comparison, person=late, now=NOW - WEEK, rng=Random(1))
         row = project_progress(comparison.project, now=NOW).comparisons[0]
         assert (row.pairs, row.wanted, row.done, row.assigned, row.expired) == (3, 9, 3, 3, 3)
         assert (row.at_work, row.qualified, row.paused, row.left_out, row.open) == (1, 3, 0, 0, 3)
         judge_all(comparison, make_rater(comparison))
-        judging.judge(batch_id=overdue.pk, rater=late, position=1, choice=0, now=NOW)
+        judging.judge(batch_id=overdue.pk, person=late, position=1, choice=0, now=NOW)
         row = project_progress(comparison.project, now=NOW).comparisons[0]
         assert (row.done, row.assigned, row.expired, row.late) == (6, 3, 2, 1)
 
@@ -188,7 +188,7 @@ class TestGoldPairs:
     def test_those_that_most_raters_failed_come_first(self, manager, comparison, gold):
         failed = comparison.gold_pairs.last()
         rater = make_rater(comparison)
-        batch = judging.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
+        batch = judging.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
         batch.judgements.create(
             position=90, comparison=comparison, scale=7, person=rater, kind="gold", gold=failed, test_is_left=True,
             choice=0, score=0, judged_at=NOW,

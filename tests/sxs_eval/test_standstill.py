@@ -46,7 +46,7 @@ def in_order(comparison: Comparison) -> None:
 
 def judge_all(batch: JudgingBatch, rater: User, now: datetime) -> None:
     for position in batch.judgements.values_list("position", flat=True):
-        services.judge(batch_id=batch.pk, rater=rater, position=position, choice=1, now=now)
+        services.judge(batch_id=batch.pk, person=rater, position=position, choice=1, now=now)
 
 
 def crossing(comparison: Comparison) -> list[User]:
@@ -54,7 +54,7 @@ def crossing(comparison: Comparison) -> list[User]:
     raters = [make_rater(comparison) for _ in range(RATERS)]
     for number, rater in enumerate(raters):
         take = partial(
-            services.take_batch, comparison=comparison, rater=rater, now=NOW, rng=From(PAIRS // 2 * (number % 2))
+            services.take_batch, comparison=comparison, person=rater, now=NOW, rng=From(PAIRS // 2 * (number % 2))
         )
         judge_all(take(), rater, NOW)
         take()
@@ -85,7 +85,7 @@ def test_batches_are_resumed_while_others_lapse(comparison):
     }
     assert first
     acts: list[Callable[[], object]] = [
-        partial(services.resume_batch, batch_id=batch.pk, rater=rater, now=LATER) for rater, batch in first.items()
+        partial(services.resume_batch, batch_id=batch.pk, person=rater, now=LATER) for rater, batch in first.items()
     ]
     who = {"by": comparison.project.created_by, "now": NOW}
     changes = partial(change_replication, comparison=comparison, **who)
@@ -116,16 +116,16 @@ def left_out_just_after_the_check(monkeypatch: pytest.MonkeyPatch, comparison: C
 def test_who_is_left_out_while_taking_a_batch_gets_none(comparison, monkeypatch):
     left_out_just_after_the_check(monkeypatch, comparison)
     with pytest.raises(NotQualifiedError):
-        services.take_batch(comparison=comparison, rater=make_rater(comparison), now=NOW, rng=Random(1))
+        services.take_batch(comparison=comparison, person=make_rater(comparison), now=NOW, rng=Random(1))
     assert not Task.objects.filter(places_taken__gt=0).exists()
     assert not JudgingBatch.objects.exists()
 
 
 def test_who_is_left_out_while_taking_a_batch_up_again_does_not_get_it(comparison, monkeypatch):
     rater = make_rater(comparison)
-    batch = services.take_batch(comparison=comparison, rater=rater, now=NOW, rng=Random(1))
-    services.return_batch(batch_id=batch.pk, rater=rater, now=NOW)
+    batch = services.take_batch(comparison=comparison, person=rater, now=NOW, rng=Random(1))
+    services.return_batch(batch_id=batch.pk, person=rater, now=NOW)
     left_out_just_after_the_check(monkeypatch, comparison)
     with pytest.raises(NotQualifiedError):
-        services.resume_batch(batch_id=batch.pk, rater=rater, now=NOW)
+        services.resume_batch(batch_id=batch.pk, person=rater, now=NOW)
     assert not Task.objects.filter(places_taken__gt=0).exists()
