@@ -9,7 +9,7 @@ from demo.files import read
 MODEL_NAME = "demo-captions (written by hand, mixed quality)"
 MODEL_DESCRIPTION = (
     "Written by hand for the demo, from excellent to plainly wrong, so that there is something to rate. "
-    "No model made them, and nothing follows from them about any."
+    "No model made these captions, so they say nothing about any model."
 )
 BRIEF, RICH, WOBBLY = MODELS = (
     "demo-brief (written by hand)",

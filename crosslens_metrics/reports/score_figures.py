@@ -19,8 +19,8 @@ MESSAGES: dict[Reason, str] = {
     Reason.RESAMPLES_UNDEFINED: _("There are too few values: the figure is undefined in some bootstrap resamples."),
     Reason.NO_WORDS: _("No reference has a word."),
     Reason.NO_KNOWN_WORD: _("A caption has no word that has a vector."),
-    Reason.TOO_FEW_POINTS: _("There are fewer than two, so nothing can go together."),
-    Reason.ALL_VALUES_EQUAL: _("One of the two has the same value throughout, so nothing can go together."),
+    Reason.TOO_FEW_POINTS: _("A correlation needs at least two values."),
+    Reason.ALL_VALUES_EQUAL: _("One of the two is the same everywhere, so there is no correlation."),
     Reason.SAME_IN_ALL_EVALUATIONS: _(
         "One of the two has the same value in every evaluation, so there is nothing to correlate. With flipped signs "
         "it would vary, but only because of which model was called the base."
