@@ -151,7 +151,7 @@ def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]]) -> Non
     people = ours[0]["people"]
     print(f"\n{people} annotators without pause, SQLite, 2 web workers (medians of the runs)")
     for name in ours[0]["steps"]:
-        print(f"  {name:12} {_times(_medians([one['steps'][name] for one in ours]))}")
+        print(f"  {name:13}{_times(_medians([one['steps'][name] for one in ours]))}")
     annotating, judging = _medians(ours), _medians([one["judging"] for one in ours])
     tasks, answers, writing = (annotating[name] for name in ("tasks_per_s", "answers_per_s", "writing_per_s"))
     print(f"  images rated and captioned: {tasks:.1f}/s   answers (ratings and captions): {answers:.1f}/s")

@@ -4,8 +4,8 @@
 
 Run in the environment of the database to measure. Every image has two captions in each of 36 languages, written in
 batches of 15 by 200 people. Each way to a file runs in a process of its own, which says how fast it was and how far its
-memory grew above what it had before; the ways take turns, run by run, and medians are told. Beside ours, the same rows
-by Django's `values()` and `json.dumps`, one after the other, and by pandas from SQL, where it is installed.
+memory grew above what it had before; the ways take turns, run by run, and medians are printed. Beside ours, the same
+rows by Django's `values()` and `json.dumps`, one after the other, and by pandas from SQL, where it is installed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import resource
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from random import Random
 
 import django
 
@@ -26,7 +25,7 @@ django.setup()
 
 import psutil
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -34,7 +33,6 @@ from annotation.formats.captions import READ, Layout, export_captions
 from annotation.models import Caption, Release, Round, RoundState
 from annotation.services.release_files import write_release
 from annotation.services.releases import start_release
-from annotation.services.rounds import create_round
 from benchmarks import seed
 from benchmarks.harness import arguments, run, tell, timed
 from images.models import Image
@@ -43,8 +41,7 @@ from people.models import Project, User
 
 NAME = "exports"
 LANGUAGES, PEOPLE, BATCH = 36, 200, 15
-TEXT = "Ein kleiner Hund läuft über die grüne Wiese und spielt mit einem roten Ball, sagt Nummer "
-SUBMITTED_AT = datetime(2026, 3, 2, 9, 30, 15, 250_000, tzinfo=UTC)
+TEXT = "'Ein kleiner Hund läuft über die grüne Wiese und spielt mit einem roten Ball, sagt Nummer ' || own.id"
 MEGABYTE = 1 << 20
 
 Way = Callable[[Project, Path], Callable[[], None]]
@@ -159,90 +156,18 @@ def _write(folder: Path, pieces: Iterable[bytes]) -> None:
 
 def seed_captions(images: int) -> None:
     first = seed.make_round(NAME, images)
-    project, model = first.project, first.captioners.get()
+    project = first.project
     people = User.objects.bulk_create(
         User(username=f"writer-{number}", email=f"w{number}@example.org", password="!") for number in range(PEOPLE)
     )
-    tags = Language.objects.exclude(pk__in=["de"]).order_by("pk").values_list("pk", flat=True)
-    rounds = [first]
-    for tag in tags[: LANGUAGES - 1]:
-        language = Language.objects.get(pk=tag)
-        rounds.append(
-            create_round(
-                project=project,
-                language=language,
-                collection=first.collection,
-                captioners=[model],
-                seed=1,
-                with_tasks=False,
-            )
-        )
-        seed.lay_out(rounds[-1], model=model)
-    for number, one in enumerate(rounds):
-        _write_captions(one, people[0].pk, number)
-    now = timezone.now()
+    others = Language.objects.exclude(pk="de").order_by("pk")[: LANGUAGES - 1]
+    rounds = [first, *(seed.add_round(first, language) for language in others)]
+    rng, now = Random(1), timezone.now()
+    for one in rounds:
+        seed.write_captions(one, people, images=images, now=now, rng=rng, text=TEXT)
     Round.objects.filter(project=project).update(state=RoundState.ACCEPTED, decided_at=now, awaits_tasks=False)
     seed.analyse()
     start_release(project=project, title=NAME, licence="CC0-1.0", authors="A", by=project.created_by, now=now)
-
-
-def _write_captions(round: Round, first_person: int, number: int) -> None:
-    """Two captions of every image; the groups of images that make a batch go round among the people."""
-    is_postgres = connection.vendor == "postgresql"
-    # A batch is numbered by its round, its group of images and which of the two captions it is.
-    batch = "%(first_batch)s + (k / %(size)s) * 2 + a"
-    batch_id = f"lpad(to_hex({batch}), 32, '0')::uuid" if is_postgres else f"printf('%%032x', {batch})"
-    person = f"%(person)s + a * {PEOPLE // 2} + (k / %(size)s) %% {PEOPLE // 2}"
-    tasks = (
-        "(SELECT task_id, image_id, english_id, row_number() OVER (ORDER BY task_id) - 1 AS k"
-        " FROM annotation_captiontask WHERE round_id = %(round)s) AS task"
-        " CROSS JOIN (SELECT 0 AS a UNION ALL SELECT 1) AS place"
-    )
-    statements = [
-        (
-            "INSERT INTO allocation_batch (id, pool_id, person_id, state, taken_at, lease_s, deadline, closed_at)"
-            f" SELECT {batch_id}, %(pool)s, {person}, 'done', %(at)s, 1, %(at)s, %(at)s FROM {tasks}"
-            " WHERE k %% %(size)s = 0"
-        ),
-        (
-            "INSERT INTO annotation_captionbatch (lease_id, round_id, guidelines_id, stage, writing_opened_at,"
-            " submitted_at) SELECT id, %(round)s, %(guidelines)s, 'submitted', %(at)s, %(at)s FROM allocation_batch"
-            " WHERE pool_id = %(pool)s"
-        ),
-        (
-            "INSERT INTO allocation_assignment (task_id, batch_id, person_id, position, state)"
-            f" SELECT task_id, {batch_id}, {person}, k %% %(size)s + 1, 'done' FROM {tasks}"
-        ),
-        (
-            "INSERT INTO annotation_captionitem (assignment_id, batch_id, person_id, position, image_id, english_id,"
-            " rating, rated_at, rating_ms, text, revision, saved_at, writing_ms)"
-            " SELECT one.id, one.batch_id, one.person_id, one.position, task.image_id, task.english_id, 'GOOD', %(at)s,"
-            " 5000, '', 1, %(at)s, 30000 FROM annotation_captiontask AS task"
-            " JOIN allocation_assignment AS one ON one.task_id = task.task_id WHERE task.round_id = %(round)s"
-        ),
-        (
-            "INSERT INTO annotation_caption (item_id, round_id, image_id, author_id, guidelines_id, position, text,"
-            " text_as_typed, warnings, state, submitted_at)"
-            " SELECT item.assignment_id, %(round)s, item.image_id, item.person_id, %(guidelines)s, 0,"
-            " %(text)s || item.assignment_id, %(text)s || item.assignment_id, '[]', 'counted', %(at)s"
-            " FROM annotation_captionitem AS item"
-            " JOIN annotation_captionbatch AS batch ON batch.lease_id = item.batch_id"
-            " WHERE batch.round_id = %(round)s"
-        ),
-    ]
-    about: dict[str, Any] = {
-        "first_batch": (number + 1) * 10**6,
-        "size": BATCH,
-        "person": first_person,
-        "round": round.pk,
-        "pool": round.pool_id,
-        "guidelines": round.guidelines_id,
-        "text": TEXT,
-        "at": SUBMITTED_AT,
-    }
-    with transaction.atomic(), connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement, about)
 
 
 if __name__ == "__main__":

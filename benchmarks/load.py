@@ -4,7 +4,7 @@
 
 ID is that of a round or of a comparison, or a season's name with the number of its words: "season:100000". Each
 annotator signs in once, then takes a batch, rates every caption with a request of its own as the page does, opens
-screen 2, and for each image fetches its page and sends a caption; after the last the batch is handed in. Every step is
+screen 2, and for each image fetches its page and sends a caption; after the last the batch is submitted. Every step is
 timed apart. An annotator's task is one image captioned, all the steps before it included, a
 rater's is one pair judged, a player's one turn. Players guess as often as the game lets them, once a second, and fetch
 the images that a guess brings.
@@ -108,7 +108,7 @@ class Annotator(Person):
         )
         self.positions = self.positions[1:]
         if not self.positions:
-            await self._request("hand in", "POST", f"{self.batch}/submit/", 302)
+            await self._request("submit batch", "POST", f"{self.batch}/submit/", 302)
         return True
 
 

@@ -1,4 +1,4 @@
-"""Captions of the demo's models, taken in by the same import as anybody's."""
+"""Imports captions of the demo's models as a manager would."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def import_captions(
     folder: Path,
     clock: Clock,
 ) -> CaptioningModel:
-    """The model, with `captions` by the key of their photograph; imported from a file in `folder` if some lack."""
+    """Return the model, with `captions` by the key of their photograph; import them if any is missing."""
     about = {"description": description, "is_shared": True}
     by, _is_new = CaptioningModel.objects.get_or_create(name=model, project=None, defaults=about)
     if by.captions.filter(language=language).count() < len(captions):
@@ -37,7 +37,7 @@ def import_captions(
 
 
 def check(job: ImportJob) -> None:
-    """Raise RuntimeError where something of the demo's own content was not taken: that is a mistake in the demo."""
+    """Raise RuntimeError if an import refused content of the demo: that is a mistake in the demo."""
     refused = [f"{row.name}: {row.reason}" for row in job.rows.filter(outcome=Outcome.REJECTED)]
     if job.state != JobState.DONE or refused:
         raise RuntimeError("; ".join([job.error, *refused]))

@@ -1,4 +1,4 @@
-"""Everything that the demo begins with, made by the same services that pages and commands use."""
+"""Makes what the demo begins with, by the same services that pages and commands use."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from people.services.language_skills import set_language_skills
 from people.services.members import add_member
 
 EDITION = 5
-"""Of what is loaded; counted up when there is more, so that demos made before get it at their next start."""
+"""The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
-PASSWORD = "look-then-write"  # noqa: S105 - told to whoever starts the demo, on their own computer
+PASSWORD = "look-then-write"  # noqa: S105 - shown to whoever starts the demo, on their own computer
 SEED = 3600
 LEASE = timedelta(days=3)
 WHY_NO_PILOT = "The demo shows the main round."
@@ -78,12 +78,12 @@ WRITING_TIME = timedelta(seconds=47)
 
 
 def sign_ins() -> list[SignIn]:
-    """Who can sign in to the demo, the manager first."""
+    """Return who can sign in to the demo, the manager first."""
     return [SignIn(person.username, PASSWORD, person.what) for person in PEOPLE]
 
 
 def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _sentence: None) -> list[SignIn]:
-    """Make what is missing of the demo; what is there, and whatever was done in it, stays. `say` tells of long steps.
+    """Make what is missing of the demo, and keep what is there and what was done in it. `say` announces long steps.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     """
     folder = photographs.installed(say, also=game_pictures.PACKAGED)
     people = {person.username: _person(person) for person in PEOPLE}
-    collection = _pictures(folder, clock)
+    collection = _collection(folder, clock)
     model = _captions(folder, collection, clock)
     project = _project(people, collection, model, clock())
     main = Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("pool")
@@ -117,7 +117,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
 
 @cache
 def _hashed_password() -> str:
-    """One for all, as making it takes a third of a second on purpose, and the password is no secret."""
+    """Hash once for all: it takes a third of a second on purpose, and the password is no secret."""
     return make_password(PASSWORD)
 
 
@@ -139,12 +139,12 @@ def _person(person: Person) -> User:
     return user
 
 
-def _pictures(folder: Path, clock: Clock) -> Collection:
+def _collection(folder: Path, clock: Clock) -> Collection:
     collection = collection_named(COLLECTION_NAME)
     if collection.entries.count() < len(photographs.PHOTOGRAPHS):
         fresh: list[int] = []
         check(import_images(path=folder / "manifest.jsonl", collection=collection, clock=clock, announce=fresh.append))
-        # Here and now rather than by the worker, so that the first page has its pictures.
+        # Not left to the worker, so that the first page has its images.
         for image_id in fresh:
             make_sizes(image_id=image_id, now=clock())
     return collection
@@ -186,7 +186,7 @@ def _project(people: dict[str, User], collection: Collection, model: CaptioningM
 
 
 def _take_part(user: User, role: Role, project: Project, now: datetime) -> None:
-    """Role and consent for somebody who never had them here; whoever has left since stays away."""
+    """Give role and consent to somebody who never had them here; whoever has left stays away."""
     if role not in NEEDING_CONSENT:
         add_member(project=project, user=user, role=role)
     elif not Consent.objects.filter(user=user, text__project=project).exists():
@@ -219,7 +219,7 @@ def _rate_some(person: User, round: Round, count: int, began_at: datetime) -> No
 
 
 def _first_batch(person: User, round: Round, now: datetime) -> CaptionBatch | None:
-    """A batch for somebody who never had one here; whoever had is left alone."""
+    """Take a batch for somebody who never had one here; return None for others."""
     if CaptionBatch.objects.filter(round=round, lease__person=person).exists():
         return None
     return batches.take_batch(round=round, person=person, now=now, rng=Random(SEED))

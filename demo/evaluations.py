@@ -1,7 +1,7 @@
-"""The demo's comparisons: captions of pretended models side by side, some judged, one half judged, some untouched.
+"""Makes the demo's comparisons of invented models: some judged, one half judged, some untouched.
 
-Everything is made by the services that the pages use. What raters who do not exist answered hangs on how good the
-captions are and on a seed; a rater who has had a batch of a comparison is left alone from then on.
+The services of the pages make everything. The quality of the captions and a seed decide what invented raters answer. A
+rater who has had a batch of a comparison gives no more answers here.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SEED = 3600
 SETTING = Setting(seed=SEED, batch_size=8, lease_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
 STARTED, GAVE_BACK, IN_THE_MIDDLE = RATERS = ("jonas-de", "greta-de", "emil-de")
 MORE_PAIRS = {STARTED: 0, GAVE_BACK: 2, IN_THE_MIDDLE: 4}
-"""How many pairs beyond their first batch each of them has answered in the comparison that is half judged."""
+"""How many pairs beyond their first batch each has answered in the half judged comparison."""
 SEEDS_FROM_THE_FRONT = (581867, 1518767, 2032802, 2049463, 2352428)
-"""What is drawn first with each is all but 0, so that a batch begins at the front of a comparison's order."""
+"""The first number drawn with each is nearly 0, so that a batch begins at the front of a comparison's order."""
 TYPICAL_S = 11.0
 PLAINLY_WRONG = 0
 
@@ -49,7 +49,7 @@ UNTOUCHED = (Versus("ar", BRIEF, RICH), Versus("hi", BRIEF, RICH), Versus("ja", 
 def load(
     *, project: Project, people: Mapping[str, User], collection: Collection, manager: User, folder: Path, clock: Clock
 ) -> None:
-    """Make what is missing of the comparisons and of what is judged in them."""
+    """Make what is missing of the comparisons and their judgements."""
     models = _models(collection, folder, clock)
     made = {
         versus: _comparison(versus, project, models, collection, manager)
@@ -101,7 +101,7 @@ def _comparison(
 
 
 def _look_through_gold_pairs(comparison: Comparison) -> None:
-    """Switch off, as a manager would, those whose better caption is as wrong as the worse one."""
+    """Switch off, as a manager would, gold pairs whose better caption is as wrong as the worse one."""
     captions = CAPTIONS[comparison.language_id]
     wrong = {
         text
@@ -122,7 +122,7 @@ def _judge_all(comparison: Comparison, rater: User, versus: Versus, now: datetim
 
 
 def _judge_half(comparison: Comparison, people: Mapping[str, User], now: datetime) -> None:
-    """Everybody judges the same batch first, so that its pairs have all their judgements and others some or none."""
+    """Let all judge the same batch first: its pairs have all their judgements, others some or none."""
     seeds = iter(SEEDS_FROM_THE_FRONT)
     for username, pairs in MORE_PAIRS.items():
         rater = people[username]
@@ -152,7 +152,7 @@ def _has_had_a_batch(comparison: Comparison, rater: User) -> bool:
 def _answer(
     batch: JudgingBatch, rater: User, versus: Versus, *, now: datetime, rng: Random, pairs: int | None = None
 ) -> datetime:
-    """Answer a batch to its end, or up to the pair after so many `pairs`; returns when."""
+    """Answer a batch to its end, or so many `pairs` of it; return the time then."""
     keys = dict(batch.comparison.collection.entries.values_list("image_id", "key"))
     scores: dict[int | None, int] = dict(_scores(batch.comparison, rater))
     for trial in batch.judgements.select_related("pair").order_by("position"):

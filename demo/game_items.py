@@ -1,4 +1,4 @@
-"""The items of the demo's gap filling season, in the shape of the lines that `import_gap_items` reads."""
+"""Makes the gap items of the demo's season, in the form of the lines that `import_gap_items` reads."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class DemoItem(TypedDict):
 
 
 class Subject(NamedTuple):
-    """What the sentences are about, in whichever language: its pictures, the representative first.
+    """What sentences of any language are about: its images, the representative first.
 
-    `sense` is a WordNet synset, or empty where the pictures are of several senses or none is certain.
+    `sense` is a WordNet synset, or empty where the images are of several senses or none is certain.
     """
 
     images: tuple[str, ...]
@@ -42,7 +42,7 @@ SUBJECTS = {key: Subject(**fields) for key, fields in _FILE["subjects"].items()}
 
 
 def items() -> list[DemoItem]:
-    """Every sentence of both languages, with the keys of its pictures."""
+    """Return every sentence of both languages, with the keys of its images."""
     keys = {name: picture.key for name, picture in pictures().items()}
     return [
         _item(language, subject, word, split, sentence, keys)
@@ -52,14 +52,14 @@ def items() -> list[DemoItem]:
 
 
 def write(folder: Path) -> Path:
-    """Put the items beside their pictures, as the file that an import reads."""
+    """Write the items beside their images, as the file that an import reads."""
     path = folder / "items.jsonl"
     write_lines(path, items())
     return path
 
 
 def names_of_pictures() -> set[str]:
-    """Of those that the sentences need."""
+    """Return the names of the images that the sentences need."""
     subjects = {subject for sentences in SENTENCES.values() for subject, *_ in sentences}
     return {name for subject in subjects for name in SUBJECTS[subject].images}
 
@@ -68,7 +68,7 @@ def _item(language: str, subject: str, word: str, split: int, sentence: str, key
     about = SUBJECTS[subject]
     images = [keys[name] for name in about.images]
     return {
-        # Of the sentence alone, so that the key tells nothing and stays when sentences are added.
+        # From the sentence alone, so that the key gives nothing away and stays when sentences are added.
         "key": f"{language}-{sha256(sentence.encode()).hexdigest()[:12]}",
         "language": language,
         "sentence": sentence,

