@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from PIL import Image
 
 from inference.backends import language_codes
@@ -58,10 +59,10 @@ class ChatBackend:
     name = "chat"
     queue = "gpu"
     needs = NEEDS
-
-    @property
-    def title(self) -> str:
-        return _("Asked by a prompt (PaliGemma, LLaVA, Idefics)")
+    title = gettext_lazy("Asked by a prompt (PaliGemma, LLaVA, Idefics)")
+    about = gettext_lazy(
+        "A transformers model that takes a prompt for each language: PaliGemma and image-text chat models."
+    )
 
     def check(self, spec: Spec) -> None:
         check_options(spec.options, OPTIONS)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from PIL import Image
 
 from inference.backends import language_codes
@@ -43,10 +44,11 @@ class EncoderDecoderBackend:
     name = "encoder-decoder"
     queue = "gpu"
     needs = NEEDS
-
-    @property
-    def title(self) -> str:
-        return _("Encoder–decoder (BLIP, GIT, ViT-GPT2)")
+    title = gettext_lazy("Encoder–decoder (BLIP, GIT, ViT-GPT2)")
+    about = gettext_lazy(
+        "A transformers model that takes an image and writes a caption, from a folder or the hub. Includes pivot-"
+        "stabilised models."
+    )
 
     def check(self, spec: Spec) -> None:
         check_options(spec.options, OPTIONS)

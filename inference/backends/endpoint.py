@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from PIL import Image
 
 from crosslens_metrics.formats.problems import LineError
@@ -50,16 +51,13 @@ class _EndpointBackend:
 
     name = "endpoint"
     queue = "default"
+    title = gettext_lazy("Endpoint (OpenAI-compatible, over HTTP)")
     has_images: ClassVar[bool]
 
     def __init__(
         self, *, clock: Clock = time.monotonic, wait: Wait | None = None, rng: random.Random | None = None
     ) -> None:
         self._clock, self._wait, self._rng = clock, wait, rng
-
-    @property
-    def title(self) -> str:
-        return _("Endpoint (OpenAI-compatible, over HTTP)")
 
     def check(self, spec: Spec) -> None:
         if spec.is_pivot:
@@ -96,6 +94,7 @@ class _EndpointBackend:
 
 
 class EndpointBackend(_EndpointBackend):
+    about = gettext_lazy("A model on a server with an OpenAI-compatible API, on your network or elsewhere.")
     has_images = True
 
     def load(self, spec: Spec) -> Captioner:
@@ -103,6 +102,7 @@ class EndpointBackend(_EndpointBackend):
 
 
 class EndpointTranslatorBackend(_EndpointBackend):
+    about = gettext_lazy("A language model that translates, on a server with an OpenAI-compatible API.")
     has_images = False
 
     def load(self, spec: Spec) -> Translation:

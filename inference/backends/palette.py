@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from PIL import Image
 
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
@@ -45,10 +46,10 @@ class Appearance:
 class PaletteBackend:
     name = "palette"
     queue = "default"
-
-    @property
-    def title(self) -> str:
-        return _("Palette (shape, brightness and colours; no learning)")
+    title = gettext_lazy("Palette (shape, brightness and colours; no learning)")
+    about = gettext_lazy(
+        "Needs no model and no GPU: it names the colours in an image. Use it to see how everything works."
+    )
 
     def check(self, spec: Spec) -> None:
         if spec.source:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from inference.backends import language_codes
 from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec, Translation
@@ -44,10 +45,8 @@ class Seq2SeqBackend:
     name = "seq2seq"
     queue = "gpu"
     needs = NEEDS
-
-    @property
-    def title(self) -> str:
-        return _("Translation model (M2M-100, NLLB, mBART-50, MarianMT)")
+    title = gettext_lazy("Translation model (M2M-100, NLLB, mBART-50, MarianMT)")
+    about = gettext_lazy("A transformers translation model, for example M2M-100 or NLLB, from a folder or the hub.")
 
     def check(self, spec: Spec) -> None:
         check_options(spec.options, OPTIONS)

@@ -7,27 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from inference.backends import registry
-
-ABOUT = {
-    "encoder-decoder": gettext_lazy(
-        "A transformers model that takes an image and writes a caption, from a folder or the hub. Includes "
-        "pivot-stabilised models."
-    ),
-    "chat": gettext_lazy(
-        "A transformers model that takes a prompt for each language: PaliGemma and image-text chat models."
-    ),
-    "endpoint": gettext_lazy("A model on a server with an OpenAI-compatible API, on your network or elsewhere."),
-    "palette": gettext_lazy(
-        "Needs no model and no GPU: it names the colours in an image. Use it to see how everything works."
-    ),
-}
-TRANSLATORS_ABOUT = {
-    "seq2seq": gettext_lazy("A transformers translation model, for example M2M-100 or NLLB, from a folder or the hub."),
-    "endpoint": gettext_lazy("A language model that translates, on a server with an OpenAI-compatible API."),
-}
 
 
 @dataclass(frozen=True)
@@ -35,6 +16,7 @@ class KindCard:
     name: str
     title: str
     about: str
+    """A sentence; packages may have none."""
     package: str
     """Name the installed package of a backend; empty for our own."""
     missing: Sequence[str]
@@ -42,11 +24,11 @@ class KindCard:
 
 
 def model_kinds() -> list[KindCard]:
-    return _cards(registry.backends(), ABOUT)
+    return _cards(registry.backends())
 
 
 def translator_kinds() -> list[KindCard]:
-    return _cards(registry.translators(), TRANSLATORS_ABOUT)
+    return _cards(registry.translators())
 
 
 def broken_packages() -> list[str]:
@@ -58,19 +40,15 @@ def broken_packages() -> list[str]:
     ]
 
 
-def _cards(backends: Mapping[str, Any], descriptions: Mapping[str, object]) -> list[KindCard]:
-    """List cards of backends: our own in the order of `descriptions`, those of packages below."""
-    order = [
-        *(name for name in descriptions if name in backends),
-        *(name for name in backends if name not in descriptions),
-    ]
+def _cards(backends: Mapping[str, Any]) -> list[KindCard]:
+    """List cards of backends: our own first, then those of packages."""
     return [
         KindCard(
             name=name,
-            title=str(backends[name].title),
-            about=str(descriptions.get(name, "")),
-            package=registry.package_of(backends[name]),
-            missing=registry.missing_modules(backends[name]),
+            title=str(backend.title),
+            about=str(getattr(backend, "about", "")),
+            package=registry.package_of(backend),
+            missing=registry.missing_modules(backend),
         )
-        for name in order
+        for name, backend in backends.items()
     ]
