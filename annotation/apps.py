@@ -24,5 +24,5 @@ class AnnotationConfig(AppConfig):
         personal_data.register(
             "annotation", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
-        register(Collection, lambda found: Round.objects.filter(collection=found))
-        register(CaptioningModel, lambda found: Round.objects.filter(captioners=found))
+        register(Collection, lambda used: Round.objects.filter(collection=used))
+        register(CaptioningModel, lambda used: Round.objects.filter(captioners=used))

@@ -53,15 +53,15 @@ def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
     """Return a captioning round of a project in which `user` is an annotator."""
-    found = (
+    rounds = (
         Round.objects.select_related("project", "language", "pool")
         .filter(pk=round_id, project__memberships__user=user.pk, project__memberships__role=Role.ANNOTATOR)
         .exclude(kind=RoundKind.VERIFICATION)
         .first()
     )
-    if found is None:
+    if rounds is None:
         raise Http404(_("You have no such round."))
-    return found
+    return rounds
 
 
 def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch:
@@ -80,9 +80,9 @@ def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch
 def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
     """Return a verification round of a project in which `user` is an annotator or a rater."""
     mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
-    found = Round.objects.select_related("project", "language", "pool", "verifies")
-    found = found.filter(pk=round_id, kind=RoundKind.VERIFICATION, project__in=mine)
-    round = found.first()
+    rounds = Round.objects.select_related("project", "language", "pool", "verifies")
+    rounds = rounds.filter(pk=round_id, kind=RoundKind.VERIFICATION, project__in=mine)
+    round = rounds.first()
     if round is None:
         raise Http404(_("You have no such round."))
     return round
@@ -137,7 +137,7 @@ def has_assigned_images(user: User, project: Project) -> bool:
     assigned = assigned_work.is_assigned(user, "image")
     # Captions from a file have no task.
     tasks, from_files = CaptionTask.objects.filter(assigned), Caption.objects.filter(assigned, item=None)
-    return any(found.filter(round__project=project).exists() for found in (tasks, from_files))
+    return any(images.filter(round__project=project).exists() for images in (tasks, from_files))
 
 
 def missing_requirements(user: User, round: Round) -> list[MissingRequirement]:

@@ -68,11 +68,11 @@ def _rows(images: Sequence[str], vectors: NamedVectors, what: str, *, several: b
         raise MalformedVectorsError(f"The vectors of the {what} lack images {', '.join(missing[:NAMES_SHOWN])}{more}.")
     rows = []
     for image in images:
-        found = vectors.vectors[places[image]].astype(np.float64)
-        if len(found) > 1 and not several:
-            raise MalformedVectorsError(f"The vectors of the {what} have image {image} {len(found)} times.")
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        mean = (found / np.where(lengths, lengths, 1.0)).mean(axis=0)
+        row = vectors.vectors[places[image]].astype(np.float64)
+        if len(row) > 1 and not several:
+            raise MalformedVectorsError(f"The vectors of the {what} have image {image} {len(row)} times.")
+        lengths = np.linalg.norm(row, axis=1, keepdims=True)
+        mean = (row / np.where(lengths, lengths, 1.0)).mean(axis=0)
         if not lengths.all() or not mean.any():
             raise MalformedVectorsError(f"The vector of the {what} for image {image} is zero throughout.")
         rows.append(mean)

@@ -151,12 +151,12 @@ def _right_of_part(captions: EncodedCaptions) -> Numbers:
         best = np.zeros(len(n_grams.gram), dtype=np.int64)
         for ours, theirs in n_grams.matches():
             best[ours] = np.maximum(best[ours], n_grams.often[theirs])
-        found = np.flatnonzero(best)
-        counted = np.minimum(best[found], n_grams.often[found])
-        images = about.image_of.take(n_grams.caption[found])
+        best_ones = np.flatnonzero(best)
+        counted = np.minimum(best[best_ones], n_grams.often[best_ones])
+        images = about.image_of.take(n_grams.caption[best_ones])
         right[order - 1] = np.bincount(images, weights=counted, minlength=captions.n_images)
         kept = np.zeros(len(n_grams.starts), dtype=bool)
-        kept[n_grams.gram[found]] = True
+        kept[n_grams.gram[best_ones]] = True
         numbers = np.zeros(len(captions.words), dtype=np.int32)
         numbers[places] = n_grams.by_place(numbered(kept))
     return right

@@ -73,8 +73,8 @@ def mean_to_one_decimal(total: int, count: int) -> float | None:
 
 def statistics_of(images: Iterable[ImageCaptions]) -> dict[str, CaptionStatistics]:
     """By the tag of the language, in its order. A language that has lists but no caption is there with zeros."""
-    found: dict[str, CaptionStatistics] = {}
+    statistics: dict[str, CaptionStatistics] = {}
     for image in images:
         for tag, captions in image.captions.items():
-            found.setdefault(tag, CaptionStatistics()).add(captions)
-    return dict(sorted(found.items()))
+            statistics.setdefault(tag, CaptionStatistics()).add(captions)
+    return dict(sorted(statistics.items()))

@@ -183,18 +183,18 @@ def _similarities(
     similar = np.zeros(len(captions.lengths))
     parts = sweep(about, partial(_weigh, documents, lookup, product), only_repeated=lookup is None, workers=workers)
     for order, parts_of_order in groupby(parts, key=itemgetter(0)):
-        squares, found = np.zeros_like(similar), np.zeros_like(similar)
+        squares, matched = np.zeros_like(similar), np.zeros_like(similar)
         left_out = np.maximum(0, captions.lengths - order + 1)
         for _, part in parts_of_order:
             caption = about.caption_of.take(part.places)
             np.add.at(squares, caption, part.squares)
             np.subtract.at(left_out, caption, 1)
-            for references, products in part.found:
-                np.add.at(found, references, products)
+            for references, products in part.matched:
+                np.add.at(matched, references, products)
         # What the sweep leaves out stands once in one caption: in one image, or in none, which counts as one.
         squares += left_out * np.log(documents) ** 2
         norms = np.sqrt(squares) * np.sqrt(squares[candidates])
-        similar += np.divide(found, norms, out=np.zeros_like(found), where=norms > 0)
+        similar += np.divide(matched, norms, out=np.zeros_like(matched), where=norms > 0)
     return similar
 
 
@@ -205,7 +205,7 @@ class _Part:
 
     places: Numbers
     squares: Weights
-    found: list[tuple[SmallNumbers, Weights]]
+    matched: list[tuple[SmallNumbers, Weights]]
 
 
 def _weigh(
@@ -216,8 +216,8 @@ def _weigh(
     # What stands in every image weighs nothing at all, however logarithms are rounded.
     rarity[counts == documents] = 0
     weights = n_grams.often * rarity.take(n_grams.gram)
-    found = [
+    weighed = [
         (n_grams.caption.take(theirs), product(weights.take(ours), weights.take(theirs)))
         for ours, theirs in n_grams.matches()
     ]
-    return _Part(n_grams.places, n_grams.by_first_place(weights**2), found)
+    return _Part(n_grams.places, n_grams.by_first_place(weights**2), weighed)

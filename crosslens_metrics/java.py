@@ -42,13 +42,13 @@ def java() -> str:
     ToolMissingError
     """
     wanted = os.environ.get("JAVA") or "java"
-    found = shutil.which(wanted)
-    if found is None:
+    path = shutil.which(wanted)
+    if path is None:
         raise ToolMissingError(
             f"METEOR and the PTB tokeniser need Java, and there is no {wanted} on the path. Install it (on Debian and "
             "Ubuntu: apt-get install default-jre-headless), or name its command in the variable JAVA."
         )
-    return found
+    return path
 
 
 def jar(variable: str, inside: str, what: str) -> Path:

@@ -227,7 +227,7 @@ def sums_of_answers(answers: Sequence[str], *, language: str) -> NDArray[np.floa
         by_kind = [table[:, 4 + side + 4 * kind :: 2][:, :2] for kind in range(len(about.weights))]
         content_and_function = np.array([about.delta, 1 - about.delta])
         right = sum(
-            weight * (found @ content_and_function) for weight, found in zip(about.weights, by_kind, strict=True)
+            weight * (counts @ content_and_function) for weight, counts in zip(about.weights, by_kind, strict=True)
         )
         sides.append((about.delta * (words - function) + (1 - about.delta) * function, right))
     (ours, right_of_ours), (theirs, right_of_theirs) = sides

@@ -206,10 +206,10 @@ def sweep(
         done = 0
         job = partial(_part_of_sweep, about, use, order, numbers, only_repeated)
         parts = _parts(about, order, numbers, at_least=workers)
-        for found, here, of_these in side_by_side(job, parts, workers=workers):
+        for repeated, here, of_these in side_by_side(job, parts, workers=workers):
             next_numbers[here] = np.where(of_these, of_these + np.int32(done), np.int32(0))
             done += int(of_these.max(initial=0))
-            yield order, found
+            yield order, repeated
         numbers = next_numbers
 
 

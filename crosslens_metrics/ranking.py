@@ -97,8 +97,8 @@ class Resampled:
         return left
 
     def _are_together(self, models: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        found = self.groups[:, models]
-        return np.asarray((found == found[:, :1]).all(axis=1))
+        of_models = self.groups[:, models]
+        return np.asarray((of_models == of_models[:, :1]).all(axis=1))
 
 
 def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
@@ -239,17 +239,17 @@ def bounds(wins: ArrayLike) -> list[Bound]:
     is_measured = (sizes == largest) & (largest > 1 or len(table) == 1)
     if is_measured.sum() > 1:
         is_measured[:] = False
-    found = []
+    names = []
     for model, group in enumerate(group_of):
         if is_measured[group]:
-            found.append(Bound.JUDGEMENTS)
+            names.append(Bound.JUDGEMENTS)
         elif not table[:, model].any():
-            found.append(Bound.NEVER_LOST)
+            names.append(Bound.NEVER_LOST)
         elif not table[model].any():
-            found.append(Bound.NEVER_WON)
+            names.append(Bound.NEVER_WON)
         else:
-            found.append(Bound.GROUP)
-    return found
+            names.append(Bound.GROUP)
+    return names
 
 
 def win_table(outcomes: Outcomes, *, n_models: int) -> NDArray[np.float64]:

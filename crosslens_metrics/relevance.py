@@ -195,8 +195,8 @@ def _cosines(one: ArrayLike, other: ArrayLike, name: str, other_name: str) -> ND
     a, b = np.asarray(one), np.asarray(other)
     if a.ndim != 2 or a.shape != b.shape or not len(a):
         raise ValueError(f"The vectors have the shapes {a.shape} and {b.shape}; both need one row for each image.")
-    found = [_cosines_of(a, b, start, name, other_name) for start in range(0, len(a), ROWS_AT_ONCE)]
-    return np.concatenate(found)
+    cosines = [_cosines_of(a, b, start, name, other_name) for start in range(0, len(a), ROWS_AT_ONCE)]
+    return np.concatenate(cosines)
 
 
 def _cosines_of(

@@ -95,8 +95,8 @@ def _shared(captions: EncodedCaptions, first: Numbers, second: Numbers, workers:
     shared = np.zeros(len(first), dtype=np.int64)
     parts = list(_parts(lengths[short], lengths[long]))
     job = partial(_shared_of_part, captions, short, long)
-    for (_, pairs), found in zip(parts, side_by_side(job, parts, workers=workers), strict=True):
-        shared[pairs] = found
+    for (_, pairs), longest in zip(parts, side_by_side(job, parts, workers=workers), strict=True):
+        shared[pairs] = longest
     return shared
 
 

@@ -263,13 +263,13 @@ def score(
         projections=projections,
         meteor_language=meteor_language,
     )
-    found = [
+    results = [
         scored
         for metric, name in wanted
         for scored in prepared.scored(metric.name)
         if name in (metric.name, scored.metric)
     ]
-    return list({scored.metric: scored for scored in found}.values())
+    return list({scored.metric: scored for scored in results}.values())
 
 
 def metric_named(name: str) -> Metric:
@@ -279,12 +279,12 @@ def metric_named(name: str) -> Metric:
     ------
     UnknownMetricError
     """
-    found = METRICS.get(name) or next(
+    named = METRICS.get(name) or next(
         (metric for metric in METRICS.values() if name in [figure.name for figure in metric.figures]), None
     )
-    if found is None:
+    if named is None:
         raise UnknownMetricError(f"There is no metric {name!r}. There are: {', '.join(METRICS)}.")
-    return found
+    return named
 
 
 def _bleu(prepared: Prepared) -> list[Scored]:
@@ -355,25 +355,25 @@ def _wmdrel(prepared: Prepared) -> list[Scored]:
     counts = [len(texts) for texts in prepared.references]
     ours = [text for text, count in zip(prepared.candidates, counts, strict=True) for _reference in range(count)]
     theirs = [text for texts in prepared.references for text in texts]
-    found = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True)
-    if found.undefined == len(ours):
+    distances = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True)
+    if distances.undefined == len(ours):
         raise UndefinedFigureError(
             Reason.NO_KNOWN_WORD, "No caption and its reference have words with vectors. Are they of the language?"
         )
-    of_pairs = wmd_rel(found.values, z=FARTHEST).per_image
+    of_pairs = wmd_rel(distances.values, z=FARTHEST).per_image
     starts = np.cumsum([0, *counts[:-1]])
     signature = prepared.signature("wmdrel", z=f"{FARTHEST:g}", vectors=prepared.vectors.signature)
-    return [Scored("wmdrel", signature, _of_images(np.add.reduceat(of_pairs, starts) / counts), _left_out(found))]
+    return [Scored("wmdrel", signature, _of_images(np.add.reduceat(of_pairs, starts) / counts), _left_out(distances))]
 
 
-def _left_out(found: Distances) -> tuple[str, ...]:
+def _left_out(distances: Distances) -> tuple[str, ...]:
     """What WMDRel does not rest on; words are those of the distinct texts."""
     notes = []
-    if found.unknown_words:
-        notes.append(f"WMDRel left out {found.unknown_words:,} of {found.words:,} words, which have no vector.")
-    if found.undefined:
+    if distances.unknown_words:
+        notes.append(f"WMDRel left out {distances.unknown_words:,} of {distances.words:,} words, which have no vector.")
+    if distances.undefined:
         notes.append(
-            f"WMDRel counts {found.undefined:,} pairs of captions as 0: one of the two has no word with a vector."
+            f"WMDRel counts {distances.undefined:,} pairs of captions as 0: one of the two has no word with a vector."
         )
     return tuple(notes)
 

@@ -77,17 +77,17 @@ def agreement_of_each(things: ArrayLike, raters: ArrayLike, ratings: ArrayLike) 
     thing_of = np.unique(rated, return_inverse=True)[1]
     others = counts.sum(axis=1)[thing_of] - 1
     alike = counts[thing_of, given] - 1
-    found = {}
+    agreements = {}
     for person in np.unique(people).tolist():
         own = people == person
         theirs = np.isin(thing_of, thing_of[own])
-        found[person] = Agreement(
+        agreements[person] = Agreement(
             things=int((others[own] > 0).sum()),
             pairs=int(others[own].sum()),
             same=int(alike[own].sum()),
             alpha=ordinal_alpha(thing_of[theirs], given[theirs]),
         )
-    return found
+    return agreements
 
 
 def _counts(things: NDArray[np.generic], ratings: NDArray[np.int_]) -> NDArray[np.int_]:

@@ -85,8 +85,8 @@ def differences(one: Signature, other: Signature) -> list[str]:
 
 def warning(one: Signature, other: Signature) -> str | None:
     """A sentence against comparing two scores, or None where they may be compared."""
-    found = differences(one, other)
-    return f"These scores should not be compared: they differ in {'; '.join(found)}." if found else None
+    different = differences(one, other)
+    return f"These scores should not be compared: they differ in {'; '.join(different)}." if different else None
 
 
 def references_digest(references: Sequence[Sequence[str]]) -> str:

@@ -51,15 +51,15 @@ class Vocabulary:
         """
         pieces = np.ndarray(shape=(max(0, len(data) - PIECE + 1),), dtype=PIECE_TYPE, buffer=data, strides=(1,))
         first = pieces[starts] & FIRST_BYTES.take(np.minimum(lengths, PIECE))
-        found = self._pairs(np.zeros(len(starts), dtype=np.int32), first)
+        pairs = self._pairs(np.zeros(len(starts), dtype=np.int32), first)
         longer = np.flatnonzero(lengths > PIECE)
         done = PIECE
         while len(longer):
             left = np.minimum(lengths[longer] - done, PIECE)
-            found[longer] = self._pairs(found[longer], pieces[starts[longer] + done] & FIRST_BYTES.take(left))
+            pairs[longer] = self._pairs(pairs[longer], pieces[starts[longer] + done] & FIRST_BYTES.take(left))
             done += PIECE
             longer = longer[lengths[longer] > done]
-        return found
+        return pairs
 
     def numbers_of(self, words: Sequence[str]) -> NDArray[np.int32]:
         """The numbers of words given one by one; they may be empty or hold spaces."""
@@ -80,16 +80,16 @@ class Vocabulary:
 
     def _pairs(self, before: NDArray[np.int32], piece: NDArray[np.uint64]) -> NDArray[np.int32]:
         shuffled = _shuffle(before, piece)
-        found = self._table.take(self._places(shuffled))
-        missed = np.flatnonzero((self._piece.take(found) != piece) | (self._before.take(found) != before))
+        stored = self._table.take(self._places(shuffled))
+        missed = np.flatnonzero((self._piece.take(stored) != piece) | (self._before.take(stored) != before))
         if len(missed):
             self._make_room(len(missed))
-            found[missed] = self._find_or_add(before[missed], piece[missed], self._places(shuffled[missed]))
-        return found
+            stored[missed] = self._find_or_add(before[missed], piece[missed], self._places(shuffled[missed]))
+        return stored
 
     def _find_or_add(self, before: NDArray[np.int32], piece: NDArray[np.uint64], places: Numbers) -> NDArray[np.int32]:
         """Go on from place to place until each pair has met itself or a free place to stand in."""
-        found = np.zeros(len(places), dtype=np.int32)
+        numbers = np.zeros(len(places), dtype=np.int32)
         open_ = np.arange(len(places))
         while len(open_):
             entries = self._table.take(places)
@@ -104,9 +104,9 @@ class Vocabulary:
                 self._table[places[winners]] = added
                 entries = self._table.take(places)
             same = (self._piece.take(entries) == piece[open_]) & (self._before.take(entries) == before[open_])
-            found[open_[same]] = entries[same]
+            numbers[open_[same]] = entries[same]
             open_, places = open_[~same], (places[~same] + 1) % len(self._table)
-        return found
+        return numbers
 
     def _make_room(self, more: int) -> None:
         """Let the arrays hold so many more, and keep the table at most half full."""

@@ -92,10 +92,10 @@ def word_movers_distance(a: str, b: str, vectors: WordLookup, *, unit_length: bo
     ----------
     M. Kusner, Y. Sun, N. Kolkin and K. Weinberger (2015), From Word Embeddings To Document Distances, ICML.
     """
-    found = word_movers_distances([a], [b], vectors, unit_length=unit_length)
-    if found.undefined:
+    distances = word_movers_distances([a], [b], vectors, unit_length=unit_length)
+    if distances.undefined:
         raise UndefinedFigureError(Reason.NO_KNOWN_WORD, "One of the two texts has no word with a vector.")
-    return float(found.values[0])
+    return float(distances.values[0])
 
 
 def word_movers_distances(

@@ -46,11 +46,11 @@ class ItemAdmin(SuperuserOnly):
     list_select_related = ("item_set", "language")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> GapItem | None:
-        found: GapItem | None = super().get_object(request, object_id, from_field)
-        if found is not None:
+        item: GapItem | None = super().get_object(request, object_id, from_field)
+        if item is not None:
             # The heading of the page is the row's own name.
-            found.key = str(found.pk)
-        return found
+            item.key = str(item.pk)
+        return item
 
 
 @admin.register(Season)

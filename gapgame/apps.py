@@ -19,4 +19,4 @@ class GapgameConfig(AppConfig):
         personal_data.register(
             "gapgame", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
-        register(Collection, lambda found: ItemSet.objects.filter(collection=found))
+        register(Collection, lambda collection: ItemSet.objects.filter(collection=collection))

@@ -40,10 +40,10 @@ def seasons_open_to(user: User | AnonymousUser) -> QuerySet[Season]:
 
 def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
     """Return a season as players see it."""
-    found = seasons_open_to(user).select_related("project", "invitation").filter(slug=season_slug).first()
-    if found is None:
+    season = seasons_open_to(user).select_related("project", "invitation").filter(slug=season_slug).first()
+    if season is None:
         raise Http404(_("You have no such season."))
-    return found
+    return season
 
 
 def player_for(user: User | AnonymousUser, season_slug: str) -> Player:
@@ -54,16 +54,16 @@ def player_for(user: User | AnonymousUser, season_slug: str) -> Player:
 def player_id_for(user: User | AnonymousUser, season_slug: str) -> int:
     """Return the same as `player_for`, with only what the next sentence needs."""
     of_season = f"season_id = (SELECT id FROM {Season._meta.db_table} WHERE slug = %s)"  # noqa: S608
-    found = rows(Player, f"{of_season} AND user_id = %s", season_slug, user.pk)
-    if not found:
+    players = rows(Player, f"{of_season} AND user_id = %s", season_slug, user.pk)
+    if not players:
         raise Http404
-    return found[0].pk
+    return players[0].pk
 
 
 def turn_for(user: User | AnonymousUser, turn_id: UUID) -> Turn:
     """Return the user's own turn, once it was opened; do not show them the word while it is unfinished."""
-    found = Turn.objects.select_related("player__season", "batch", "item__language")
-    return get_object_or_404(found.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
+    turns = Turn.objects.select_related("player__season", "batch", "item__language")
+    return get_object_or_404(turns.exclude(opened_at=None), pk=turn_id, player__user=user.pk)
 
 
 def turn_shown_to(user: User | AnonymousUser, turn_id: UUID) -> Turn:

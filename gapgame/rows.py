@@ -31,10 +31,10 @@ def row(model: type[M], key: Any) -> M:
     ------
     Model.DoesNotExist
     """
-    found = rows(model, "id = %s", key)
-    if not found:
+    matching = rows(model, "id = %s", key)
+    if not matching:
         raise model.DoesNotExist  # type: ignore[attr-defined]  # known of single models only
-    return found[0]
+    return matching[0]
 
 
 def count_of(model: type[Model], where: str, *values: Any, limit: int | None = None) -> int:

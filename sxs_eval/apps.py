@@ -26,5 +26,5 @@ class SxsEvalConfig(AppConfig):
         personal_data.register(
             "sxs_eval", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
-        register(Collection, lambda found: Comparison.objects.filter(collection=found))
-        register(CaptioningModel, lambda found: Comparison.objects.filter(Q(base=found) | Q(test=found)))
+        register(Collection, lambda used: Comparison.objects.filter(collection=used))
+        register(CaptioningModel, lambda used: Comparison.objects.filter(Q(base=used) | Q(test=used)))

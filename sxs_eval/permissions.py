@@ -28,21 +28,21 @@ def batch_for(user: User | AnonymousUser, batch_id: UUID) -> JudgingBatch:
 
 def comparison_to_judge(user: User | AnonymousUser, comparison_id: int) -> Comparison:
     """Return a comparison of a project in which `user` is a rater."""
-    found = (
+    comparisons = (
         Comparison.objects.select_related("project", "language", "pool")
         .filter(pk=comparison_id, project__memberships__user=user.pk, project__memberships__role=Role.RATER)
         .first()
     )
-    if found is None:
+    if comparisons is None:
         raise Http404(_("You have no such comparison."))
-    return found
+    return comparisons
 
 
 def comparison_for(user: User | AnonymousUser, slug: str, comparison_id: int, *roles: Role) -> Comparison:
     """Return a comparison of `slug`, for its managers and researchers (or those with one of `roles`)."""
     project = project_for(user, slug, *(roles or READERS))
-    found = Comparison.objects.select_related("project", "language", "pool", "base", "test", "collection")
-    return get_object_or_404(found, pk=comparison_id, project=project)
+    comparisons = Comparison.objects.select_related("project", "language", "pool", "base", "test", "collection")
+    return get_object_or_404(comparisons, pk=comparison_id, project=project)
 
 
 def check_reader(user: User | AnonymousUser) -> None:
@@ -75,8 +75,8 @@ def missing_requirements(user: User, comparison: Comparison) -> list[MissingRequ
 def missing_requirements_of_comparisons(
     user: User, comparisons: list[Comparison]
 ) -> dict[int, list[MissingRequirement]]:
-    wanted = [Work(found.project_id, Role.RATER, found.language, needs_english=False) for found in comparisons]
-    missing = dict(zip((found.pk for found in comparisons), missing_requirements_of(user, wanted), strict=True))
+    wanted = [Work(each.project_id, Role.RATER, each.language, needs_english=False) for each in comparisons]
+    missing = dict(zip((each.pk for each in comparisons), missing_requirements_of(user, wanted), strict=True))
     statuses = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
     for status in statuses.exclude(state=RaterState.RESTORED):
         missing[status.comparison_id].append(_status_requirement(status))

@@ -184,8 +184,8 @@ def move_batch(
         in_order = list(assigned.order_by("position").values_list("task_id", flat=True))
         end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
         # All of them are locked, so that nobody takes one between its being freed and its being taken.
-        found = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
-        tasks = sorted(found, key=lambda task: in_order.index(task.pk))
+        open_tasks = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
+        tasks = sorted(open_tasks, key=lambda task: in_order.index(task.pk))
         if not tasks:
             raise NoTasksAvailableError
         return _assign(batch.pool, to, tasks, now, prepare), len(in_order) - len(tasks)

@@ -49,8 +49,8 @@ OF_ROUNDS = [
 def language_list(request: Request, slug: str) -> Response:
     project = managed(request, slug)
     tags = Round.objects.filter(project=project).values("language")
-    found = Language.objects.filter(pk__in=tags).order_by("pk")
-    return Response(shapes.LanguagesSerializer({"results": found}).data)
+    languages = Language.objects.filter(pk__in=tags).order_by("pk")
+    return Response(shapes.LanguagesSerializer({"results": languages}).data)
 
 
 @api.list(

@@ -105,8 +105,8 @@ def release_show(request: Request, slug: str, number: int) -> Response:
 @api.get("release_files", "The files of a release", FilesSerializer)
 def release_files(request: Request, slug: str, number: int) -> Response:
     release = release_of(request, slug, number, is_done=True)
-    found = [file | {"address": f"{request.path}{file['name']}/"} for file in files_of(release)]
-    return Response(FilesSerializer({"results": found}).data)
+    files = [file | {"address": f"{request.path}{file['name']}/"} for file in files_of(release)]
+    return Response(FilesSerializer({"results": files}).data)
 
 
 @api.get(
@@ -130,8 +130,8 @@ def release_archive(request: Request, slug: str, number: int) -> FileResponse:
 
 def release_of(request: Request, slug: str, number: int, *, is_done: bool = False) -> Release:
     """Find a release of a project whose captions the asker may read now."""
-    found = Release.objects.filter(project=with_words(request, slug), number=number).select_related("project")
-    release = (found.filter(state=JobState.DONE) if is_done else found).first()
+    releases = Release.objects.filter(project=with_words(request, slug), number=number).select_related("project")
+    release = (releases.filter(state=JobState.DONE) if is_done else releases).first()
     if release is None:
         raise Http404(_("There is no such release, or it has no files yet."))
     return release
@@ -139,8 +139,8 @@ def release_of(request: Request, slug: str, number: int, *, is_done: bool = Fals
 
 def files_of(release: Release) -> list[dict[str, Any]]:
     with stored(f"{release.folder}/{MANIFEST}") as file:
-        found: list[dict[str, Any]] = json.load(file)["files"]
-    return found
+        files: list[dict[str, Any]] = json.load(file)["files"]
+    return files
 
 
 def sent(name: str, called: str, content_type: str = "application/octet-stream") -> FileResponse:

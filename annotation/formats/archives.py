@@ -23,8 +23,8 @@ class FileFacts(NamedTuple):
 
 def facts_of(folder: Path) -> list[FileFacts]:
     """List all files below a folder, by name."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [FileFacts(str(path.relative_to(folder).as_posix()), path.stat().st_size, sha256_of(path)) for path in found]
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [FileFacts(str(path.relative_to(folder).as_posix()), path.stat().st_size, sha256_of(path)) for path in paths]
 
 
 def sha256_of(path: Path) -> str:

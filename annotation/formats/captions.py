@@ -103,10 +103,10 @@ def images_with_captions(project: Project, fields: Sequence[str], *, until: date
     for images in counted_by_image(rounds, fields, until=until, at_once=IMAGES_AT_ONCE):
         for image, key in images.keys.items():
             if image in images.rows:
-                found: dict[str, list[Row]] = {tag: [] for tag in tags}
+                rows: dict[str, list[Row]] = {tag: [] for tag in tags}
                 for row in sorted(_named(images.rows[image], name_of), key=_BY_AUTHOR):
-                    found[row[LANGUAGE]].append(row)
-                yield ImageCaptions(key, found)
+                    rows[row[LANGUAGE]].append(row)
+                yield ImageCaptions(key, rows)
 
 
 def _named(rows: Iterable[Row], name_of: Callable[[int], str]) -> Iterator[Row]:

@@ -161,11 +161,11 @@ for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"
     assert found == file["sha256"], file["name"]
 ```
 """
-    columns = {name: [(column.name, column.meaning) for column in found] for name, found in TABLES.items()}
-    for name, found in CSV_COLUMNS.items():
+    columns = {name: [(column.name, column.meaning) for column in of_table] for name, of_table in TABLES.items()}
+    for name, of_table in CSV_COLUMNS.items():
         if name not in SOMETIMES or name in there:
-            columns[name] = [(column, MEANINGS[column]) for column in found]
-    return "\n".join(head) + "\n" + body + "".join(_columns(name, found) for name, found in columns.items())
+            columns[name] = [(column, MEANINGS[column]) for column in of_table]
+    return "\n".join(head) + "\n" + body + "".join(_columns(name, of_table) for name, of_table in columns.items())
 
 
 def _columns(name: str, columns: Sequence[tuple[str, str]]) -> str:
@@ -178,4 +178,4 @@ def _languages(count: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))

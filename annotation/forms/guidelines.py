@@ -106,8 +106,8 @@ class Examples:
     def __init__(self, data: Mapping[str, Any] | None, *, last: Guidelines, images: QuerySet[Image]) -> None:
         self.images = images
         if data is None:
-            found = enumerate(GuidelineExample.objects.filter(guidelines=last).order_by("position"))
-            self.forms = [self._form(None, number, _stored(example)) for number, example in found]
+            examples = enumerate(GuidelineExample.objects.filter(guidelines=last).order_by("position"))
+            self.forms = [self._form(None, number, _stored(example)) for number, example in examples]
         else:
             self.forms = [self._form(data, number) for number in _numbers(data)]
 

@@ -88,7 +88,7 @@ def columns() -> list[Column[AnnotatorRow]]:
 def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, now: datetime) -> AnnotatorsPage:
     name, tag = query.get("name", "").strip(), query.get("language", "")
     status, activity = query.get("status", ""), query.get("activity", "")
-    found = [
+    shown = [
         row
         for row in rows
         if name.casefold() in row.person.username.casefold()
@@ -98,7 +98,7 @@ def annotators_page(rows: Sequence[AnnotatorRow], query: QueryDict, *, now: date
     ]
     known = columns()
     order = tables.asked_order(query, known)
-    page = Paginator(tables.in_order(found, known, order), PER_PAGE).get_page(query.get("page"))
+    page = Paginator(tables.in_order(shown, known, order), PER_PAGE).get_page(query.get("page"))
     kept = query.copy()
     kept.pop("seen", None)
     lines = [_line(row) for row in page]

@@ -193,13 +193,13 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
     by_language: dict[Language, list[Sums]] = defaultdict(list)
     for one in series:
         by_language[one.round.language].append(one.sums)
-    sums = {language: total(found) for language, found in by_language.items()}
+    sums = {language: total(values) for language, values in by_language.items()}
     if not sums:
         return [], None
     bins = _bins(total(sums.values()).lengths)
     names = [f"{start}–{start + LENGTH_STEP - 1}" for start in bins[:-1]] + [f"{bins[-1]}+"]
-    shares = {language: _binned(found, bins) for language, found in sums.items()}
-    highest = max(max(found) for found in shares.values())
+    shares = {language: _binned(values, bins) for language, values in sums.items()}
+    highest = max(max(values) for values in shares.values())
     figures = [
         Figure(
             id=f"lengths-{language.pk}",
@@ -207,7 +207,7 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
             note=_about(sums[language]),
             columns=column_plot(
                 language.name,
-                list(zip(names, found, strict=True)),
+                list(zip(names, values, strict=True)),
                 summary=_about(sums[language]),
                 height=SMALL,
                 highest=highest,
@@ -216,11 +216,11 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
             stacked=None,
             table=None,
         )
-        for language, found in shares.items()
+        for language, values in shares.items()
     ]
     rows = [
-        (language.name, str(sums[language].captions), *(texts.plain(share, 1) for share in found))
-        for language, found in shares.items()
+        (language.name, str(sums[language].captions), *(texts.plain(share, 1) for share in values))
+        for language, values in shares.items()
     ]
     return figures, PlotTable([_("Language"), _("Captions"), *names], rows)
 

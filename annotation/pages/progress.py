@@ -115,15 +115,15 @@ def _chosen(rounds: Sequence[RoundProgress], which: str) -> list[RoundProgress]:
     if which == ALL:
         return list(rounds)
     by_language = groupby(rounds, key=lambda row: row.round.language_id)
-    return [_current(list(found)) for _, found in by_language]
+    return [_current(list(rows_of_language)) for _, rows_of_language in by_language]
 
 
 def _current(rounds: Sequence[RoundProgress]) -> RoundProgress:
     """Choose a round of a language: the one being worked on, else the next, else the last."""
     for state in (RoundState.OPEN, RoundState.CLOSED, RoundState.PLANNED):
-        found = [row for row in rounds if row.round.state == state]
-        if found:
-            return found[0] if state == RoundState.PLANNED else found[-1]
+        in_state = [row for row in rounds if row.round.state == state]
+        if in_state:
+            return in_state[0] if state == RoundState.PLANNED else in_state[-1]
     return rounds[-1]
 
 

@@ -91,8 +91,8 @@ def levels_plot(row: QualityRow) -> plots.BarPlot:
 
 
 def confusions_of(row: QualityRow, *, name_of: Callable[[int], str]) -> list[Confusion]:
-    found = [_confusion(rater, name_of(rater.person_id)) for rater in row.raters]
-    return sorted(found, key=lambda one: one.name)
+    confusions = [_confusion(rater, name_of(rater.person_id)) for rater in row.raters]
+    return sorted(confusions, key=lambda one: one.name)
 
 
 def level_names() -> list[StrPromise]:

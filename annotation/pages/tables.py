@@ -59,7 +59,7 @@ def in_order(rows: Iterable[Row], columns: Sequence[Column[Row]], order: Order) 
 
 def heads(columns: Sequence[Column[Row]], order: Order, query: QueryDict) -> list[Head]:
     """Return the default order: numbers from the highest, names from A; asked again, the other way."""
-    found = []
+    made = []
     for column in columns:
         is_sorted = column.name == order.name
         is_falling = not order.is_falling if is_sorted else column.is_number
@@ -68,5 +68,5 @@ def heads(columns: Sequence[Column[Row]], order: Order, query: QueryDict) -> lis
         link.pop("seen", None)
         link[SORT] = f"{FALLING if is_falling else ''}{column.name}"
         said = ("descending" if order.is_falling else "ascending") if is_sorted else ""
-        found.append(Head(column.label, f"?{link.urlencode()}", said, column.is_number))
-    return found
+        made.append(Head(column.label, f"?{link.urlencode()}", said, column.is_number))
+    return made

@@ -62,8 +62,8 @@ def main_of(steps: Sequence[Step]) -> Step | None:
 
 def verification_of(step: Step, steps: Sequence[Step]) -> Step | None:
     """Return the round that rates the captions of `step`; a skipped one only if there is no other."""
-    found = [other for other in steps if other.verifies == step.key]
-    return max(found, key=lambda other: (other.state != SKIPPED, other.number), default=None)
+    verifying = [other for other in steps if other.verifies == step.key]
+    return max(verifying, key=lambda other: (other.state != SKIPPED, other.number), default=None)
 
 
 def verified_by(step: Step, steps: Sequence[Step]) -> Step | None:

@@ -33,8 +33,8 @@ def draw_captions(
     """
     if size is None:
         return [_drawn(seed, f"{key}:{n}", [pk]) for key in sorted(captions) for n, pk in enumerate(captions[key])]
-    among = {key: [pk for pk in found if pk in kept] or found for key, found in captions.items() if found}
-    is_new = {key: not any(pk in kept for pk in found) for key, found in among.items()}
+    among = {key: [pk for pk in pks if pk in kept] or pks for key, pks in captions.items() if pks}
+    is_new = {key: not any(pk in kept for pk in pks) for key, pks in among.items()}
     in_order = sorted(among, key=lambda key: (is_new[key], random.Random(f"{seed}:{key}").random(), key))
     return [_drawn(seed, key, among[key]) for key in sorted(in_order[:size])]
 

@@ -166,7 +166,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         if person_id == person.pk:
             own[round_id] = one
     kept, back = computed_figures(project), to_correct(project)
-    found = [
+    rows = [
         RoundOfOne(
             round=round,
             sums=own.get(round.pk, Sums()),
@@ -178,7 +178,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         )
         for round in rounds.select_related("language", "verifies")
     ]
-    return sorted(found, key=lambda row: (in_campaign(row.round), row.round.number))
+    return sorted(rows, key=lambda row: (in_campaign(row.round), row.round.number))
 
 
 def statuses_of(project: Project, person: User) -> dict[str, str]:

@@ -63,10 +63,10 @@ def counted_by_image(
 
 
 def _by_image(captions: QuerySet[Caption], images: Iterable[int], columns: Sequence[str]) -> dict[int, list[Row]]:
-    found: dict[int, list[Row]] = defaultdict(list)
+    rows_by_image: dict[int, list[Row]] = defaultdict(list)
     for row in raw_rows(captions.filter(image__in=list(images)), [*FIRST_COLUMNS, *columns]):
-        found[row[IMAGE]].append(row)
-    return found
+        rows_by_image[row[IMAGE]].append(row)
+    return rows_by_image
 
 
 class _Stored(Func):

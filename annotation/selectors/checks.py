@@ -166,9 +166,9 @@ def authors_of(rounds: Iterable[Round]) -> list[User]:
 
 def check_page(asked: Asked, viewer: User, *, after: int = 0, before: int = 0) -> CheckPage:
     """List the images after, or before, a cursor; from the first if there is none."""
-    found = _asked_for(asked).order_by("-image" if before else "image")
-    found = found.filter(image__lt=before) if before else found.filter(image__gt=after)
-    images = list(found.values_list("image", flat=True).distinct()[: IMAGES_AT_ONCE + 1])
+    captions = _asked_for(asked).order_by("-image" if before else "image")
+    captions = captions.filter(image__lt=before) if before else captions.filter(image__gt=after)
+    images = list(captions.values_list("image", flat=True).distinct()[: IMAGES_AT_ONCE + 1])
     has_more = len(images) > IMAGES_AT_ONCE
     images = sorted(images[:IMAGES_AT_ONCE])
     is_last = not (has_more or before)
@@ -263,11 +263,11 @@ def _rows(captions: Sequence[Caption], round: Round, viewer: User) -> list[Row]:
     others: dict[int, list[Found]] = defaultdict(list)
     for check in SpotCheck.objects.filter(**about).select_related("by").order_by("by__username"):
         label = str(Rating(check.level).label) if check.level else ""
-        found = Found(check.by.username, check.is_rating_right, check.level, label)
+        finding = Found(check.by.username, check.is_rating_right, check.level, label)
         if check.by_id == viewer.pk:
-            mine[check.caption_id] = found
+            mine[check.caption_id] = finding
         else:
-            others[check.caption_id].append(found)
+            others[check.caption_id].append(finding)
     feedback: dict[int | None, list[Feedback]] = defaultdict(list)
     for one in Feedback.objects.filter(**about).select_related("by"):
         feedback[one.caption_id].append(one)

@@ -81,8 +81,8 @@ def rewriting(caption: Caption, author: User) -> Rewriting:
 def to_rewrite(author: User) -> list[ToRewrite]:
     """List the captions that `author` has to rewrite, the oldest first."""
     return [
-        ToRewrite(found.caption_id, found.caption.round.project, found.caption.round.language, found.at)
-        for found in _waiting(author)
+        ToRewrite(caption.caption_id, caption.caption.round.project, caption.caption.round.language, caption.at)
+        for caption in _waiting(author)
     ]
 
 

@@ -84,8 +84,8 @@ def data_export(person: User) -> Iterator[Part]:
 
 
 def _batches(person: User) -> QuerySet[Any, Any]:
-    found = CaptionBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
-    return found.values(
+    batches = CaptionBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
+    return batches.values(
         "writing_opened_at",
         "submitted_at",
         "stage",
@@ -100,8 +100,8 @@ def _batches(person: User) -> QuerySet[Any, Any]:
 
 
 def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
-    found = CaptionItem.objects.filter(person=person).order_by("batch__lease__taken_at", "batch", "position")
-    rows = found.values(
+    items = CaptionItem.objects.filter(person=person).order_by("batch__lease__taken_at", "batch", "position")
+    rows = items.values(
         "batch",
         "position",
         "image",
@@ -121,8 +121,8 @@ def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
 
 
 def _captions(person: User) -> QuerySet[Any, Any]:
-    found = Caption.objects.filter(author=person).order_by("submitted_at", "item__position", "pk")
-    return found.values(
+    captions = Caption.objects.filter(author=person).order_by("submitted_at", "item__position", "pk")
+    return captions.values(
         "text",
         "text_as_typed",
         "warnings",
@@ -137,10 +137,10 @@ def _captions(person: User) -> QuerySet[Any, Any]:
 
 
 def _corrections(person: User) -> QuerySet[Any, Any]:
-    found = CorrectionRequest.objects.filter(caption__author=person).exclude(
+    requests = CorrectionRequest.objects.filter(caption__author=person).exclude(
         assigned_work.is_assigned(person, "caption__image", besides=TO_REWRITE)
     )
-    return found.order_by("at", "pk").values(
+    return requests.order_by("at", "pk").values(
         "note",
         "at",
         "text_before",
@@ -167,8 +167,8 @@ def _feedback(person: User) -> QuerySet[Any, Any]:
 
 
 def _rating_batches(person: User) -> QuerySet[Any, Any]:
-    found = VerificationBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
-    return found.values(
+    batches = VerificationBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
+    return batches.values(
         "submitted_at",
         batch=F("lease"),
         guidelines_version=F("guidelines__version"),
@@ -181,8 +181,8 @@ def _rating_batches(person: User) -> QuerySet[Any, Any]:
 
 
 def _verdicts(person: User) -> QuerySet[Any, Any]:
-    found = Verdict.objects.filter(person=person).order_by("batch__lease__taken_at", "batch", "position")
-    return found.values(
+    verdicts = Verdict.objects.filter(person=person).order_by("batch__lease__taken_at", "batch", "position")
+    return verdicts.values(
         "batch",
         "position",
         "rating",
@@ -195,13 +195,13 @@ def _verdicts(person: User) -> QuerySet[Any, Any]:
 
 
 def _statuses(person: User) -> QuerySet[Any, Any]:
-    found = AnnotatorStatus.objects.filter(person=person).order_by("at", "pk")
-    return found.values("language", "state", "reason", "at", project_slug=F("project__slug"))
+    statuses = AnnotatorStatus.objects.filter(person=person).order_by("at", "pk")
+    return statuses.values("language", "state", "reason", "at", project_slug=F("project__slug"))
 
 
 def _exclusions(person: User) -> QuerySet[Any, Any]:
-    found = Exclusion.objects.filter(person=person).order_by("at", "pk")
-    return found.values("language", "reason", "at", "captions", "undone_at", project_slug=F("project__slug"))
+    exclusions = Exclusion.objects.filter(person=person).order_by("at", "pk")
+    return exclusions.values("language", "reason", "at", "captions", "undone_at", project_slug=F("project__slug"))
 
 
 def _key(collection: str, image: str = "image") -> Subquery:

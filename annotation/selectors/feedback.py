@@ -35,15 +35,15 @@ class Note:
 
 def notes_to(person: User) -> list[Note]:
     """List feedback, unread first, then the newest first."""
-    found = list(_with_all_it_needs(readable_feedback(person)).order_by("-at", "-pk")[:MOST_SHOWN])
-    found.sort(key=lambda one: one.acknowledged_at is not None)
-    return [_note(one, person) for one in found]
+    messages = list(_with_all_it_needs(readable_feedback(person)).order_by("-at", "-pk")[:MOST_SHOWN])
+    messages.sort(key=lambda one: one.acknowledged_at is not None)
+    return [_note(one, person) for one in messages]
 
 
 def note_to(person: User, feedback_id: int) -> Note | None:
     """Return one message; None for everybody else, and while the image is assigned to them."""
-    found = _with_all_it_needs(readable_feedback(person)).filter(pk=feedback_id).first()
-    return _note(found, person) if found else None
+    message = _with_all_it_needs(readable_feedback(person)).filter(pk=feedback_id).first()
+    return _note(message, person) if message else None
 
 
 def unread(person: User) -> int:
@@ -61,17 +61,17 @@ def _with_all_it_needs(feedback: QuerySet[Feedback]) -> QuerySet[Feedback]:
     return feedback.select_related("project", "round__language", "round__verifies", "by", "caption__image")
 
 
-def _note(found: Feedback, person: User) -> Note:
-    caption = found.caption
+def _note(message: Feedback, person: User) -> Note:
+    caption = message.caption
     return Note(
-        id=found.pk,
-        project=found.project,
-        language=found.round.language,
-        round_title=found.round.title,
-        by=found.by.username,
-        at=found.at,
-        text=found.text,
-        acknowledged_at=found.acknowledged_at,
+        id=message.pk,
+        project=message.project,
+        language=message.round.language,
+        round_title=message.round.title,
+        by=message.by.username,
+        at=message.at,
+        text=message.text,
+        acknowledged_at=message.acknowledged_at,
         caption=caption.text if caption else "",
         image=served_image(caption.image, person) if caption else None,
     )

@@ -52,12 +52,12 @@ def tallies_of(rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS) -
 
 def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]:
     """Return unfinished batches: open, and expired without being submitted. Both are few."""
-    found: dict[Key, AssignedWork] = defaultdict(AssignedWork)
+    unfinished: dict[Key, AssignedWork] = defaultdict(AssignedWork)
     batches = Batch.objects.filter(pool__round__project=project).order_by()
     assigned = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
     open_ones = batches.filter(state=BatchState.OPEN).annotate(assigned=assigned)
     for round, person, deadline, images in open_ones.values_list("pool__round", "person", "deadline", "assigned"):
-        one = found[round, person]
+        one = unfinished[round, person]
         if deadline > now:
             one.batches += 1
             one.images += images
@@ -66,8 +66,8 @@ def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]
     late = Q(caption_batch__stage=Stage.SUBMITTED) | Q(verification_batch__submitted_at__isnull=False)
     expired = batches.filter(state=BatchState.EXPIRED).exclude(late)
     for round, person, number in expired.values_list("pool__round", "person").annotate(number=Count("pk")):
-        found[round, person].expired += number
-    return found
+        unfinished[round, person].expired += number
+    return unfinished
 
 
 def to_correct(project: Project) -> Mapping[Key, int]:
@@ -75,11 +75,11 @@ def to_correct(project: Project) -> Mapping[Key, int]:
     # In two steps: in one, a database may begin with all captions. Those that wait are few.
     waiting = list(CorrectionRequest.objects.filter(answered_at=None).order_by().values_list("caption", flat=True))
     captions = Caption.objects.filter(pk__in=waiting, author__isnull=False).order_by()
-    found: Counter[Key] = Counter()
+    counts: Counter[Key] = Counter()
     for project_id, round, author in captions.values_list("round__project", "round", "author"):
         if project_id == project.pk and author is not None:
-            found[round, author] += 1
-    return found
+            counts[round, author] += 1
+    return counts
 
 
 def computed_figures(project: Project) -> dict[int, RoundFigures]:

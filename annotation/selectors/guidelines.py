@@ -123,7 +123,7 @@ def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, News]:
     for round in rounds:
         by_project.setdefault(round.project_id, []).append(round)
     seen = _last_seen(annotator, by_project)
-    found = {}
+    news = {}
     for project, theirs in by_project.items():
         newest = max(round.guidelines.version for round in theirs)
         if newest <= seen.get(project, newest):
@@ -137,8 +137,8 @@ def news_for(annotator: User, rounds: Iterable[Round]) -> dict[int, News]:
             version = round.guidelines.version
             if version > seen[project]:
                 said = [note for number, note in notes.items() if number <= version and note]
-                found[round.pk] = News(seen[project], version, said)
-    return found
+                news[round.pk] = News(seen[project], version, said)
+    return news
 
 
 def _last_seen(annotator: User, projects: Iterable[int]) -> dict[int, int]:
@@ -190,19 +190,19 @@ def images_of_project(project: Project) -> QuerySet[Image]:
 def images_to_choose(project: Project, viewer: User, *, find: str = "", after: str = "") -> Chooser:
     """Return images whose key contains `find`, by key, those after `after`."""
     entries = _entries(project).filter(key__gt=after, key__icontains=find).select_related("image")
-    found = list(entries.order_by("key", "pk")[: IMAGES_AT_ONCE + 1])
-    shown = found[:IMAGES_AT_ONCE]
+    rows = list(entries.order_by("key", "pk")[: IMAGES_AT_ONCE + 1])
+    shown = rows[:IMAGES_AT_ONCE]
     return Chooser(
         [Choosable(entry.image_id, entry.key, served_image(entry.image, viewer)) for entry in shown],
-        shown[-1].key if len(found) > IMAGES_AT_ONCE else "",
+        shown[-1].key if len(rows) > IMAGES_AT_ONCE else "",
     )
 
 
 def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:
     """Return the images of `wanted`, primary keys as forms have them; None for one that is not among `images`."""
     keys = [int(str(key)) if str(key).isdecimal() and len(str(key)) < 19 else 0 for key in wanted]
-    found = images.in_bulk(keys)
-    return [served_image(found[key], viewer) if key in found else None for key in keys]
+    by_id = images.in_bulk(keys)
+    return [served_image(by_id[key], viewer) if key in by_id else None for key in keys]
 
 
 def _entries(project: Project) -> QuerySet[CollectionImage]:

@@ -35,7 +35,7 @@ def live_statistics(project: Project) -> list[LanguageStatistics]:
         sums[round_id].append(one)
     kept = computed_figures(project)
     return [
-        _of_language(found, {round.pk: total(sums[round.pk]) for round in found}, kept) for found in rounds.values()
+        _of_language(group, {round.pk: total(sums[round.pk]) for round in group}, kept) for group in rounds.values()
     ]
 
 

@@ -86,8 +86,8 @@ class QualityRow:
 
     @property
     def levels(self) -> dict[str, int]:
-        found = self.figures.get("levels", {})
-        return {level: int(found.get(level, 0)) for level in LEVELS}
+        counts = self.figures.get("levels", {})
+        return {level: int(counts.get(level, 0)) for level in LEVELS}
 
     @property
     def raters(self) -> list[RaterOfCaptions]:
@@ -134,8 +134,8 @@ class QualityTable:
 
 def rounds_of_verification(project: Project) -> list[Round]:
     """Order rounds as in the table: by the language's English name, the main round's before those of pilots."""
-    found = Round.objects.filter(project=project, kind=RoundKind.VERIFICATION).exclude(state=RoundState.SKIPPED)
-    rounds = list(found.select_related("language", "verifies", "pool"))
+    verifying = Round.objects.filter(project=project, kind=RoundKind.VERIFICATION).exclude(state=RoundState.SKIPPED)
+    rounds = list(verifying.select_related("language", "verifies", "pool"))
     return sorted(rounds, key=_in_table)
 
 

@@ -73,9 +73,9 @@ def _can_be_moved(round: Round) -> bool:
 
 def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:
     """By pool: who speaks the language, is not paused in it, and has no open batch of the pool."""
-    found: dict[int, list[User]] = defaultdict(list)
+    takers: dict[int, list[User]] = defaultdict(list)
     if not rounds:
-        return found
+        return takers
     annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, user__reads_english=True)
     skills = LanguageSkill.objects.filter(
         level__in=WORKING_LEVELS,
@@ -89,11 +89,11 @@ def _takers(project: Project, rounds: Sequence[Round]) -> dict[int, list[User]]:
     pools = [round.pool_id for round in rounds]
     busy = set(Batch.objects.filter(state=BatchState.OPEN, pool__in=pools).values_list("pool", "person"))
     for round in rounds:
-        found[round.pool_id] = [
+        takers[round.pool_id] = [
             skill.user
             for skill in speakers
             if skill.language_id == round.language_id
             and (skill.user_id, skill.language_id) not in paused
             and (round.pool_id, skill.user_id) not in busy
         ]
-    return found
+    return takers

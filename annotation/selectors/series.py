@@ -30,12 +30,12 @@ class RoundSeries:
 def round_series(project: Project, *, language: Language | None = None) -> list[RoundSeries]:
     """Return rounds with submitted work: by the name of the language, in the order of its campaign."""
     rounds = project.rounds.all() if language is None else project.rounds.filter(language=language)
-    found: dict[int, list[Sums]] = defaultdict(list)
+    sums_by_round: dict[int, list[Sums]] = defaultdict(list)
     for (round_id, _), sums in tallies_of(rounds, columns=SERIES_COLUMNS):
-        found[round_id].append(sums)
+        sums_by_round[round_id].append(sums)
     series = [
-        RoundSeries(round, total(found[round.pk]))
-        for round in rounds.filter(pk__in=list(found)).select_related("language", "verifies")
+        RoundSeries(round, total(sums_by_round[round.pk]))
+        for round in rounds.filter(pk__in=list(sums_by_round)).select_related("language", "verifies")
     ]
     series.sort(key=lambda one: (in_campaign(one.round), one.round.number))
     return [one for one in series if one.sums.captions]

@@ -25,7 +25,7 @@ def statistics_in(project: Project, language: Language) -> CaptionStatistics:
     """Count the language's main rounds together, so that an image's captions are counted once; they are streamed."""
     rounds = Round.objects.filter(project=project, language=language, kind=RoundKind.MAIN)
     captions = Caption.objects.counted().filter(round__in=list(rounds)).order_by("image").values_list("image", "text")
-    found = CaptionStatistics()
+    statistics = CaptionStatistics()
     for _image, rows in groupby(captions.iterator(chunk_size=CAPTIONS_AT_ONCE), key=itemgetter(0)):
-        found.add([text for _, text in rows])
-    return found
+        statistics.add([text for _, text in rows])
+    return statistics

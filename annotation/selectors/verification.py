@@ -102,10 +102,10 @@ def captions_by_image(round: Round) -> dict[str, list[int]]:
     An image that was removed from the collection since has its hash for a key.
     """
     keys = dict(CollectionImage.objects.filter(collection=round.collection_id).values_list("image", "key"))
-    found = Caption.objects.counted().filter(round=round).order_by()
+    counted = Caption.objects.counted().filter(round=round).order_by()
     columns = ("submitted_at", "position", "text", "author__username", "pk", "image", "image__sha256")
     captions = defaultdict(list)
-    rows = sorted(found.values_list(*columns), key=lambda row: (*row[:3], row[3] or "", row[4]))
+    rows = sorted(counted.values_list(*columns), key=lambda row: (*row[:3], row[3] or "", row[4]))
     for *_, pk, image, digest in rows:
         captions[keys.get(image, digest)].append(pk)
     return captions

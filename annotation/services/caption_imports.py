@@ -129,25 +129,25 @@ class _Look(LineReader):
         self._lines_of: dict[int, int] = {}
 
     def at(self, lines: Sequence[tuple[int, ImageCaptions | LineError]]) -> None:
-        keys = [found.key for _number, found in lines if isinstance(found, ImageCaptions)]
+        keys = [line.key for _number, line in lines if isinstance(line, ImageCaptions)]
         # No text with a NUL can be stored, and PostgreSQL cannot even look for one.
         images = images_named(filter(is_text, keys), self.collection)
-        for number, found in lines:
-            if isinstance(found, LineError):
-                self.problems.append(found)
+        for number, line in lines:
+            if isinstance(line, LineError):
+                self.problems.append(line)
                 continue
-            named = images.get(found.key, [])
+            named = images.get(line.key, [])
             if len(named) != 1:
                 self._tell(number, _("no image in the collection has the key %(key)s.") if not named else
-                           _("several images in the collection are called %(key)s."), key=repr(found.key))  # fmt: skip
+                           _("several images in the collection are called %(key)s."), key=repr(line.key))  # fmt: skip
                 continue
             before = self._lines_of.setdefault(named[0].pk, number)
             if before != number:
                 self._tell(
-                    number, _("the image %(key)s is already in line %(before)d."), key=repr(found.key), before=before
+                    number, _("the image %(key)s is already in line %(before)d."), key=repr(line.key), before=before
                 )
             self.contents.images[number] = named[0].pk
-            self._look_at_captions(number, found)
+            self._look_at_captions(number, line)
 
     def _look_at_captions(self, number: int, image: ImageCaptions) -> None:
         seen: dict[str, str] = {}
@@ -223,10 +223,10 @@ def _round(
 
 
 def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], now: datetime) -> Iterator[Caption]:
-    for number, found in _lines(file):
-        if isinstance(found, LineError):
+    for number, line in _lines(file):
+        if isinstance(line, LineError):
             raise FileRefusedError(_("The file changed while it was being read. Import it again."))
-        for name, texts in found.captions.items():
+        for name, texts in line.captions.items():
             round = rounds.get(contents.names[name])
             for position, text in enumerate(texts, start=1):
                 assert round is not None  # because it has a caption

@@ -23,15 +23,15 @@ class Finding:
 def check_rating(*, caption_id: int, is_right: bool | None, by: User, now: datetime) -> Finding:
     """Record whether the author rated the English caption correctly; None deletes the answer."""
     with transaction.atomic():
-        caption, found = _locked(caption_id, by)
-        return _keep(caption, Finding(is_right, found.level), by, now)
+        caption, check = _locked(caption_id, by)
+        return _keep(caption, Finding(is_right, check.level), by, now)
 
 
 def check_level(*, caption_id: int, level: Rating | None, by: User, now: datetime) -> Finding:
     """Record a level for the caption; None deletes it."""
     with transaction.atomic():
-        caption, found = _locked(caption_id, by)
-        return _keep(caption, Finding(found.is_rating_right, level), by, now)
+        caption, check = _locked(caption_id, by)
+        return _keep(caption, Finding(check.is_rating_right, level), by, now)
 
 
 def _locked(caption_id: int, by: User) -> tuple[Caption, Finding]:

@@ -56,11 +56,11 @@ def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:
         Also while it is hidden as its image is assigned to them.
     """
     with transaction.atomic():
-        found = readable_feedback(person).select_for_update(no_key=True, of=("self",)).get(pk=feedback_id)
-        if found.acknowledged_at is None:
-            found.acknowledged_at = now
-            found.save(update_fields=["acknowledged_at"])
-    return found
+        message = readable_feedback(person).select_for_update(no_key=True, of=("self",)).get(pk=feedback_id)
+        if message.acknowledged_at is None:
+            message.acknowledged_at = now
+            message.save(update_fields=["acknowledged_at"])
+    return message
 
 
 def clean_note(text: str) -> str:

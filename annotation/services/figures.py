@@ -130,11 +130,13 @@ def _agreement(round: Round) -> dict[str, Any]:
     ratings = [CODES[level] for level in levels]
     return {
         "agreement": _stored(agreement(things, ratings)),
-        "agreement_of": {str(pk): _stored(found) for pk, found in agreement_of_each(things, people, ratings).items()},
+        "agreement_of": {
+            str(pk): _stored(of_person) for pk, of_person in agreement_of_each(things, people, ratings).items()
+        },
     }
 
 
-def _stored(found: Agreement) -> dict[str, Any]:
-    is_defined = not isinstance(found.alpha, Reason)
-    about = {"things": found.things, "pairs": found.pairs, "same": found.same}
-    return {**about, "alpha": found.alpha if is_defined else None, "why": "" if is_defined else found.alpha}
+def _stored(agreement: Agreement) -> dict[str, Any]:
+    is_defined = not isinstance(agreement.alpha, Reason)
+    about = {"things": agreement.things, "pairs": agreement.pairs, "same": agreement.same}
+    return {**about, "alpha": agreement.alpha if is_defined else None, "why": "" if is_defined else agreement.alpha}

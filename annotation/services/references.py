@@ -77,12 +77,12 @@ def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetim
 
 
 def _texts_by_image(captions: QuerySet[Caption]) -> defaultdict[int, list[str]]:
-    found = defaultdict[int, list[str]](list)
+    texts = defaultdict[int, list[str]](list)
     # In order of submission, so that later captions change nothing about earlier ones.
     counted = captions.filter(state=CaptionState.COUNTED).order_by("submitted_at", "author")
     for image, text in counted.values_list("image_id", "text"):
-        found[image].append(text)
-    return found
+        texts[image].append(text)
+    return texts
 
 
 def _origin(round: Round) -> str:

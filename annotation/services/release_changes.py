@@ -142,13 +142,13 @@ def _compared(since: int, old: Captions, new: Captions, left_out: Mapping[str, s
             name = _name(old_ids[place])
             yield Change(name, old.tags[old_languages[place]], "removed", left_out.get(name, OTHER))
 
-    found = Changes(since, kept=len(in_old) - int(differ.sum()), listed=listed)
+    changes = Changes(since, kept=len(in_old) - int(differ.sum()), listed=listed)
     for change in listed():
         if change.change == "removed":
-            found.removed[change.language][change.reason] += 1
+            changes.removed[change.language][change.reason] += 1
         else:
-            getattr(found, change.change)[change.language] += 1
-    return found
+            getattr(changes, change.change)[change.language] += 1
+    return changes
 
 
 def _name(number: np.uint64) -> str:

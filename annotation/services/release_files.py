@@ -135,7 +135,7 @@ class _Walk:
         self.release, self.rounds, self.folder, self.beat = release, rounds, folder, beat
         self.round_of = {round.pk: round for round in rounds}
         tags = sorted({round.language_id for round in rounds})
-        self.found = Contents(rounds, {tag: LanguageContents() for tag in tags})
+        self.contents = Contents(rounds, {tag: LanguageContents() for tag in tags})
         self.is_verified = _verdicts(release, rounds).exists()
         self.name_of = Pseudonyms(release)
 
@@ -153,10 +153,10 @@ class _Walk:
             for images in walk:
                 self.beat()
                 self._put(images)
-        self.found.images, self.found.verdicts = self.images.count, self.verdicts.count
-        self.found.english_ratings = self.english_ratings.count
+        self.contents.images, self.contents.verdicts = self.images.count, self.verdicts.count
+        self.contents.english_ratings = self.english_ratings.count
         self._look_at_the_rest()
-        return self.found
+        return self.contents
 
     def _put(self, images: Images) -> None:
         if not images.rows:
@@ -184,48 +184,48 @@ class _Walk:
         )
         self.images.add(row)
         self.image_list.write(csv_line(column.value(row) for column in tables.IMAGES))
-        self.found.image_licences[stored_image.licence] += 1
+        self.contents.image_licences[stored_image.licence] += 1
 
     def _put_captions(self, stored_image: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
-        texts: dict[str, list[str]] = {tag: [] for tag in self.found.by_language}
+        texts: dict[str, list[str]] = {tag: [] for tag in self.contents.by_language}
         for row in rows:
             stored = dict(zip(tables.STORED, row[_REST:], strict=True))
             texts[row[LANGUAGE]].append(stored["text"])
             self._put_caption(stored_image, key, row, stored, verified.get(stored["pk"], NOT_VERIFIED))
         self.xm3600.write(xm3600_line(key, texts))
-        for tag, found in texts.items():
-            self.found.by_language[tag].statistics.add(found)
+        for tag, captions in texts.items():
+            self.contents.by_language[tag].statistics.add(captions)
 
     def _put_caption(self, stored_image: Image, key: str, row: Row, stored: dict[str, Any], verified: Verified) -> None:
         _image, tag, annotator, position = row[:_REST]
-        round, about = self.round_of[stored["round_id"]], self.found.by_language[tag]
+        round, about = self.round_of[stored["round_id"]], self.contents.by_language[tag]
         name = caption_id(
             tag, stored_image.sha256, round.number, position, stored["item__batch_id"], stored["item__position"]
         )
         caption = tables.CaptionRow(name, key, stored_image, tag, annotator, round, verified.level, stored)
         self.captions.add(caption)
-        self.found.captions.add(name, tag, stored["text"])
+        self.contents.captions.add(name, tag, stored["text"])
         if stored["item__rating"]:
             self.english_ratings.add(caption)
         if annotator is None:
             about.from_files += 1
         else:
-            self.found.guidelines.add(stored["guidelines__version"])
+            self.contents.guidelines.add(stored["guidelines__version"])
             about.annotators.add(annotator)
-            self.found.include_day(day_of(stored["submitted_at"]))
+            self.contents.include_day(day_of(stored["submitted_at"]))
         if stored["item__writing_ms"]:
             about.writing_ms += stored["item__writing_ms"]
             about.timed += 1
         self._put_verdicts(caption, verified)
 
     def _put_verdicts(self, caption: tables.CaptionRow, verified: Verified) -> None:
-        about = self.found.by_language[caption.language]
-        unit = len(self.found.captions)
+        about = self.contents.by_language[caption.language]
+        unit = len(self.contents.captions)
         for rater, rating, version, rating_ms, day in verified.rows:
             self.verdicts.add(tables.VerdictRow(caption, rater, rating, version, rating_ms, day))
             about.raters.add(rater)
-            self.found.guidelines.add(version)
-            self.found.include_day(day)
+            self.contents.guidelines.add(version)
+            self.contents.include_day(day)
             if verified.level is not None:
                 about.units.append(unit)
                 about.codes.append(CODES[rating])
@@ -242,17 +242,17 @@ class _Walk:
         ):
             by_caption[caption].append((self.name_of.get(person), rating, version, rating_ms, day_of(rated)))
             places[caption] = wanted_ratings
-        found = {}
+        verified = {}
         for caption, rows in by_caption.items():
             codes = [CODES[rating] for _rater, rating, *_ in rows]
             level = LEVELS[median_rating(codes)] if len(rows) >= places[caption] else None
-            found[caption] = Verified(sorted(rows), level)
-        return found
+            verified[caption] = Verified(sorted(rows), level)
+        return verified
 
     def _look_at_the_rest(self) -> None:
         """Count submitted captions and ratings that are left out, with the reason, in any main round."""
         rejected = _submitted(self.release, self.rounds).filter(assignment__state=AssignmentState.REJECTED)
-        self.found.verdicts_left_out = rejected.filter(caption__state=CaptionState.COUNTED).count()
+        self.contents.verdicts_left_out = rejected.filter(caption__state=CaptionState.COUNTED).count()
         rest = Caption.objects.exclude(state=CaptionState.COUNTED).filter(
             round__project=self.release.project_id,
             round__kind=self.rounds[0].kind,
@@ -260,8 +260,8 @@ class _Walk:
         )
         fields = ("round__language_id", "image__sha256", "round__number", "position", "item__batch_id")
         for tag, digest, number, position, batch, place, state in raw_rows(rest, [*fields, "item__position", "state"]):
-            self.found.left_out[caption_id(tag, digest, number, position, batch, place)] = state
-            about = self.found.by_language.get(tag)
+            self.contents.left_out[caption_id(tag, digest, number, position, batch, place)] = state
+            about = self.contents.by_language.get(tag)
             if about is not None:
                 about.left_out[state] = about.left_out.get(state, 0) + 1
 
@@ -310,10 +310,12 @@ def _counts(contents: Contents) -> dict[str, Any]:
         "verdicts": contents.verdicts,
         "verdicts_left_out": contents.verdicts_left_out,
         "english_ratings": contents.english_ratings,
-        "annotators": len(_all(found.annotators for found in by_language.values())),
-        "raters": len(_all(found.raters for found in by_language.values())),
-        "languages": {tag: found.statistics.captions for tag, found in by_language.items()},
-        "left_out": {tag: dict(sorted(found.left_out.items())) for tag, found in by_language.items() if found.left_out},
+        "annotators": len(_all(language.annotators for language in by_language.values())),
+        "raters": len(_all(language.raters for language in by_language.values())),
+        "languages": {tag: language.statistics.captions for tag, language in by_language.items()},
+        "left_out": {
+            tag: dict(sorted(language.left_out.items())) for tag, language in by_language.items() if language.left_out
+        },
     }
 
 

@@ -118,8 +118,8 @@ def changes_text(release: Release, changes: Changes | None, names: dict[str, str
 
 def _statistics(contents: Contents) -> list[list[Any]]:
     rows = []
-    for tag, found in contents.by_language.items():
-        values = {"language": tag} | found.statistics.as_columns()
+    for tag, language in contents.by_language.items():
+        values = {"language": tag} | language.statistics.as_columns()
         rows.append([values[column] for column in STATISTICS])
     return rows
 
@@ -127,17 +127,17 @@ def _statistics(contents: Contents) -> list[list[Any]]:
 def _quality(contents: Contents) -> list[list[Any]]:
     """Return a row for each language with verified captions."""
     rows = []
-    for tag, found in contents.by_language.items():
-        if not found.codes:
+    for tag, language in contents.by_language.items():
+        if not language.codes:
             continue
-        quality = quality_of(found.units, found.codes)
-        alpha = ordinal_alpha(found.units, found.codes)
+        quality = quality_of(language.units, language.codes)
+        alpha = ordinal_alpha(language.units, language.codes)
         shares = (quality.good_or_better, quality.medium_or_better, quality.bad, quality.not_enough_info)
         rows.append(
             [
-                *(tag, quality.captions, len(found.codes), len(found.raters_of_verified)),
+                *(tag, quality.captions, len(language.codes), len(language.raters_of_verified)),
                 *(cell for share in shares for cell in _with_interval(share)),
-                *(round(alpha, 4) if isinstance(alpha, float) else None, found.unfinished),
+                *(round(alpha, 4) if isinstance(alpha, float) else None, language.unfinished),
             ]
         )
     return rows
@@ -151,7 +151,7 @@ def _with_interval(share: Share) -> list[object]:
 def _guidelines(release: Release, contents: Contents) -> list[tuple[int, str]]:
     versions = Guidelines.objects.filter(project=release.project_id, version__in=contents.guidelines)
     collections = {round.collection_id for round in contents.rounds}
-    found = []
+    texts = []
     for guidelines in versions.order_by("version"):
         parts = [f"# Guidelines, version {guidelines.version}"]
         if guidelines.note:
@@ -167,8 +167,8 @@ def _guidelines(release: Release, contents: Contents) -> list[tuple[int, str]]:
                 f"### {example.position}. {example.level}, {example.language.english_name}, image {key}\n\n"
                 f"> {example.caption}\n\n{example.why}"
             )
-        found.append((guidelines.version, "\n\n".join(part.strip() for part in parts) + "\n"))
-    return found
+        texts.append((guidelines.version, "\n\n".join(part.strip() for part in parts) + "\n"))
+    return texts
 
 
 def _consents(release: Release) -> list[ConsentText]:
@@ -179,8 +179,8 @@ def _consents(release: Release) -> list[ConsentText]:
 
 def _sheet(release: Release, contents: Contents) -> Sheet:
     project, rounds = release.project, contents.rounds
-    people = [found.annotators for found in contents.by_language.values()]
-    raters = [found.raters for found in contents.by_language.values()]
+    people = [each.annotators for each in contents.by_language.values()]
+    raters = [each.raters for each in contents.by_language.values()]
     models = CaptionTask.objects.filter(round__in=rounds).order_by().values_list("english__model__name", flat=True)
     collections = {round.collection.slug: round.collection for round in rounds}
     return Sheet(
@@ -201,37 +201,37 @@ def _sheet(release: Release, contents: Contents) -> Sheet:
         annotators=len(set().union(*people)),
         raters=len(set().union(*raters)),
         models=sorted(models.distinct()),
-        collections=[(found.name, found.description.strip()) for _slug, found in sorted(collections.items())],
+        collections=[(each.name, each.description.strip()) for _slug, each in sorted(collections.items())],
         image_licences=sorted(contents.image_licences.items()),
         guidelines=sorted(contents.guidelines),
         consents=[(text.version, ON_WITHDRAWAL[text.on_withdrawal]) for text in _consents(release)],
-        languages=[_language(release, tag, found, contents) for tag, found in contents.by_language.items()],
+        languages=[_language(release, tag, each, contents) for tag, each in contents.by_language.items()],
         licence=LICENCES[release.licence].name,
         licence_url=LICENCES[release.licence].url,
         sources=sorted({round.source for round in rounds if round.source}),
     )
 
 
-def _language(release: Release, tag: str, found: LanguageContents, contents: Contents) -> LanguageSheet:
+def _language(release: Release, tag: str, language: LanguageContents, contents: Contents) -> LanguageSheet:
     name = next(round.language.english_name for round in contents.rounds if round.language_id == tag)
-    statistics = found.statistics
-    quality = quality_of(found.units, found.codes) if found.codes else Quality((0,) * 5)
+    statistics = language.statistics
+    quality = quality_of(language.units, language.codes) if language.codes else Quality((0,) * 5)
     share = quality.good_or_better
     return LanguageSheet(
         tag=tag,
         name=name,
         captions=statistics.captions,
         images=statistics.images_with_1 + statistics.images_with_2 + statistics.images_with_3_or_more,
-        from_files=found.from_files,
-        annotators=len(found.annotators),
+        from_files=language.from_files,
+        annotators=len(language.annotators),
         mean_words=_decimal(statistics.mean_words),
         mean_characters=_decimal(statistics.mean_characters),
-        mean_seconds=f"{found.writing_ms / found.timed / 1000:.1f}" if found.timed else "–",
+        mean_seconds=f"{language.writing_ms / language.timed / 1000:.1f}" if language.timed else "–",
         pilots=_pilots(release, tag),
         verified=quality.captions,
-        raters=len(found.raters),
+        raters=len(language.raters),
         good_or_better=f"{100 * share.value:.1f}%" if share.value is not None else "–",
-        left_out={REASONS.get(state, state): count for state, count in sorted(found.left_out.items())},
+        left_out={REASONS.get(state, state): count for state, count in sorted(language.left_out.items())},
     )
 
 

@@ -107,7 +107,7 @@ def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
         Pool.objects.select_for_update().get(pk=round.pool_id)
         captions = _missing(round).order_by("image_id", "model_id").only("pk", "image_id")
         added = 0
-        per_image = (list(found) for _, found in groupby(captions.iterator(), key=lambda caption: caption.image_id))
+        per_image = (list(group) for _, group in groupby(captions.iterator(), key=lambda caption: caption.image_id))
         wanted = islice(per_image, at_most)
         while chunk := list(islice(wanted, TASKS_PER_INSERT)):
             draws = [random.Random(f"{round.seed}:{choice[0].image_id}") for choice in chunk]

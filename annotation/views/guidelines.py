@@ -138,10 +138,10 @@ def _version(request: HttpRequest, project: Project, name: str) -> Guidelines | 
     if not asked:
         return None
     is_number = asked.isdecimal() and len(asked) < 10
-    found = Guidelines.objects.filter(project=project, version=asked).first() if is_number else None
-    if found is None:
+    guidelines = Guidelines.objects.filter(project=project, version=asked).first() if is_number else None
+    if guidelines is None:
         raise Http404(_("There are no such guidelines."))
-    return found
+    return guidelines
 
 
 def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:

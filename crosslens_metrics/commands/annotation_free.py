@@ -58,12 +58,12 @@ def vectors_of_file(given: str, *, language: str, copy_to: Path) -> Vectors:
     CommandFailedError
     """
     try:
-        found = vectors_in(Path(given), language=language, copy_to=copy_to)
+        vectors = vectors_in(Path(given), language=language, copy_to=copy_to)
     except (WordVectorFileError, MalformedTableError) as error:
         raise CommandFailedError(str(error)) from error
-    if found is None:
+    if vectors is None:
         raise CommandFailedError(f"There is no file {given}, nor the folder of a table.")
-    return found
+    return vectors
 
 
 def given_vectors(options: Namespace, *, language: str, stack: ExitStack, open_vectors: OpenVectors) -> Vectors | None:

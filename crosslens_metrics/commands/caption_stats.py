@@ -52,9 +52,9 @@ def statistics_in(file: Path) -> Mapping[str, CaptionStatistics]:
         raise CommandFailedError(str(error)) from error
 
 
-def write_statistics(write: Write, found: Mapping[str, CaptionStatistics], *, for_programs: bool) -> None:
+def write_statistics(write: Write, by_language: Mapping[str, CaptionStatistics], *, for_programs: bool) -> None:
     """Write a table, or a list of objects for programs."""
-    rows = [{"language": tag, **statistics.as_columns()} for tag, statistics in found.items()]
+    rows = [{"language": tag, **statistics.as_columns()} for tag, statistics in by_language.items()]
     write(json.dumps(rows, indent=2) if for_programs else _as_table(rows))
 
 

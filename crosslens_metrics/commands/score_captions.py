@@ -108,11 +108,11 @@ def run(options: Namespace, *, write: Write, note: Write, open_vectors: OpenVect
         raise CommandFailedError(str(error)) from error
     for said in dict.fromkeys(said for one in scored for said in one.notes):
         note(said)
-    found = FileScores(pairs, scored)
+    scores = FileScores(pairs, scored)
     if options.for_programs:
-        write(as_json(found.as_json(per_image=options.per_image)))
+        write(as_json(scores.as_json(per_image=options.per_image)))
         return
-    for line in [*found.lines(), *(["", *found.image_lines()] if options.per_image else [])]:
+    for line in [*scores.lines(), *(["", *scores.image_lines()] if options.per_image else [])]:
         write(line)
 
 

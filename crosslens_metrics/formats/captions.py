@@ -75,7 +75,7 @@ def read_candidates(file: IO[bytes], *, name: str, language: str | None = None) 
             else:
                 reading.take(entry)
         reading.check_language()
-    return CaptionFile({image: captions[0] for image, captions in reading.captions.items()}, reading.found)
+    return CaptionFile({image: captions[0] for image, captions in reading.captions.items()}, reading.named_language)
 
 
 def read_references(file: IO[bytes], *, name: str, language: str | None = None) -> CaptionFile[list[str]]:
@@ -113,7 +113,7 @@ def read_references(file: IO[bytes], *, name: str, language: str | None = None) 
             else:
                 reading.take(entry)
         reading.check_language()
-    return CaptionFile(reading.captions, reading.found)
+    return CaptionFile(reading.captions, reading.named_language)
 
 
 def candidates_in(path: Path, *, language: str | None = None) -> CaptionFile[str]:
@@ -158,7 +158,7 @@ class _Reading(LineReader):
         self.refuse(f"Image {shown(entry.image)} is there twice; it came first in {there}.", place=entry.place)
 
     @property
-    def found(self) -> str | None:
+    def named_language(self) -> str | None:
         """The language of what was taken, as far as the file names it."""
         return (self.language or next(iter(self._languages))) if self._languages else None
 
@@ -167,8 +167,8 @@ class _Reading(LineReader):
         if self.language is None and len(self._languages) > 1:
             self.refuse(f"The file has captions in {', '.join(sorted(self._languages))}. Choose one by --language.")
         elif not self.captions and not self.problems:
-            found = f" in {self.language}; it has: {', '.join(sorted(self._languages))}" if self._languages else ""
-            self.refuse(f"The file holds no captions{found}.")
+            others = f" in {self.language}; it has: {', '.join(sorted(self._languages))}" if self._languages else ""
+            self.refuse(f"The file holds no captions{others}.")
 
     def _checked(self, place: str, record: Record) -> Iterator[_Entry]:
         with self.line(record, place=place):
@@ -197,8 +197,8 @@ class _Reading(LineReader):
         there = {key: value for key, value in row.items() if isinstance(value, dict) and "caption" in value}
         wanted = [key for key in there if self._is_wanted(key)]
         if self.language is not None and not wanted:
-            found = ", ".join(there) or "none"
-            raise LineError(f"Image {shown(image)} has no captions in {self.language}; it has: {found}.")
+            listed = ", ".join(there) or "none"
+            raise LineError(f"Image {shown(image)} has no captions in {self.language}; it has: {listed}.")
         for key in wanted[:1]:
             yield _Entry(place, image, _captions(there[key]["caption"], f"{key} caption"), closed=True)
 

@@ -51,11 +51,11 @@ class Table:
             Where none does, or several do.
         """
         for alike in (str.strip, folded):
-            found = [place for place, name in enumerate(self.columns) if alike(name) == alike(asked)]
-            if len(found) == 1:
-                return found[0]
-            if found:
-                names = ", ".join(f"“{self.columns[place]}”" for place in found)
+            places = [place for place, name in enumerate(self.columns) if alike(name) == alike(asked)]
+            if len(places) == 1:
+                return places[0]
+            if places:
+                names = ", ".join(f"“{self.columns[place]}”" for place in places)
                 raise FileRefusedError(f"“{asked}” may be any of several columns: {names}. Rename them.")
         there = ", ".join(f"“{name}”" for name in self.columns if name)
         raise FileRefusedError(f"There is no column “{asked}”; there are: {there}.")
@@ -227,7 +227,7 @@ def _plain(cell: str) -> str:
     text = " ".join("".join(character for character in text if not _is_unseen(character) or character == "\t").split())
     # Programs that write for spreadsheets put an apostrophe before a minus, lest it begin a formula.
     text = re.sub(r"^'?([+-]) ?", r"\1", text)
-    return _BY_THREES.sub(lambda found: found[0].replace(" ", ""), text)
+    return _BY_THREES.sub(lambda match: match[0].replace(" ", ""), text)
 
 
 def _are_commas_points(name: str, given: Sequence[tuple[int, str]]) -> bool:

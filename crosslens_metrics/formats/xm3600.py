@@ -92,11 +92,11 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         raise _RepeatedImageError(next(name for name in names if names.count(name) > 1))
-    return found
+    return fields
 
 
 def _captions(tag: str, value: object, line: int) -> list[str]:

@@ -19,11 +19,11 @@ from crosslens_metrics.reports.text import table_lines, with_interval
 
 @dataclass(frozen=True)
 class CorrelationReport:
-    """`parts` are names by key; `found` is by key of the part and metric; `left_out` evaluations by metric."""
+    """`parts` are names by key; `agreements` by key of the part and metric; `left_out` evaluations by metric."""
 
     human: str
     parts: dict[str, str]
-    found: dict[str, dict[str, Agreement]]
+    agreements: dict[str, dict[str, Agreement]]
     left_out: dict[str, int]
     notes: tuple[str, ...]
     flip: bool
@@ -40,7 +40,7 @@ class CorrelationReport:
                     "name": self.parts[key],
                     "metrics": {name: agreed.as_json() for name, agreed in by_metric.items()},
                 }
-                for key, by_metric in self.found.items()
+                for key, by_metric in self.agreements.items()
             ],
             "left_out": self.left_out,
             "notes": list(self.notes),
@@ -58,7 +58,7 @@ class CorrelationReport:
         if self.resamples is not None:
             yield f"In brackets: 95% intervals, {METHOD}, {self.resamples} resamples, seed {self.seed}."
         yield from (f"Note: {note}" for note in self.notes)
-        for key, by_metric in self.found.items():
+        for key, by_metric in self.agreements.items():
             yield ""
             yield self.parts[key]
             yield from table_lines(
@@ -116,7 +116,7 @@ def correlations_of(
     if not skip_missing:
         _refuse_missing(table, {people_at: people, **automatic})
     parts, notes = _parts(table, group)
-    found: dict[str, dict[str, Agreement]] = {part.key: {} for part in parts}
+    agreements: dict[str, dict[str, Agreement]] = {part.key: {} for part in parts}
     left_out: dict[str, int] = {}
     for place, scores in automatic.items():
         name = table.columns[place]
@@ -131,7 +131,7 @@ def correlations_of(
             notes.append(f"The points of {name} hold all their mirror images already: give --no-flip.")
         for part in parts:
             chosen = part.chosen[there]
-            found[part.key][name] = agreement(
+            agreements[part.key][name] = agreement(
                 np.array(x, dtype=float)[chosen],
                 np.array(y, dtype=float)[chosen],
                 flip=flip,
@@ -141,7 +141,7 @@ def correlations_of(
     return CorrelationReport(
         human=table.columns[people_at],
         parts={part.key: part.name for part in parts},
-        found=found,
+        agreements=agreements,
         left_out=left_out,
         notes=tuple(notes),
         flip=flip,
@@ -154,16 +154,16 @@ def _numbers(
     table: Table, people_at: int, places: Sequence[int]
 ) -> tuple[tuple[Decimal | None, ...], dict[int, tuple[Decimal | None, ...]]]:
     """Of people and by metric; what is wrong with several columns is told at once."""
-    found: dict[int, tuple[Decimal | None, ...]] = {}
+    numbers: dict[int, tuple[Decimal | None, ...]] = {}
     problems: list[LineError] = []
     for place in dict.fromkeys([people_at, *places]):
         try:
-            found[place] = table.numbers(place)
+            numbers[place] = table.numbers(place)
         except FileProblemsError as refused:
             problems.extend(refused.problems)
     if problems:
         raise FileProblemsError(problems)
-    return found[people_at], {place: found[place] for place in places}
+    return numbers[people_at], {place: numbers[place] for place in places}
 
 
 def _refuse_missing(table: Table, columns: Mapping[int, Sequence[Decimal | None]]) -> None:
@@ -199,8 +199,8 @@ def _exact(numbers: Sequence[Decimal | None], there: Iterable[bool]) -> list[Dec
 
 
 def _row(coefficient: Coefficient, by_metric: Mapping[str, Agreement], digits: int) -> list[str]:
-    found = [agreed.coefficients[coefficient] for agreed in by_metric.values()]
-    return [coefficient, *(with_interval(one.value, one.interval, digits) for one in found)]
+    coefficients = [agreed.coefficients[coefficient] for agreed in by_metric.values()]
+    return [coefficient, *(with_interval(one.value, one.interval, digits) for one in coefficients)]
 
 
 def _reasons(by_metric: Mapping[str, Agreement]) -> Iterator[str]:

@@ -39,7 +39,7 @@ class Agreement(Figure):
     coefficients: dict[Coefficient, Correlation]
 
     def as_json(self) -> dict[str, Any]:
-        of_each = {str(coefficient): as_json(found) for coefficient, found in self.coefficients.items()}
+        of_each = {str(coefficient): as_json(value) for coefficient, value in self.coefficients.items()}
         return {"evaluations": self.evaluations, "points": self.points} | of_each
 
 

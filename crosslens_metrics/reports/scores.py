@@ -43,7 +43,7 @@ class FileScores:
 
     def as_json(self, *, per_image: bool) -> dict[str, Any]:
         """Values as they are, unrounded; per image where it is asked for."""
-        found: dict[str, Any] = {
+        report: dict[str, Any] = {
             "images": len(self.pairs.images),
             "references": sum(len(texts) for texts in self.pairs.references),
             "empty_candidates": self.pairs.empty,
@@ -54,5 +54,5 @@ class FileScores:
             names = [scored.metric for scored in self.scored]
             values = [scored.scores.per_image.tolist() for scored in self.scored]
             rows = zip(self.pairs.images, *values, strict=True)
-            found["per_image"] = {image: dict(zip(names, row, strict=True)) for image, *row in rows}
-        return found
+            report["per_image"] = {image: dict(zip(names, row, strict=True)) for image, *row in rows}
+        return report

@@ -48,9 +48,9 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
 
 def central_of(vectors: Vectors, images: Iterable[Iterable[str]]) -> tuple[int | None, int]:
     """Return the index of the most central image, each given by its possible names, or None; count those missing."""
-    found = [next((vectors[name] for name in names if name in vectors), None) for names in images]
-    known = [vector for vector in found if vector is not None]
-    missing = len(found) - len(known)
+    vectors_of = [next((vectors[name] for name in names if name in vectors), None) for names in images]
+    known = [vector for vector in vectors_of if vector is not None]
+    missing = len(vectors_of) - len(known)
     return (None if missing else most_central(np.stack(known))), missing
 
 

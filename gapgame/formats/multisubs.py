@@ -72,12 +72,12 @@ def _record(
         about = {"found": len(row.cells), "wanted": len(COLUMNS), "names": ", ".join(COLUMNS)}
         return LineError(reason % about, number=row.number)
     sentence_id, word, split, synsets, images = row.cells
-    texts = [found[sentence_id] for found in sentences if sentence_id in found]
+    texts = [by_id[sentence_id] for by_id in sentences if sentence_id in by_id]
     if not texts:
         return LineError(_("There is no sentence with this id."), number=row.number)
     meant = [one for one in fragments.get(sentence_id, ()) if word.casefold() in (one.raw.casefold(), one.tokenised)]
     gapped = (cut(text, one.start, one.end, raw) for text in texts for one in meant for raw in (one.raw, one.tokenised))
-    sentence = next((found for found in gapped if found), None)
+    sentence = next((text for text in gapped if text), None)
     if meant and sentence is None:
         return LineError(_("The fragment is not at the stated place in the sentence."), number=row.number)
     value: dict[str, Any] = {
@@ -101,11 +101,11 @@ def _sentences(path: Path, wanted: set[str]) -> dict[str, str]:
 
 
 def _fragments(path: Path, wanted: set[str]) -> dict[str, list[_Fragment]]:
-    found: dict[str, list[_Fragment]] = defaultdict(list)
+    fragments: dict[str, list[_Fragment]] = defaultdict(list)
     for _number, cells in _cells(path):
         if len(cells) > 5 and cells[0] in wanted and cells[1].isdecimal() and cells[2].isdecimal():
-            found[cells[0]].append(_Fragment(int(cells[1]), int(cells[2]), cells[4], cells[5].casefold()))
-    return found
+            fragments[cells[0]].append(_Fragment(int(cells[1]), int(cells[2]), cells[4], cells[5].casefold()))
+    return fragments
 
 
 def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:

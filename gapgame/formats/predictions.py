@@ -58,21 +58,21 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
 
 def _answers(file: Path) -> list[tuple[str, str, str]]:
     """Yield (id, item, word) of each line; the line's number is the id if there is none."""
-    found: list[tuple[str, str, Any]]
+    answers: list[tuple[str, str, Any]]
     if file.suffix.lower() == PLAIN:
         try:
             lines = file.read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise _refused(file, _("The file cannot be read as UTF-8 text: %(error)s.") % {"error": error}) from error
-        found = [(str(number), "", line.strip()) for number, line in enumerate(lines, start=1)]
+        answers = [(str(number), "", line.strip()) for number, line in enumerate(lines, start=1)]
     else:
-        found = [(value["id"], str(value.get("item") or ""), value.get("word")) for value in objects_of(file)]
-    for number, (_id, _item, word) in enumerate(found, start=1):
+        answers = [(value["id"], str(value.get("item") or ""), value.get("word")) for value in objects_of(file)]
+    for number, (_id, _item, word) in enumerate(answers, start=1):
         if not isinstance(word, str) or not word.strip():
             raise FileProblemsError([LineError(_("There is no “word”."), number=number)], file)
-    if not found:
+    if not answers:
         raise _refused(file, _("The file is empty."))
-    return found
+    return answers
 
 
 def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]]:

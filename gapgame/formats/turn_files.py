@@ -40,10 +40,10 @@ def read_turns(file: Path) -> TurnFile:
         Where any of it cannot be read or contradicts something else in it.
     """
     with LineReader(file, suffixes=SUFFIXES) as reader:
-        found = _counts_of(reader) if reader.is_csv else _turns_of(reader)
-        if not found.turns and not reader.problems:
+        turns = _counts_of(reader) if reader.is_csv else _turns_of(reader)
+        if not turns.turns and not reader.problems:
             reader.refuse(_("The file has no turns."))
-    return found
+    return turns
 
 
 def _turns_of(reader: LineReader) -> TurnFile:

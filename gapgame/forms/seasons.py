@@ -169,13 +169,13 @@ class SeasonForm(TextsForm):
     def clean_time_zone(self) -> str:
         asked = str(self.cleaned_data["time_zone"])
         named = {zone.casefold(): zone for zone in time_zones()}
-        found = named.get(asked.casefold().replace(" ", "_"))
-        if found is None:
+        time_zone = named.get(asked.casefold().replace(" ", "_"))
+        if time_zone is None:
             ending = "/" + asked.casefold().replace(" ", "_")
             close = [zone for name, zone in named.items() if name.endswith(ending)]
             text = gettext("Unknown time zone. Choose one from the list, for example %(example)s.")
             raise forms.ValidationError(text % {"example": close[0] if close else "Europe/Berlin"})
-        return found
+        return time_zone
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

@@ -175,22 +175,22 @@ def _gap(sentence: str, word: str, start: Any, *, spaced: bool) -> tuple[int, in
         return blanks[0]
     if start is not None:
         return start, _end_of(sentence, word, start)
-    found = _found(sentence, word, spaced=spaced)
-    if not found and word.casefold() in sentence.casefold():
+    occurrence = _found(sentence, word, spaced=spaced)
+    if not occurrence and word.casefold() in sentence.casefold():
         raise LineError(
             _(
                 "The word occurs only inside other words. Put a blank (___) where it was, or give its position "
                 "as “start”."
             )
         )
-    if not found:
+    if not occurrence:
         raise LineError(_("There is no gap: the sentence contains neither a blank (___) nor the word."))
-    if len(found) > 1:
+    if len(occurrence) > 1:
         raise LineError(
             _("The word occurs %(count)s times, which would give it away. Choose another sentence.")
-            % {"count": len(found)}
+            % {"count": len(occurrence)}
         )
-    return found[0]
+    return occurrence[0]
 
 
 def _found(sentence: str, word: str, *, spaced: bool) -> list[tuple[int, int]]:
@@ -249,12 +249,12 @@ def _images(fields: Fields) -> tuple[tuple[ImageReference, ...], int | None]:
             _("There are %(count)s images. There can be at most %(limit)s.")
             % {"count": len(given), "limit": MOST_IMAGES}
         )
-    found = {reference.name: reference for reference in reversed(list(_references(given)))}
+    by_name = {reference.name: reference for reference in reversed(list(_references(given)))}
     names = list(dict.fromkeys(reference.name for reference in _references(given)))
     chosen = fields.text("representative", longest=LONGEST_REFERENCE)
-    if chosen and chosen not in found:
+    if chosen and chosen not in by_name:
         raise LineError(_("“representative” is not one of the images on this line."))
-    return tuple(found[name] for name in names), names.index(chosen) if chosen else None
+    return tuple(by_name[name] for name in names), names.index(chosen) if chosen else None
 
 
 def _references(given: list[Any]) -> Iterator[ImageReference]:

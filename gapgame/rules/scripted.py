@@ -65,21 +65,21 @@ def rules_broken(turns: Sequence[Played], *, on_end_since: datetime | None = Non
 
     `on_end_since` is when the player last took a break.
     """
-    found: dict[Rule, str] = {}
+    broken: dict[Rule, str] = {}
     guessed = [turn for turn in turns if turn.guesses]
     fast = sum(turn.is_fast for turn in guessed)
     if fast >= FAST_TURNS:
-        found[Rule.FAST] = f"{fast} / {len(guessed)}"
+        broken[Rule.FAST] = f"{fast} / {len(guessed)}"
     seconds = [each for turn in guessed for each in turn.seconds]
     if len(seconds) >= STEADY_GUESSES and pstdev(seconds) < STEADY_SPREAD * fmean(seconds):
-        found[Rule.STEADY] = f"{len(seconds)}: {fmean(seconds):.2f} s ± {pstdev(seconds):.2f} s"
+        broken[Rule.STEADY] = f"{len(seconds)}: {fmean(seconds):.2f} s ± {pstdev(seconds):.2f} s"
     at_once = sum(turn.is_found_at_once for turn in guessed)
     if len(guessed) >= KNOWING_TURNS and at_once >= KNOWING_SHARE * len(guessed):
-        found[Rule.KNOWING] = f"{at_once} / {len(guessed)}"
+        broken[Rule.KNOWING] = f"{at_once} / {len(guessed)}"
     if len(guessed) >= SAME_TURNS:
         (word, times), *_others = Counter(normalised(turn.guesses[0]) for turn in guessed).most_common(1)
         if times >= SAME_SHARE * len(guessed):
-            found[Rule.SAME] = f"{word}: {times} / {len(guessed)}"
+            broken[Rule.SAME] = f"{word}: {times} / {len(guessed)}"
     if on_end_since and guessed and guessed[-1].finished_at - on_end_since >= TIRELESS:
-        found[Rule.TIRELESS] = f"{guessed[-1].finished_at - on_end_since}"
-    return found
+        broken[Rule.TIRELESS] = f"{guessed[-1].finished_at - on_end_since}"
+    return broken

@@ -33,10 +33,10 @@ class Instance(NamedTuple):
 class TooFewInstancesError(Exception):
     """`part` needs more instances than there are."""
 
-    def __init__(self, part: str, wanted: int, found: int, eligible: int, of_split: int) -> None:
-        self.part, self.wanted, self.found = part, wanted, found
+    def __init__(self, part: str, wanted: int, drawn: int, eligible: int, of_split: int) -> None:
+        self.part, self.wanted, self.drawn = part, wanted, drawn
         self.eligible, self.of_split = eligible, of_split
-        super().__init__(f"{part}: {found} of {wanted}")
+        super().__init__(f"{part}: {drawn} of {wanted}")
 
 
 class GapTaskError(Exception):

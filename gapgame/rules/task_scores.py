@@ -147,23 +147,25 @@ def _beside_people(
     resamples: int,
 ) -> BesidePeople | Undefined:
     counts, filters = filtered(turns, keep=keep)
-    found: dict[str, list[int]] = {}
+    attempts: dict[str, list[int]] = {}
     for turn, is_counted in zip(turns, counts.tolist(), strict=True):
         if is_counted and turn.item:
             # How many attempts it took; one more than there are if the word was not found.
-            found.setdefault(turn.item, []).append(SOLVED.index(turn.outcome) if turn.outcome in SOLVED else ATTEMPTS)
+            attempts.setdefault(turn.item, []).append(
+                SOLVED.index(turn.outcome) if turn.outcome in SOLVED else ATTEMPTS
+            )
     machine_of: dict[str, list[float]] = {}
     for one, is_correct in zip(filled, correct.tolist(), strict=True):
-        if one.item in found:
+        if one.item in attempts:
             machine_of.setdefault(one.item, []).append(is_correct)
     if not machine_of:
         return Undefined(Missing.NO_COMMON_ITEMS)
     items = sorted(machine_of)
     machine = np.array([np.mean(machine_of[item]) for item in items])
-    people = np.array([[np.mean(np.array(found[item]) <= attempt) for attempt in range(ATTEMPTS)] for item in items])
+    people = np.array([[np.mean(np.array(attempts[item]) <= attempt) for attempt in range(ATTEMPTS)] for item in items])
     return BesidePeople(
         items=len(items),
-        turns=sum(len(found[item]) for item in items),
+        turns=sum(len(attempts[item]) for item in items),
         filters=filters,
         machine_percent=100 * float(machine.mean()),
         people_percent=tuple(100 * float(mean) for mean in people.mean(axis=0)),

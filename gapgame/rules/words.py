@@ -33,8 +33,8 @@ def occurrences(text: str, word: str, *, spaced: bool) -> list[tuple[int, int]]:
     In scripts with spaces, no letter, mark or digit may touch it. In others (ja, zh, th) any position counts that is
     not followed by a mark, since nothing shows where a word ends.
     """
-    found = (match.span() for match in re.finditer(re.escape(word), text, re.IGNORECASE))
-    return [span for span in found if _is_apart(text, *span, spaced=spaced)]
+    spans = (match.span() for match in re.finditer(re.escape(word), text, re.IGNORECASE))
+    return [span for span in spans if _is_apart(text, *span, spaced=spaced)]
 
 
 def _is_apart(text: str, start: int, end: int, *, spaced: bool) -> bool:

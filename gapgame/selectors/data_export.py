@@ -29,8 +29,8 @@ def data_export(person: User) -> Iterator[Part]:
 
 
 def _players(person: User) -> Iterator[dict[str, Any]]:
-    found = Player.objects.filter(user=person).select_related("season").order_by("joined_at", "pk")
-    for player in found:
+    players = Player.objects.filter(user=person).select_related("season").order_by("joined_at", "pk")
+    for player in players:
         yield {
             "season": player.season.slug,
             "nickname": player.nickname,

@@ -96,8 +96,8 @@ def items_of(
     elif use:
         items = items.filter(is_used=use == "1")
     if search:
-        found = Q(word__icontains=search) | Q(before__icontains=search) | Q(after__icontains=search) | Q(key=search)
-        items = items.filter(found)
+        matches = Q(word__icontains=search) | Q(before__icontains=search) | Q(after__icontains=search) | Q(key=search)
+        items = items.filter(matches)
     return items.select_related("language")
 
 

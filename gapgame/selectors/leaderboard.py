@@ -48,10 +48,10 @@ def leaderboard_page(season: Season, viewer: User | AnonymousUser, asked: str | 
     # There are fewer ranks than nine digits can count.
     number = max(1, min(int(asked[:9]), pages)) if asked and asked.isdecimal() else 1
     first, last = (number - 1) * ROWS + 1, min(number * ROWS, ranked)
-    found = players.filter(rank__range=(first, last), is_on_leaderboard=True).order_by("rank")
+    shown = players.filter(rank__range=(first, last), is_on_leaderboard=True).order_by("rank")
     mine = players.filter(user=viewer.pk, rank__isnull=False).first()
     return LeaderboardPage(
-        rows=[_row(player, viewer) for player in found],
+        rows=[_row(player, viewer) for player in shown],
         number=number,
         pages=pages,
         first=first,

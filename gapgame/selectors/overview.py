@@ -118,11 +118,11 @@ class SeasonProgress:
 
 
 def seasons_of(project: Project, now: datetime) -> list[Card]:
-    found = Season.objects.filter(project=project).select_related("item_set").annotate(joined=Count("players"))
+    seasons = Season.objects.filter(project=project).select_related("item_set").annotate(joined=Count("players"))
     played: dict[int, list[SeasonLanguage]] = {}
     for row in SeasonLanguage.objects.filter(season__project=project).select_related("language", "vectors"):
         played.setdefault(row.season_id, []).append(row)
-    return [Card(season, state_of(season, now), season.joined, played.get(season.pk, [])) for season in found]
+    return [Card(season, state_of(season, now), season.joined, played.get(season.pk, [])) for season in seasons]
 
 
 def progress_of(season: Season, now: datetime) -> SeasonProgress:

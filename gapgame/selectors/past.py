@@ -49,8 +49,8 @@ def past_turns(
 ) -> tuple[Page[Turn], list[TurnPage]]:
     """A page of finished turns, the last one first; `show` is "found", "missed" or anything else for all."""
     finished = Turn.objects.filter(player=player).exclude(outcome__in=UNFINISHED).filter(SHOWN.get(show, Q()))
-    found = finished.select_related("player", "batch", "item__language").prefetch_related("attempts")
-    turns = Paginator(found.order_by("-finished_at", "-batch__number", "-position"), per_page).get_page(page)
+    matching = finished.select_related("player", "batch", "item__language").prefetch_related("attempts")
+    turns = Paginator(matching.order_by("-finished_at", "-batch__number", "-position"), per_page).get_page(page)
     return turns, [turn_page(turn, now=now) for turn in turns.object_list]
 
 
@@ -103,6 +103,6 @@ def _nearest(turns: QuerySet[Turn]) -> tuple[str, str, int] | None:
     best = known.aggregate(best=Max("attempts__similarity", filter=Q(attempts__similarity__lt=MICRO)))["best"]
     if not best:
         return None
-    found = known.filter(attempts__similarity=best).values_list("attempts__guess", "item__word").order_by("position")
-    guess, word = found[0]
+    guesses = known.filter(attempts__similarity=best).values_list("attempts__guess", "item__word").order_by("position")
+    guess, word = guesses[0]
     return guess, word, 100 * best // MICRO

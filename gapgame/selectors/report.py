@@ -51,11 +51,11 @@ def turns_of(season: Season) -> list[rules.Turn]:
         .values_list("player", "item", "outcome", *(f"{name}__similarity" for name in attempts))
     )
     players, items, marked = _players(season), _items(season), _marked_turns(season)
-    found = []
+    turns = []
     for player, item, outcome, *similarities in rows.iterator(chunk_size=TURNS_AT_ONCE):
         name, is_set_aside, is_marked = players[player]
         key, word, split, image, language = items[item]
-        found.append(
+        turns.append(
             rules.Turn(
                 outcome=outcome,
                 split=split,
@@ -69,7 +69,7 @@ def turns_of(season: Season) -> list[rules.Turn]:
                 is_set_aside=is_closed and is_set_aside,
             )
         )
-    return found
+    return turns
 
 
 def _players(season: Season) -> dict[int, tuple[str, bool, bool]]:

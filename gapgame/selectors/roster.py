@@ -62,15 +62,15 @@ class PlayerRow:
 def players_page(season: Season, show: Show, *, number: str) -> tuple[Page[Player], list[PlayerRow]]:
     """Return one page: by joining time while the season is open, afterwards by rank."""
     # While the season is open, nobody's score is even read.
-    found = Player.objects.filter(season=season).select_related("user")
+    matching = Player.objects.filter(season=season).select_related("user")
     if season.closed_at is None:
-        found = found.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
+        matching = matching.defer("total", "turns", "streak", "best_streak", "reached_at", "rank")
     order = ["joined_at", "pk"] if season.closed_at is None else [F("rank").asc(nulls_last=True), "joined_at", "pk"]
     chosen = {
-        Show.ALL: found,
-        Show.MARKED: found.filter(is_marked=True),
-        Show.UNDECIDED: found.filter(is_marked=True, status=PlayerStatus.PLAYING),
-        Show.SET_ASIDE: found.filter(status=PlayerStatus.SET_ASIDE),
+        Show.ALL: matching,
+        Show.MARKED: matching.filter(is_marked=True),
+        Show.UNDECIDED: matching.filter(is_marked=True, status=PlayerStatus.PLAYING),
+        Show.SET_ASIDE: matching.filter(status=PlayerStatus.SET_ASIDE),
     }[show]
     page = Paginator(chosen.order_by(*order), PER_PAGE).get_page(number)
     players = list(page.object_list)
@@ -92,8 +92,8 @@ def _rules_of(players: Sequence[Player]) -> dict[int, list[RuleBroken]]:
     single = marks.exclude(turn=None).values_list("player", "rule").annotate(Count("pk"))
     for player, rule, turns in single:
         of_turns[player, rule] = turns
-    found = defaultdict(list)
+    rules = defaultdict(list)
     for player, rule in sorted(details.keys() | of_turns.keys()):
         label = str(Rule(rule).label) if rule in Rule.values else rule
-        found[player].append(RuleBroken(label, details.get((player, rule), ""), of_turns[player, rule]))
-    return found
+        rules[player].append(RuleBroken(label, details.get((player, rule), ""), of_turns[player, rule]))
+    return rules

@@ -64,7 +64,7 @@ def item_sets_of(project: Project) -> list[ItemSetChoice]:
     sets = ItemSet.objects.filter(project=project).annotate(
         in_use=Count("items", filter=in_use), tongues=Count("items__language", filter=in_use, distinct=True)
     )
-    return [ItemSetChoice(found, found.in_use, found.tongues) for found in sets.filter(in_use__gte=1)]
+    return [ItemSetChoice(item_set, item_set.in_use, item_set.tongues) for item_set in sets.filter(in_use__gte=1)]
 
 
 def playable_of(item_set: ItemSet) -> list[Playable]:
@@ -91,8 +91,8 @@ def with_ready_images(items: QuerySet[GapItem]) -> QuerySet[GapItem]:
 def unscored_of(item_set: ItemSet, chosen: Mapping[str, WordVectorSet]) -> list[Unscored]:
     """Return, for each language of `chosen`, by tag, the words in use that its vectors lack, if any."""
     languages = Language.objects.in_bulk(list(chosen))
-    found = [_unscored(item_set, languages[tag], vectors) for tag, vectors in sorted(chosen.items())]
-    return [row for row in found if row.number or row.why]
+    unscored = [_unscored(item_set, languages[tag], vectors) for tag, vectors in sorted(chosen.items())]
+    return [row for row in unscored if row.number or row.why]
 
 
 def vectors_chosen(season_id: int) -> dict[str, WordVectorSet]:

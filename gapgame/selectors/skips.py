@@ -30,13 +30,13 @@ def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[Skip
     """List sentences, those skipped most often first; those already switched off last."""
     skips = Q(turns__outcome=Outcome.SKIPPED, turns__player__season=season)
     met = Q(turns__opened_at__isnull=False, turns__player__season=season)
-    found: QuerySet[GapItem] = (
+    skipped: QuerySet[GapItem] = (
         GapItem.objects.filter(pk__in=_skipped(season).values("item"))
         .select_related("language")
         .annotate(skips=Count("turns", filter=skips), met=Count("turns", filter=met))
         .order_by("-is_used", "-skips", "pk")
     )
-    page = Paginator(found, PER_PAGE).get_page(number)
+    page = Paginator(skipped, PER_PAGE).get_page(number)
     items = list(page.object_list)
     reasons, notes = _reasons(season, items), _notes(season, items)
     rows = [
@@ -64,10 +64,10 @@ def _reasons(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tupl
 
 def _notes(season: Season, items: Sequence[GapItem]) -> Mapping[int, list[tuple[str, str]]]:
     """Return notes with their reasons, without names."""
-    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    notes: dict[int, list[tuple[str, str]]] = defaultdict(list)
     labels = dict(SkipReason.choices)
     written = _skipped(season).filter(item__in=items).exclude(skip_note="").order_by("-finished_at", "pk")
     for item, reason, note in written.values_list("item", "skip_reason", "skip_note"):
-        if len(found[item]) < MOST_NOTES:
-            found[item].append((note, str(labels.get(reason, reason))))
-    return found
+        if len(notes[item]) < MOST_NOTES:
+            notes[item].append((note, str(labels.get(reason, reason))))
+    return notes

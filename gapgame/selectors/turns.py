@@ -112,11 +112,11 @@ def _records(known: _Known, rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[st
 
 def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any]]]:
     """Return attempts by turn, each with the seconds since the sentence was opened or the attempt before."""
-    found: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    attempts: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     before = dict(opened)
     rows = Attempt.objects.filter(turn__in=list(opened)).order_by("number").values_list(*ATTEMPT_COLUMNS)
     for turn, number, guess, similarity, has_vector, made_at in rows.iterator(chunk_size=TURNS_AT_ONCE):
-        found[turn].append(
+        attempts[turn].append(
             {
                 "number": number,
                 "guess": guess,
@@ -126,7 +126,7 @@ def _attempts(opened: Mapping[Any, datetime]) -> Mapping[Any, list[dict[str, Any
             }
         )
         before[turn] = made_at
-    return found
+    return attempts
 
 
 def valid_marks(season: Season) -> QuerySet[Mark]:
@@ -148,10 +148,10 @@ def _players(season: Season) -> dict[int, tuple[str, bool, frozenset[str]]]:
 
 
 def _turn_marks(season: Season) -> Mapping[Any, frozenset[str]]:
-    found: dict[Any, set[str]] = defaultdict(set)
+    marks: dict[Any, set[str]] = defaultdict(set)
     for turn, rule in valid_marks(season).filter(turn__isnull=False).values_list("turn", "rule"):
-        found[turn].add(rule)
-    return {turn: frozenset(rules) for turn, rules in found.items()}
+        marks[turn].add(rule)
+    return {turn: frozenset(rules) for turn, rules in marks.items()}
 
 
 def _learn_items(known: _Known, items: set[int]) -> None:

@@ -66,20 +66,20 @@ class Files:
     def find(self, name: str) -> ImportEntry | LineError | None:
         with suppress(ValueError):
             path = inside(name)
-            found = self._named.get(path) or self._in_folders(path)
-            if found is not None:
-                return found
+            file = self._named.get(path) or self._in_folders(path)
+            if file is not None:
+                return file
         several = self._by_base.get(name) or self._by_base.get(PurePosixPath(name).name, [])
         return several[0] if len(several) == 1 else None
 
     def _in_folders(self, path: str) -> ImportEntry | None:
         for home in self._homes:
             with suppress(OSError, ValueError, RuntimeError):
-                found = (home / path).resolve()
-                if found.is_relative_to(home) and found.is_file():
-                    listed = self._named.get(found.relative_to(home).as_posix())
+                file = (home / path).resolve()
+                if file.is_relative_to(home) and file.is_file():
+                    listed = self._named.get(file.relative_to(home).as_posix())
                     attribution = listed.attribution if isinstance(listed, ImportEntry) else Attribution()
-                    return ImportEntry(0, path, _on_disk(found), attribution)
+                    return ImportEntry(0, path, _on_disk(file), attribution)
         return None
 
 
@@ -100,8 +100,8 @@ class ImageStore:
         self._stored = {}
         for collection in self._collections:
             if wanted:
-                found = images_named(wanted, collection)
-                self._stored |= {name: images for name, images in found.items() if images}
+                stored = images_named(wanted, collection)
+                self._stored |= {name: images for name, images in stored.items() if images}
                 wanted -= self._stored.keys()
 
     def take(self, reference: ImageReference, word: str, number: int) -> Taken:
@@ -113,12 +113,12 @@ class ImageStore:
             Where there is no such image, or it cannot be taken.
         """
         try:
-            found = self._files.find(reference.name)
-            if isinstance(found, LineError):
-                raise ImageRefusedError(found.reason)
-            if found is not None:
-                with spooled(found.content) as file:
-                    return self._new(file, found, reference, word, number)
+            sent = self._files.find(reference.name)
+            if isinstance(sent, LineError):
+                raise ImageRefusedError(sent.reason)
+            if sent is not None:
+                with spooled(sent.content) as file:
+                    return self._new(file, sent, reference, word, number)
             return self._known(reference, word, number)
         except ImageRefusedError as refused:
             raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused

@@ -196,23 +196,23 @@ class _Import:
 
     def _prepare(self, chunk: Sequence[Record | LineError]) -> dict[int, _Ready | str]:
         """Return by line number what is ready, or why it was refused. Images are stored outside of any transaction."""
-        found: dict[int, _Ready | str] = {}
+        prepared: dict[int, _Ready | str] = {}
         lines: dict[int, ItemLine] = {}
         for record in chunk:
             line = read_record(record, partial(item_line, languages=self.languages))
             if isinstance(line, LineError):
-                found[record.number] = line.reason
+                prepared[record.number] = line.reason
             else:
                 lines[record.number] = line
         self.images.look_up(reference for line in lines.values() for reference in line.images)
         for number, line in lines.items():
             try:
-                found[number] = self._ready(line)
+                prepared[number] = self._ready(line)
             except LineError as refused:
-                found[number] = str(refused)
+                prepared[number] = str(refused)
             if self.job.lease_until is None or self.clock() > self.job.lease_until - LEASE / 2:
                 self.job.lease_until = jobs.extend(self.job, now=self.clock())
-        return found
+        return prepared
 
     def _ready(self, line: ItemLine) -> _Ready:
         taken = [self.images.take(image, line.word, number) for number, image in enumerate(line.images, start=1)]

@@ -29,8 +29,8 @@ def create_item_set(*, project: Project, name: str, by: User | None) -> ItemSet:
 
 def item_set_named(*, project: Project, name: str) -> ItemSet:
     """Return the item set of this name, creating it if needed."""
-    found = ItemSet.objects.filter(project=project, name=name).select_related("collection").first()
-    return found or create_item_set(project=project, name=name, by=None)
+    item_set = ItemSet.objects.filter(project=project, name=name).select_related("collection").first()
+    return item_set or create_item_set(project=project, name=name, by=None)
 
 
 def use_item(*, item: GapItem, is_used: bool) -> None:

@@ -101,8 +101,8 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
 def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
     # In other seasons too: the player has seen their words.
     met = Turn.objects.filter(player__user=player.user_id).values("item")
-    found = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
-    rows = found.exclude(pk__in=met).order_by("split", "pk").values_list("split", "pk")
+    items = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
+    rows = items.exclude(pk__in=met).order_by("split", "pk").values_list("split", "pk")
     pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
     drawn: list[int] = []
     while pools and len(drawn) < size:
@@ -233,8 +233,8 @@ def finish(*, turn: Turn, outcome: Outcome, attempts: Iterable[Attempt], now: da
     turn.score = rules.turn_score(attempt.score for attempt in made)
     turn.save(update_fields=["outcome", "finished_at", "score", "attempts_made", "shown_at"])
     reached_at = max((attempt.made_at for attempt in made), default=now)
-    found = outcome in (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
-    credit(player=turn.player, score=turn.score, is_found=found, reached_at=reached_at)
+    is_solved = outcome in (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
+    credit(player=turn.player, score=turn.score, is_found=is_solved, reached_at=reached_at)
 
 
 def _locked_player(player_id: int, user: User) -> Player:
@@ -253,9 +253,9 @@ def _locked_turn(turn_id: UUID, user: User) -> Turn:
     return turn
 
 
-def _locked(found: list[Player]) -> Player:
-    if not found:
+def _locked(players: list[Player]) -> Player:
+    if not players:
         raise Player.DoesNotExist
     # After locking: changes made while this waited count.
-    found[0].season = row(Season, found[0].season_id)
-    return found[0]
+    players[0].season = row(Season, players[0].season_id)
+    return players[0]

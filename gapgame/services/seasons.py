@@ -135,8 +135,8 @@ def delete_season(*, season: Season, by: User, now: datetime) -> None:
 
 def _locked_before_start(*, season_id: int, now: datetime) -> Season:
     """Lock the season and return it as it is now."""
-    found = Season.objects.select_for_update(of=("self",)).select_related("item_set", "project", "invitation")
-    season = found.get(pk=season_id)
+    seasons = Season.objects.select_for_update(of=("self",)).select_related("item_set", "project", "invitation")
+    season = seasons.get(pk=season_id)
     if has_begun(season, now) or GameBatch.objects.filter(player__season=season).exists():
         raise SeasonStartedError(
             _(

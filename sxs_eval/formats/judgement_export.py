@@ -114,14 +114,14 @@ def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[s
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
         for keys in _keys(comparison):
-            found = [
+            judged = [
                 JudgementRow(comparison, keys[one["shown"]], one, name_of(one["person"]), _why_not(one, of_this))
                 for one in _answers(comparison, keys, until)
                 if of_this.get(one["person"]) != RaterState.WITHDRAWN
             ]
             unseen = _unseen(comparison, keys)
-            found += [JudgementRow(comparison, keys[pair.image_id], _unseen_answer(pair)) for pair in unseen]
-            rows = cells_of(COLUMNS, found)
+            judged += [JudgementRow(comparison, keys[pair.image_id], _unseen_answer(pair)) for pair in unseen]
+            rows = cells_of(COLUMNS, judged)
             place = {key: number for number, key in enumerate(keys.values())}
             # One rater's answers have different times, unless one request followed the other at once.
             yield from sorted(
@@ -180,8 +180,8 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
 
 def _unseen(comparison: Comparison, images: Iterable[int]) -> QuerySet[Pair]:
     """Yield pairs with equal captions, which count as SIMILAR without being shown, as in the figures on pages."""
-    found = Pair.objects.filter(comparison=comparison, image__in=list(images), task=None)
-    return found.select_related("image", "base_caption", "test_caption")
+    pairs = Pair.objects.filter(comparison=comparison, image__in=list(images), task=None)
+    return pairs.select_related("image", "base_caption", "test_caption")
 
 
 def _unseen_answer(pair: Pair) -> dict[str, Any]:

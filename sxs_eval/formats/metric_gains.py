@@ -48,25 +48,25 @@ def as_csv(evaluations: Evaluations) -> str:
 
 def as_json(evaluations: Evaluations) -> str:
     """Return all evaluations, and the correlations of each metric as `manage.py correlate --json` gives them."""
-    found = {
+    correlations_by_metric = {
         f"{metric}{suffix}": report.as_json()
         for metric in evaluations.metrics
         for suffix, flip in (("", True), (" --no-flip", False))
         if (report := correlations(evaluations, metric, flip=flip)) is not None
     }
-    content = {"evaluations": rows(evaluations), "correlations": found}
+    content = {"evaluations": rows(evaluations), "correlations": correlations_by_metric}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def rows(evaluations: Evaluations) -> list[dict[str, Any]]:
-    found = []
+    lines = []
     for row in evaluations.rows:
         comparison = row.comparison
         about = (comparison.pk, comparison.base.name, comparison.test.name, comparison.language_id, row.images)
         gain = None if isinstance(row.gain, Undefined) else row.gain
         line: dict[str, Any] = dict(zip(COLUMNS, (*about, gain), strict=True))
-        found.append(line | {metric: row.differences[metric].value for metric in evaluations.metrics})
-    return found
+        lines.append(line | {metric: row.differences[metric].value for metric in evaluations.metrics})
+    return lines
 
 
 def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> CorrelationReport | None:
@@ -76,11 +76,11 @@ def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> Correl
     """
     content = as_csv(evaluations).encode()
     key = f"metrics-correlations-{sha256(repr((metric, flip, CORE, RESAMPLES, SEED)).encode() + content).hexdigest()}"
-    found: CorrelationReport | None = cache.get(key)
-    if found is not None:
-        return found
+    report: CorrelationReport | None = cache.get(key)
+    if report is not None:
+        return report
     try:
-        found = correlations_of(
+        report = correlations_of(
             parse_table(content, asked=[HUMAN, metric, GROUP]),
             human=HUMAN,
             metrics=[metric],
@@ -92,5 +92,5 @@ def correlations(evaluations: Evaluations, metric: str, *, flip: bool) -> Correl
         )
     except FileRefusedError:
         return None
-    cache.set(key, found, KEPT_S)
-    return found
+    cache.set(key, report, KEPT_S)
+    return report

@@ -89,24 +89,24 @@ def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> Metric
 
 
 def _line(row: Evaluation, metric: str) -> EvaluationLine:
-    found = row.differences[metric]
+    difference = row.differences[metric]
     return EvaluationLine(
         comparison=row.comparison,
         images=row.images,
         gain="" if isinstance(row.gain, Undefined) else texts.signed(row.gain),
-        difference="" if found.value is None else texts.signed(found.value * shown_times(metric), 2),
-        references=found.references,
+        difference="" if difference.value is None else texts.signed(difference.value * shown_times(metric), 2),
+        references=difference.references,
         is_core=row.comparison.language_id in CORE,
-        why=texts.why(row.gain) or _why(found, row.comparison),
+        why=texts.why(row.gain) or _why(difference, row.comparison),
     )
 
 
-def _why(found: Difference, comparison: Comparison) -> str:
-    if found.lacking is Lacking.SCORES:
+def _why(difference: Difference, comparison: Comparison) -> str:
+    if difference.lacking is Lacking.SCORES:
         text = _("%(base)s and %(test)s have no scores against the same references.")
         return text % {"base": comparison.base, "test": comparison.test}
-    if found.lacking is Lacking.ALIKE:
-        return _("The two models were scored differently (%(parts)s).") % {"parts": "; ".join(found.parts)}
+    if difference.lacking is Lacking.ALIKE:
+        return _("The two models were scored differently (%(parts)s).") % {"parts": "; ".join(difference.parts)}
     return ""
 
 
@@ -146,7 +146,7 @@ def _parts(report: CorrelationReport, metric: str) -> list[PartLine]:
     """Order groups as in the report: all, the core languages, the others."""
     core = _("Core languages (%(languages)s)") % {"languages": ", ".join(CORE)}
     names = (_("All"), core, _("Other languages"))
-    return [_part(name, by_metric[metric]) for name, by_metric in zip(names, report.found.values(), strict=False)]
+    return [_part(name, by_metric[metric]) for name, by_metric in zip(names, report.agreements.values(), strict=False)]
 
 
 def _part(name: str, agreed: Agreement) -> PartLine:
@@ -154,7 +154,8 @@ def _part(name: str, agreed: Agreement) -> PartLine:
     return PartLine(name, agreed.evaluations, agreed.points, cells)
 
 
-def _cell(found: Correlation) -> Cell:
-    value = "" if isinstance(found.value, NoCorrelation) else texts.signed(found.value, 2)
-    interval = texts.between(found.interval, 2, with_sign=True) if isinstance(found.interval, Interval) else ""
-    return Cell(value, interval, texts.why(found.value, found.interval))
+def _cell(correlation: Correlation) -> Cell:
+    value = "" if isinstance(correlation.value, NoCorrelation) else texts.signed(correlation.value, 2)
+    bounds = correlation.interval
+    interval = texts.between(bounds, 2, with_sign=True) if isinstance(bounds, Interval) else ""
+    return Cell(value, interval, texts.why(correlation.value, correlation.interval))

@@ -25,14 +25,14 @@ class Rule(TextChoices):
 def rules_broken(seconds: Sequence[float]) -> dict[Rule, str]:
     """Return the rules that somebody's answers break, with the evidence; `seconds` are the times of the answers."""
     taken = np.asarray(seconds, dtype=float)
-    found: dict[Rule, str] = {}
+    broken: dict[Rule, str] = {}
     fast = np.flatnonzero(taken < READING_S)
     if (fast[FAST_ANSWERS - 1 :] - fast[: 1 - FAST_ANSWERS] < AMONG).any():
-        found[Rule.FAST] = f"{len(fast)} / {len(taken)}"
+        broken[Rule.FAST] = f"{len(fast)} / {len(taken)}"
     if len(taken) >= STEADY_ANSWERS:
         rows = sliding_window_view(taken, STEADY_ANSWERS)
         means, spreads = rows.mean(axis=1), rows.std(axis=1)
         steadiest = int((spreads - STEADY_SPREAD * means).argmin())
         if spreads[steadiest] < STEADY_SPREAD * means[steadiest]:
-            found[Rule.STEADY] = f"{means[steadiest]:.2f} s ± {spreads[steadiest]:.2f} s"
-    return found
+            broken[Rule.STEADY] = f"{means[steadiest]:.2f} s ± {spreads[steadiest]:.2f} s"
+    return broken

@@ -25,8 +25,8 @@ def data_export(person: User) -> Iterator[Part]:
 
 
 def _batches(person: User) -> QuerySet[Any, Any]:
-    found = JudgingBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
-    return found.values(
+    batches = JudgingBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
+    return batches.values(
         "comparison",
         batch=F("lease"),
         project_slug=F("comparison__project__slug"),
@@ -40,12 +40,12 @@ def _batches(person: User) -> QuerySet[Any, Any]:
 
 
 def _judgements(person: User) -> Iterator[dict[str, Any]]:
-    found = Judgement.objects.filter(person=person, choice__isnull=False).order_by("judged_at", "pk")
+    judgements = Judgement.objects.filter(person=person, choice__isnull=False).order_by("judged_at", "pk")
     columns = ("batch", "position", "comparison", "scale", "choice", "comment", "judged_at", "active_ms", "is_late")
-    for row in found.values(*columns).iterator():
+    for row in judgements.values(*columns).iterator():
         yield row | {"said": _(SCALES[row.pop("scale")][row["choice"]].label)}
 
 
 def _statuses(person: User) -> QuerySet[Any, Any]:
-    found = RaterStatus.objects.filter(person=person).order_by("comparison")
-    return found.values("comparison", "state", "paused_at", "decided_at")
+    statuses = RaterStatus.objects.filter(person=person).order_by("comparison")
+    return statuses.values("comparison", "state", "paused_at", "decided_at")

@@ -59,15 +59,15 @@ def evaluations_of(project: Project) -> Evaluations:
     """Collect evaluations; the number of queries does not depend on how many comparisons and scores there are."""
     comparisons = comparisons_of(project)
     evidence = evidence_of(comparisons)
-    found: dict[tuple[str, str, str], list[ScoreCell]] = defaultdict(list)
+    cells: dict[tuple[str, str, str], list[ScoreCell]] = defaultdict(list)
     for cell in score_cells(project):
         if cell.value is not None:
-            found[cell.language, cell.model, cell.metric].append(cell)
+            cells[cell.language, cell.model, cell.metric].append(cell)
     compared = {(row.language_id, model.name) for row in comparisons for model in (row.base, row.test)}
-    metrics = sorted({metric for *of, metric in found if tuple(of) in compared}, key=metric_order)
+    metrics = sorted({metric for *of, metric in cells if tuple(of) in compared}, key=metric_order)
     return Evaluations(
         metrics,
-        [_evaluation(row, decided_of(row, evidence[row.pk]), metrics, found) for row in comparisons],
+        [_evaluation(row, decided_of(row, evidence[row.pk]), metrics, cells) for row in comparisons],
     )
 
 

@@ -68,8 +68,10 @@ class EvaluationProgress:
 
 
 def project_progress(project: Project, *, now: datetime) -> EvaluationProgress:
-    found = Comparison.objects.filter(project=project).select_related("language", "pool", "base", "test", "collection")
-    comparisons = sorted(found, key=lambda row: (row.base.name, row.test.name, row.language.english_name, row.pk))
+    in_project = Comparison.objects.filter(project=project).select_related(
+        "language", "pool", "base", "test", "collection"
+    )
+    comparisons = sorted(in_project, key=lambda row: (row.base.name, row.test.name, row.language.english_name, row.pk))
     return EvaluationProgress(progress_of(comparisons, now=now))
 
 
@@ -92,13 +94,13 @@ def progress_of(comparisons: Sequence[Comparison], *, now: datetime) -> list[Com
 
 def _unseen(comparisons: Sequence[Comparison]) -> dict[int, int]:
     counting = [row.pk for row in comparisons if row.equal_captions == EqualCaptions.SIMILAR]
-    found = Pair.objects.filter(comparison__in=counting, task=None)
-    return dict(found.values_list("comparison").annotate(Count("pk")).order_by()) if counting else {}
+    pairs = Pair.objects.filter(comparison__in=counting, task=None)
+    return dict(pairs.values_list("comparison").annotate(Count("pk")).order_by()) if counting else {}
 
 
 def _paused(comparisons: Sequence[Comparison]) -> dict[int, int]:
-    found = RaterStatus.objects.filter(comparison__in=comparisons, state=RaterState.PAUSED)
-    return dict(found.values_list("comparison").annotate(Count("pk")).order_by())
+    statuses = RaterStatus.objects.filter(comparison__in=comparisons, state=RaterState.PAUSED)
+    return dict(statuses.values_list("comparison").annotate(Count("pk")).order_by())
 
 
 def _qualified(projects: Iterable[int]) -> dict[str, int]:

@@ -54,8 +54,8 @@ class ShownPair:
 def pairs_page(comparison: Comparison, show: Show, viewer: User, *, number: str) -> tuple[Page[Pair], list[ShownPair]]:
     """Return one page of the pairs that `show` asks for; an invalid number is replaced by the nearest valid one."""
     stopped = stopped_raters(comparison.pk)
-    found = _chosen(comparison, show, list(stopped)).select_related("image", "base_caption", "test_caption")
-    page = Paginator(found, PAIRS_PER_PAGE).get_page(number)
+    pairs = _chosen(comparison, show, list(stopped)).select_related("image", "base_caption", "test_caption")
+    page = Paginator(pairs, PAIRS_PER_PAGE).get_page(number)
     said = _said(comparison, [pair.pk for pair in page], stopped)
     return page, [
         ShownPair(
@@ -105,11 +105,11 @@ def _outcome(pair: Pair, replication: int) -> str:
 
 def _said(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str]) -> dict[int, list[Said]]:
     answers = Judgement.objects.filter(pair__in=pairs, kind=Kind.PAIR, choice__isnull=False)
-    found, scale = defaultdict(list), SCALES[comparison.scale]
+    judgements, scale = defaultdict(list), SCALES[comparison.scale]
     for answer in answers.only("pair", "person", "score", "comment", "is_late"):
         assert answer.pair_id is not None
         assert answer.score is not None
-        found[answer.pair_id].append(
+        judgements[answer.pair_id].append(
             Said(
                 rater=pseudonym(comparison.project, answer.person_id),
                 score=answer.score,
@@ -118,4 +118,4 @@ def _said(comparison: Comparison, pairs: Sequence[int], stopped: dict[int, str])
                 why_not=stopped.get(answer.person_id, "late" if answer.is_late else ""),
             )
         )
-    return defaultdict(list, {pair: sorted(rows, key=lambda row: row.rater) for pair, rows in found.items()})
+    return defaultdict(list, {pair: sorted(rows, key=lambda row: row.rater) for pair, rows in judgements.items()})

@@ -148,10 +148,11 @@ def existing_comparisons(
 
     For a whole collection, any seed gives the same images.
     """
-    found = Comparison.objects.filter(project=project, collection=collection, subset=subset, language__in=languages)
+    comparisons = Comparison.objects.filter(project=project, collection=collection, subset=subset)
+    comparisons = comparisons.filter(language__in=languages)
     if subset is not None:
-        found = found.filter(seed=seed)
-    return {(made.language_id, frozenset((made.base_id, made.test_id))): made for made in found.order_by("-pk")}
+        comparisons = comparisons.filter(seed=seed)
+    return {(made.language_id, frozenset((made.base_id, made.test_id))): made for made in comparisons.order_by("-pk")}
 
 
 class _Described:

@@ -96,9 +96,9 @@ def raters_of(comparison: Comparison) -> list[RaterRow]:
         row.person_id: row for row in RaterStatus.objects.filter(comparison=comparison).select_related("decided_by")
     }
     answers: dict[int, list[tuple[str, int, int, int, bool, int | None]]] = defaultdict(list)
-    found = Judgement.objects.filter(comparison=comparison, choice__isnull=False)
+    judgements = Judgement.objects.filter(comparison=comparison, choice__isnull=False)
     columns = ("person", "kind", "score", "choice", "active_ms", "is_late", "repeated__score")
-    for person, *answer in found.order_by().values_list(*columns):
+    for person, *answer in judgements.order_by().values_list(*columns):
         answers[person].append(tuple(answer))
     scripted = scripted_raters(comparison)
     rows = []

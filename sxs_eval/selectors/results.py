@@ -167,11 +167,11 @@ def stopped_raters(comparison_id: int) -> dict[int, str]:
 
 
 def _stopped(comparisons: Sequence[int]) -> dict[int, dict[int, str]]:
-    found: dict[int, dict[int, str]] = {comparison: {} for comparison in comparisons}
+    stopped: dict[int, dict[int, str]] = {comparison: {} for comparison in comparisons}
     statuses = RaterStatus.objects.filter(comparison__in=comparisons).exclude(state=RaterState.RESTORED)
     for comparison, person, state in statuses.values_list("comparison", "person", "state"):
-        found[comparison][person] = state
-    return found
+        stopped[comparison][person] = state
+    return stopped
 
 
 def _pairs(comparisons: Sequence[int]) -> QuerySet[Pair]:
@@ -184,8 +184,8 @@ def _answered(comparisons: Sequence[int], kind: Kind) -> QuerySet[Judgement]:
 
 def _columns(rows: QuerySet[Any], names: tuple[str, ...]) -> NDArray[np.int64]:
     """Return the integers of `rows`, one line each."""
-    found = rows.values_list(*names)
-    flat = np.fromiter((NONE if cell is None else cell for cell in chain.from_iterable(found)), dtype=np.int64)
+    lines = rows.values_list(*names)
+    flat = np.fromiter((NONE if cell is None else cell for cell in chain.from_iterable(lines)), dtype=np.int64)
     return flat.reshape(-1, len(names))
 
 
@@ -296,7 +296,7 @@ def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, Checks]:
 
 def comparisons_of(project: Project) -> list[Comparison]:
     """Order comparisons as on their pages: by models, then by language."""
-    found = Comparison.objects.filter(project=project).select_related(
+    comparisons = Comparison.objects.filter(project=project).select_related(
         "project", "language", "pool", "base", "test", "collection"
     )
-    return sorted(found, key=lambda row: (row.base.name, row.test.name, row.language.english_name, row.pk))
+    return sorted(comparisons, key=lambda row: (row.base.name, row.test.name, row.language.english_name, row.pk))

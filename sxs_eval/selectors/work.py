@@ -122,8 +122,8 @@ def images_of_worse_captions(person: User) -> QuerySet[Judgement, int]:
 def _unfinished(person: User) -> QuerySet[Judgement]:
     """Return judgements of unfinished batches. Those of comparisons that exclude the person never come back."""
     left_out = RaterStatus.objects.filter(person=person, state__in=LEFT_OUT).values("comparison")
-    found = Judgement.objects.filter(person=person).exclude(comparison__in=left_out)
-    return found.exclude(batch__lease__state=BatchState.DONE)
+    judgements = Judgement.objects.filter(person=person).exclude(comparison__in=left_out)
+    return judgements.exclude(batch__lease__state=BatchState.DONE)
 
 
 def workable(batch: JudgingBatch) -> QuerySet[Judgement]:

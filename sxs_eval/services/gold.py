@@ -65,14 +65,14 @@ def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome
             outcome.problems.append((line.number, line.reason))
         else:
             lines[record.number] = line
-    found = images_named({line.reference for line in lines.values()}, comparison.collection)
-    candidates = [image.pk for images in found.values() for image in images]
+    stored = images_named({line.reference for line in lines.values()}, comparison.collection)
+    candidates = [image.pk for images in stored.values() for image in images]
     rows = GoldPair.objects.filter(comparison=comparison, image__in=candidates)
     there = {image: (better, worse) for image, better, worse in rows.values_list("image", "better", "worse")}
     fresh, images = [], []
     for number, line in lines.items():
-        image = _only(found[line.reference])
-        problem = _problem(line, found[line.reference], there)
+        image = _only(stored[line.reference])
+        problem = _problem(line, stored[line.reference], there)
         if problem or image is None:
             outcome.problems.append((number, problem))
             continue

@@ -60,12 +60,12 @@ def _layout(layouts: type[L], layout: str) -> L:
 
 def _chosen(project: Project, comparison: str) -> list[Comparison]:
     """Return the comparison asked for, or all comparisons of the project."""
-    found = Comparison.objects.filter(project=project).select_related("project", "language", "base", "test")
+    comparisons = Comparison.objects.filter(project=project).select_related("project", "language", "base", "test")
     if not comparison:
-        return list(found.order_by("pk"))
+        return list(comparisons.order_by("pk"))
     if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:
         raise Http404(_("This project has no such comparison."))
-    return [get_object_or_404(found, pk=comparison)]
+    return [get_object_or_404(comparisons, pk=comparison)]
 
 
 def _as_download(response: HttpResponseBase, name: str) -> HttpResponseBase:

@@ -39,8 +39,8 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
         known = ", ".join(MetricsLayout.values)
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
     wanted = MetricsLayout(layout)
-    found = evaluations_of(project)
-    content = as_csv(found) if wanted is MetricsLayout.CSV else as_json(found)
+    evaluations = evaluations_of(project)
+    content = as_csv(evaluations) if wanted is MetricsLayout.CSV else as_json(evaluations)
     response = HttpResponse(content, content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
     return response

@@ -65,14 +65,14 @@ def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     width, language = WidthForm(request.GET or None), request.GET.get("language", "")
-    found = results_of(project, width_points=2 * width.half_width, language=language)
+    results = results_of(project, width_points=2 * width.half_width, language=language)
     context = {
         "project": project,
         "decides": has_role(request.user, project, Role.MANAGER),
         "form": width,
         "language": language,
         "half_width": width.half_width,
-        "page": across_page(found),
+        "page": across_page(results),
         "layouts": Layout,
         "table_layouts": TableLayout,
     }

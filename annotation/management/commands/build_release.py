@@ -25,12 +25,12 @@ LICENCE = "CC-BY-4.0"
 
 def moment(text: str) -> datetime:
     try:
-        found = parse_datetime(text)
+        parsed = parse_datetime(text)
     except ValueError:
-        found = None
-    if found is None or timezone.is_naive(found):
+        parsed = None
+    if parsed is None or timezone.is_naive(parsed):
         raise ArgumentTypeError(f"must be a time with its time zone, for example 2025-05-31T12:00:00+00:00, not {text}")
-    return found
+    return parsed
 
 
 class Command(BaseCommand):
@@ -68,13 +68,13 @@ class Command(BaseCommand):
         parser.add_argument("--to", type=Path, metavar="FOLDER", help="folder for the files; only with --rebuild")
 
     def handle(self, *, project: str, rebuild: int | None, to: Path | None, **options: Any) -> None:
-        found = project_named(project)
+        chosen = project_named(project)
         if (rebuild is None) != (to is None):
             raise CommandError("Give --rebuild NUMBER and --to FOLDER together.")
         if rebuild is not None and to is not None:
-            self._rebuild(found, rebuild, to)
+            self._rebuild(chosen, rebuild, to)
         else:
-            self._build(found, options)
+            self._build(chosen, options)
 
     def _build(self, project: Project, options: dict[str, Any]) -> None:
         before = Release.objects.filter(project=project).order_by("-number").first()

@@ -41,4 +41,4 @@ def _statistics(source: str) -> Mapping[str, CaptionStatistics]:
     if project is None:
         known = known_projects()
         raise CommandError(f"There is no file {source!r}, and no project with that slug. Available projects: {known}.")
-    return {language.pk: found for language, found in project_statistics(project)}
+    return {language.pk: statistics for language, statistics in project_statistics(project)}

@@ -23,6 +23,6 @@ class Command(BaseCommand):
         add_output(parser)
 
     def handle(self, *, project: str, format: str, output: Path | None, **options: Any) -> None:
-        found = project_named(project)
+        chosen = project_named(project)
         layout, until = Layout(format), timezone.now()
-        write_export(self, export_captions(found, layout, until=until), output)
+        write_export(self, export_captions(chosen, layout, until=until), output)

@@ -22,10 +22,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON, with each rater")
 
     def handle(self, *, project: str, for_programs: bool, **options: Any) -> None:
-        found = project_named(project)
-        table = fresh_table(found)
+        chosen = project_named(project)
+        table = fresh_table(chosen)
         if for_programs:
-            rows = as_json(table, name_of=partial(pseudonym, found))
+            rows = as_json(table, name_of=partial(pseudonym, chosen))
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2, allow_nan=False))
         elif table.rows:
             for line in as_text(table):

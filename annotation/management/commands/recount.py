@@ -18,9 +18,9 @@ class Command(BaseCommand):
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
 
     def handle(self, *, project: str, **options: Any) -> None:
-        found = project_named(project)
+        chosen = project_named(project)
         wrong = 0
-        for different in recount_all(found):
+        for different in recount_all(chosen):
             wrong += 1
             where = f"{different.round.language.english_name}, {different.round.kind} {different.round.number}"
             self.stdout.write(

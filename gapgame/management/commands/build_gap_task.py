@@ -46,7 +46,7 @@ class Command(BaseCommand):
                     "both parts (a sense needs at least three). A sentence can be in only one part. Ask for "
                     "fewer."
                 )
-                % {**vars(few), "split": HELD_OUT_SPLIT}
+                % {**vars(few), "found": few.drawn, "split": HELD_OUT_SPLIT}
             ) from few
         for name, number in built.manifest["counts"].items():
             self.stdout.write(f"{name}: {number}")

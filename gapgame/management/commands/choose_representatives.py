@@ -31,12 +31,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, project: str, **options: Any) -> None:
-        found = ItemSet.objects.filter(project__slug=project, name=options["set"]).select_related("collection").first()
-        if found is None:
+        item_sets = ItemSet.objects.filter(project__slug=project, name=options["set"]).select_related("collection")
+        item_set = item_sets.first()
+        if item_set is None:
             raise CommandError(f"The project {project} has no item set {options['set']}.")
-        sets = _sets(found, options["embeddings"])
+        sets = _sets(item_set, options["embeddings"])
         try:
-            chosen = choose_again(item_set=found, sets=sets, is_named_too=options["also_named"], clock=timezone.now)
+            chosen = choose_again(item_set=item_set, sets=sets, is_named_too=options["also_named"], clock=timezone.now)
         except ItemSetClosedError as error:
             raise CommandError("A season has started with these items, so they cannot be changed.") from error
         self.stdout.write(

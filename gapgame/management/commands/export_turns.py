@@ -29,8 +29,8 @@ class Command(BaseCommand):
 
 
 def _season(slug: str) -> Season:
-    found = Season.objects.select_related("project", "item_set").filter(slug=slug).first()
-    if found is None:
+    season = Season.objects.select_related("project", "item_set").filter(slug=slug).first()
+    if season is None:
         known = ", ".join(Season.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
         raise CommandError(f"There is no season {slug!r}. Available: {known}.")
-    return found
+    return season

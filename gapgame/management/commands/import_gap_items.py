@@ -42,14 +42,14 @@ class Command(BaseCommand):
         add_report(parser)
 
     def handle(self, *, file: Path, project: str, **options: Any) -> None:
-        found = project_named(project)
+        chosen = project_named(project)
         _check_paths(file, options["images"], options["embeddings"])
-        collections = [_collection(slug, found) for slug in options["collection"]]
+        collections = [_collection(slug, chosen) for slug in options["collection"]]
         name = checked_text(options["set"], option="--set", longest=ItemSet._meta.get_field("name").max_length)
         check_report(options["report"])
         job = import_path(
             path=file,
-            item_set=item_set_named(project=found, name=name),
+            item_set=item_set_named(project=chosen, name=name),
             images=options["images"],
             embeddings=options["embeddings"],
             collections=collections,
@@ -74,7 +74,7 @@ def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> No
 
 
 def _collection(slug: str, project: Project) -> Collection:
-    found = collections_in(project).filter(slug=slug).first()
-    if found is None:
+    collection = collections_in(project).filter(slug=slug).first()
+    if collection is None:
         raise CommandError(f"Project {project.slug} cannot use a collection {slug}.")
-    return found
+    return collection

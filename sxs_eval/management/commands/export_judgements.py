@@ -31,13 +31,16 @@ class Command(BaseCommand):
 
 
 def _chosen(project: Project, comparison: int | None) -> list[Comparison]:
-    found = list(
+    comparisons = list(
         Comparison.objects.filter(project=project).select_related("project", "language", "base", "test").order_by("pk")
     )
     if comparison is None:
-        return found
-    chosen = [one for one in found if one.pk == comparison]
+        return comparisons
+    chosen = [one for one in comparisons if one.pk == comparison]
     if not chosen:
-        known = ", ".join(f"{one.pk} ({one.test} against {one.base}, {one.language_id})" for one in found) or "none yet"
+        known = (
+            ", ".join(f"{one.pk} ({one.test} against {one.base}, {one.language_id})" for one in comparisons)
+            or "none yet"
+        )
         raise CommandError(f"Project {project.slug!r} has no comparison {comparison}. Available: {known}.")
     return chosen
