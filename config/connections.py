@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import environ
 
@@ -123,13 +123,8 @@ class Connections(Variables):
             "querystring_auth": True,
             "file_overwrite": True,
         }
-        for ours, theirs in (
-            ("region", "region_name"),
-            ("endpoint", "endpoint_url"),
-            ("addressing", "addressing_style"),
-        ):
-            if ours in query:
-                options[theirs] = query[ours][0]
+        names = {"region": "region_name", "endpoint": "endpoint_url", "addressing": "addressing_style"}
+        options |= {names[name]: values[0] for name, values in query.items()}
         return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
     def email(self) -> dict[str, Any]:
@@ -138,10 +133,6 @@ class Connections(Variables):
                 "EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend",
                 "EMAIL_FILE_PATH": self.var / "mail",
             }
-        self._url("EMAIL_URL", {"smtp", "smtps", "smtp+tls", "smtp+ssl", "consolemail"}, host=False)
-        if (
-            not self.variables["EMAIL_URL"].startswith("consolemail")
-            and not urlsplit(self.variables["EMAIL_URL"]).hostname
-        ):
-            raise self._malformed("EMAIL_URL", "names no host")
+        has_host = not self.variables["EMAIL_URL"].startswith("consolemail")
+        self._url("EMAIL_URL", {"smtp", "smtps", "smtp+tls", "smtp+ssl", "consolemail"}, host=has_host)
         return environ.Env.email_url_config(self.variables["EMAIL_URL"])

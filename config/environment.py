@@ -28,10 +28,7 @@ class Environment(Connections):
         return self._is_on("HTTPS", default="off" if self.is_embedded else "on")
 
     def hsts(self) -> str:
-        value = self.variables.get("HSTS", "").lower() or "host"
-        if value not in ("host", "subdomains", "preload"):
-            raise self._malformed("HSTS", f"is {value!r}, which is not host, subdomains or preload")
-        return value
+        return self._choice("HSTS", "host", "subdomains", "preload", default="host")
 
     def second_factor_required(self) -> bool:
         return self._is_on("SECOND_FACTOR_REQUIRED", default="off")
@@ -55,10 +52,7 @@ class Environment(Connections):
         return int(value)
 
     def log_format(self) -> str:
-        value = self.variables.get("LOG_FORMAT", "").lower() or ("text" if self.is_embedded else "json")
-        if value not in ("json", "text"):
-            raise self._malformed("LOG_FORMAT", f"is {value!r}, which is neither json nor text")
-        return value
+        return self._choice("LOG_FORMAT", "json", "text", default="text" if self.is_embedded else "json")
 
     def metrics_token(self) -> str:
         """Empty where private addresses need none."""

@@ -65,11 +65,14 @@ class Variables:
         like = REQUIRED.get(name) or OPTIONAL[name]
         return ImproperlyConfigured(f"{name} {why}. It should look like: {like}")
 
-    def _is_on(self, name: str, *, default: str) -> bool:
+    def _choice(self, name: str, *choices: str, default: str) -> str:
         value = self.variables.get(name, "").lower() or default
-        if value not in ("on", "off"):
-            raise self._malformed(name, f"is {value!r}, which is neither on nor off")
-        return value == "on"
+        if value not in choices:
+            raise self._malformed(name, f"is {value!r}, which is not {', '.join(choices[:-1])} or {choices[-1]}")
+        return value
+
+    def _is_on(self, name: str, *, default: str) -> bool:
+        return self._choice(name, "on", "off", default=default) == "on"
 
     def _folder(self, variable: str, name: str) -> Path:
         value = self.variables.get(variable)
