@@ -17,6 +17,7 @@ CLASSES = {
 }
 """The classes that each sheet says something about."""
 COMMON = ("base", "components")
+LONGEST_LINE = 160
 
 
 def text_of(template: str) -> str:
@@ -54,3 +55,15 @@ def test_a_page_links_the_sheets_of_its_classes(page: str) -> None:
     assert linked <= CLASSES.keys()
     styled = set().union(*(CLASSES[name] for name in linked))
     assert {name for name in used - styled if any(name in classes for classes in CLASSES.values())} == set()
+
+
+def test_no_line_of_a_template_is_too_long_to_read() -> None:
+    # What cannot be wrapped: a sentence with a percent sign, which only the tag `translate` takes, and a line of JSON.
+    whole = re.compile(r'\{% translate "[^"]*%[^"]*" %\}|^\{".*')
+    lines = {
+        (str(path.relative_to(TEMPLATES)), number): whole.sub("", line)
+        for path in TEMPLATES.rglob("*.html")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    }
+    assert len(lines) > 5_000
+    assert [place for place, line in lines.items() if len(line) > LONGEST_LINE] == []

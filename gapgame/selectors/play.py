@@ -71,6 +71,15 @@ class TurnPage:
     seconds_left: int
     is_stopped: bool
 
+    @property
+    def state(self) -> str:
+        """Name the state for the page's styles and scripts."""
+        if not self.is_finished:
+            return "stopped" if self.is_stopped else "open"
+        if self.is_found:
+            return "found"
+        return "skipped" if self.turn.outcome == Outcome.SKIPPED else "missed"
+
 
 @dataclass(frozen=True)
 class Score:
