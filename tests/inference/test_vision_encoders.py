@@ -271,5 +271,5 @@ def test_the_sentence_encoder_brings_sentences_that_say_the_same_together_across
 
 def test_without_its_package_the_sentence_encoder_says_what_to_install(monkeypatch):
     monkeypatch.setattr(use_multilingual, "PACKAGE", "no-such-package")
-    with pytest.raises(ExtraMissingError, match=r"pip install -r requirements\.txt"):
+    with pytest.raises(ExtraMissingError, match=r"-r requirements-models\.txt"):
         SentenceEncoder()
