@@ -51,6 +51,13 @@ def make_project(slug: str | None = None, *, manager: User | None = None) -> Pro
     return project
 
 
+def join_project(project: Project, user: User, role: Role = Role.ANNOTATOR, *, now: datetime = NOW) -> User:
+    """Give `user` the role, and have them consent to the newest text."""
+    Membership.objects.create(project=project, user=user, role=role)
+    Consent.objects.create(text=project.consent_texts.latest("version"), user=user, given_at=now)
+    return user
+
+
 def make_image(content: str | None = None, **fields: Any) -> Image:
     digest = sha256((content or f"image {next(_numbers)}").encode()).hexdigest()
     values: dict[str, Any] = {
@@ -128,21 +135,15 @@ def make_comparison(*, images: int = 3, replication: int = 3, language: str = "d
 def make_rater(comparison: Comparison, name: str | None = None) -> User:
     """Somebody who may judge in `comparison`: the role, the language, and consent to the newest text."""
     user = make_user(name)
-    Membership.objects.create(project=comparison.project, user=user, role=Role.RATER)
     LanguageSkill.objects.create(user=user, language=comparison.language, level=Level.NATIVE)
-    text = comparison.project.consent_texts.latest("version")
-    Consent.objects.create(text=text, user=user, given_at=NOW)
-    return user
+    return join_project(comparison.project, user, Role.RATER)
 
 
 def make_annotator(round: Round, name: str | None = None, *, level: Level = Level.NATIVE) -> User:
     """Somebody who may work on `round`: the role, the languages, and consent to the newest text."""
     user = make_user(name, reads_english=True)
-    Membership.objects.create(project=round.project, user=user, role=Role.ANNOTATOR)
     LanguageSkill.objects.create(user=user, language=round.language, level=level)
-    text = round.project.consent_texts.latest("version")
-    Consent.objects.create(text=text, user=user, given_at=NOW)
-    return user
+    return join_project(round.project, user)
 
 
 # Of length 1, so that the similarity of two words is the product of their vectors: dog 0.8, car 0.6, sky -1 to cat.

@@ -4,12 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from annotation.models import Round
+from people.models import User
 from tests.annotation.released import Campaign, written
+from tests.factories import make_annotator
 
 
 @pytest.fixture
 def campaign() -> Campaign:
     return Campaign()
+
+
+@pytest.fixture
+def ann(round: Round) -> User:
+    """Who may write in the `round` of a module."""
+    return make_annotator(round, "ann")
 
 
 @pytest.fixture

@@ -35,11 +35,6 @@ def round() -> Round:
     return make_round(images=4, replication=1, batch_size=2)
 
 
-@pytest.fixture
-def ann(round: Round) -> User:
-    return make_annotator(round, "ann")
-
-
 def about(round: Round, person: User) -> dict[str, Any]:
     who = {"project": round.project, "person": person, "language": round.language}
     return who | {"by": round.project.created_by, "now": NOW}

@@ -20,6 +20,7 @@ from people.selectors.qualification import NotQualifiedError
 from tests.factories import (
     MINUTE,
     NOW,
+    join_project,
     make_annotator,
     make_captioner,
     make_collection,
@@ -60,11 +61,6 @@ def submit(batch, person, now=NOW):
 @pytest.fixture
 def round():
     return make_round(images=3)
-
-
-@pytest.fixture
-def ann(round):
-    return make_annotator(round, "ann")
 
 
 @pytest.fixture
@@ -125,8 +121,7 @@ class TestWhatIsNotHandedOut:
 
     def test_an_image_in_submit_another_project_waits_until_that_is_submitted(self, round, ann, writing):
         other = make_round(collection=round.collection, captioners=round.captioners.all())
-        Membership.objects.create(project=other.project, user=ann, role=Role.ANNOTATOR)
-        Consent.objects.create(text=other.project.consent_texts.get(), user=ann, given_at=NOW)
+        join_project(other.project, ann)
         assert take(other, ann) is None
 
         write_all(writing, ann)

@@ -22,7 +22,7 @@ from annotation.services.projects import NewRound, add_languages, change_round, 
 from annotation.services.rounds import add_missing_tasks, fill_round
 from images.models import CollectionImage
 from inference.models import ModelCaption
-from people.models import AuditEntry, Delivery, Project, User, Webhook, WebhookEvent
+from people.models import AuditEntry, Delivery, Project, User, WebhookEvent
 from people.services.audit_log import broken
 from tests.annotation.submitting import submit_captions, take, write
 from tests.factories import (
@@ -34,6 +34,7 @@ from tests.factories import (
     make_language,
     make_project,
 )
+from tests.people.hooks import make_webhook
 
 HOUR = timedelta(hours=1)
 
@@ -173,14 +174,7 @@ class TestTheWholeWay:
     def test_webhooks_are_told_when_a_round_is_closed_and_accepted(self):
         main = begun(why_no_pilot="Known.")
         events = [WebhookEvent.ROUND_CLOSED.value, WebhookEvent.ROUND_ACCEPTED.value]
-        Webhook.objects.create(
-            project=main.project,
-            url="https://example.org",
-            secret="whsec_AAAA",
-            events=events,
-            created_at=NOW,
-            created_by=main.project.created_by,
-        )
+        make_webhook(main.project, events=events)
         close(main)
         accept(main)
         assert list(Delivery.objects.order_by("pk").values_list("event", flat=True)) == events

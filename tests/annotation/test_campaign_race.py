@@ -18,12 +18,13 @@ from annotation.models import AnnotatorStatus, Caption, CaptionState, Exclusion,
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.services import annotator_status, batches, campaign
 from annotation.services.tallies import recount
-from people.models import AuditEntry, Delivery, User, Webhook
+from people.models import AuditEntry, Delivery, User
 from people.selectors.qualification import NotQualifiedError
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
+from tests.people.hooks import make_webhook
 from tests.tiers import runs
 
 INTERRUPTED = (NotQualifiedError, PoolClosedError, PoolBusyError, BatchReturnedError, NoTasksAvailableError)
@@ -119,10 +120,7 @@ class TestClosing:
     @pytest.mark.parametrize("run", runs(4, short=1))
     def test_managers_who_accept_and_reopen_at_once_take_turns(self, run):
         round = make_round(images=2)
-        Webhook.objects.create(
-            project=round.project, url="https://hooks.example.org/", secret="whsec_", created_at=NOW,
-            created_by=round.project.created_by, events=["round.accepted", "round.closed"],
-        )  # fmt: skip
+        make_webhook(round.project, events=["round.accepted", "round.closed"])
         managed(round, campaign.close_round, round=anew(round))()
 
         def decide(service: Callable[..., Any]) -> bool:

@@ -18,12 +18,12 @@ from annotation.selectors import checks as selectors
 from annotation.selectors.checks import Asked, check_page
 from annotation.services import batches, checks, corrections
 from annotation.services.feedback import give_feedback
-from people.models import AuditEntry, Consent, LanguageSkill, Membership, User
+from people.models import AuditEntry, LanguageSkill, Membership, User
 from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import NOW, make_annotator, make_project, make_round, make_user
+from tests.factories import NOW, join_project, make_annotator, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -333,8 +333,7 @@ class TestWhoIsKeptAway:
 
     def test_a_manager_who_has_the_images_assigned_elsewhere_is_stopped(self, round, manager, path, caption):
         elsewhere = make_round(collection=round.collection, replication=3)
-        Membership.objects.create(project=elsewhere.project, user=manager, role="annotator")
-        Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=manager, given_at=NOW)
+        join_project(elsewhere.project, manager)
         LanguageSkill.objects.create(user=manager, language=elsewhere.language, level="native")
         User.objects.filter(pk=manager.pk).update(reads_english=True)
         manager.refresh_from_db()

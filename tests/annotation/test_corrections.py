@@ -32,7 +32,7 @@ from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
-from tests.factories import NOW, make_annotator, make_project, make_round
+from tests.factories import NOW, join_project, make_annotator, make_project, make_round
 from tests.tiers import runs
 
 pytestmark = pytest.mark.django_db
@@ -45,11 +45,6 @@ NOTE = "Say what the boats look like."
 @pytest.fixture
 def round() -> Round:
     return make_round(images=2, replication=1)
-
-
-@pytest.fixture
-def ann(round) -> User:
-    return make_annotator(round, "ann")
 
 
 @pytest.fixture
@@ -70,8 +65,7 @@ def rewrite(caption: Caption, text: str = NEW, author: User | None = None) -> Ca
 def elsewhere_for(person: User, round: Round) -> Round:
     """A round of another project over the same images, where `person` writes, too."""
     found = make_round(collection=round.collection, replication=1)
-    Membership.objects.create(project=found.project, user=person, role="annotator")
-    Consent.objects.create(text=found.project.consent_texts.get(), user=person, given_at=NOW)
+    join_project(found.project, person)
     return found
 
 
@@ -151,8 +145,7 @@ class TestSendingBack:
 
     def test_nor_once_others_rate_it(self):
         round, (author,) = make_captioned_round(images=2, captions=1)
-        Membership.objects.create(project=round.project, user=author, role="annotator")
-        Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=NOW)
+        join_project(round.project, author)
         make_verification(round)
 
         with pytest.raises(corrections.CorrectionRequestError, match="rating"):
@@ -364,8 +357,7 @@ class TestRaces:
     def test_a_caption_is_returned_or_rated_never_both(self, run):
         round, authors = make_captioned_round(images=6, captions=1)
         for author in authors:
-            Membership.objects.create(project=round.project, user=author, role="annotator")
-            Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=NOW)
+            join_project(round.project, author)
         Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
         rating = make_verification(round, filled=False)
         captions = list(Caption.objects.order_by("pk"))

@@ -13,12 +13,12 @@ from annotation.permissions import missing_requirements
 from annotation.selectors.feedback import notes_to, unread
 from annotation.services import batches
 from annotation.services.feedback import FeedbackError, acknowledge, give_feedback
-from people.models import AuditEntry, Consent, Membership, User
+from people.models import AuditEntry, User
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import MINUTE, NOW, make_annotator, make_project, make_round, make_user
+from tests.factories import MINUTE, NOW, join_project, make_annotator, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
 TEXT = "Name the colours, too."
@@ -27,11 +27,6 @@ TEXT = "Name the colours, too."
 @pytest.fixture
 def round() -> Round:
     return make_round(images=4, replication=2, batch_size=2)
-
-
-@pytest.fixture
-def ann(round) -> User:
-    return make_annotator(round, "ann")
 
 
 @pytest.fixture
@@ -52,8 +47,7 @@ def show(user: User, feedback: Feedback):
 def take_elsewhere(round: Round, person: User) -> None:
     """Have `person` hold the same images in another project."""
     elsewhere = make_round(collection=round.collection, replication=1)
-    Membership.objects.create(project=elsewhere.project, user=person, role="annotator")
-    Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=person, given_at=NOW)
+    join_project(elsewhere.project, person)
     assert batches.take_batch(round=elsewhere, person=person, now=NOW, rng=Random(0))
 
 
@@ -85,8 +79,7 @@ class TestBeforeTheNextBatch:
         french = make_round(project=round.project, language="fr")
         ann.language_skills.create(language=french.language, level="native")
         elsewhere = make_round()
-        Membership.objects.create(project=elsewhere.project, user=ann, role="annotator")
-        Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=ann, given_at=NOW)
+        join_project(elsewhere.project, ann)
         give(round, ann)
 
         assert [missing_requirement.code for missing_requirement in missing_requirements(ann, french)] == ["feedback"]

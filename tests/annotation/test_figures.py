@@ -32,6 +32,11 @@ def computed(round) -> Round:
     return round
 
 
+def replicate_once(round: Round) -> None:
+    settings = RoundSettings(replication=1, batch_size=4, lease_s=60, is_open=True)
+    change_round(round=round, settings=settings, by=round.project.created_by, now=NOW)
+
+
 def of(round: Round) -> dict[str, Any]:
     figures.compute(round_id=round.pk, now=NOW)
     return RoundFigures.objects.get(round=round).figures
@@ -44,9 +49,10 @@ class TestWhenTheyAreComputed:
     def test_one_that_did_not_change_is_left_alone(self, computed):
         assert figures.stale_rounds(now=LATER) == []
 
-    def test_one_in_which_somebody_submitted_is_computed_again(self, computed):
+    def test_one_in_which_somebody_submitted_is_computed_again_after_a_rest(self, computed):
         submit_captions(computed, make_annotator(computed))
         assert figures.stale_rounds(now=LATER) == [computed.pk]
+        assert figures.stale_rounds(now=NOW + timedelta(seconds=10)) == []
 
     def test_so_is_one_that_was_recounted_or_marked(self, computed):
         ann = make_annotator(computed)
@@ -59,10 +65,6 @@ class TestWhenTheyAreComputed:
             assert figures.stale_rounds(now=LATER) == []
             change()
             assert figures.stale_rounds(now=LATER) == [computed.pk]
-
-    def test_one_that_changes_all_the_time_rests_in_between(self, computed):
-        submit_captions(computed, make_annotator(computed))
-        assert figures.stale_rounds(now=NOW + timedelta(seconds=10)) == []
 
     def test_one_whose_worker_died_half_way_is_begun_anew(self, computed, monkeypatch):
         def die(round):
@@ -149,12 +151,7 @@ class TestPlaces:
         first, second = make_annotator(round), make_annotator(round)
         for person in (first, second):
             batch = take(round, person)
-        change_round(
-            round=round,
-            by=round.project.created_by,
-            now=NOW,
-            settings=RoundSettings(replication=1, batch_size=4, lease_s=60, is_open=True),
-        )
+        replicate_once(round)
         assert RoundFigures.objects.get(round=round).wanted == 8
         services.return_batch(batch_id=batch.pk, person=second, now=NOW)
 
@@ -164,12 +161,7 @@ class TestPlaces:
     def test_a_round_with_places_above_its_replication_is_looked_at_when_somebody_leaves_one(self, computed):
         people = [make_annotator(computed) for _ in range(2)]
         held = [take(computed, person) for person in people]
-        change_round(
-            round=computed,
-            by=computed.project.created_by,
-            now=NOW,
-            settings=RoundSettings(replication=1, batch_size=4, lease_s=60, is_open=True),
-        )
+        replicate_once(computed)
         assert figures.stale_rounds(now=LATER) == []
         services.return_batch(batch_id=held[0].pk, person=people[0], now=LATER)
         soon = LATER + figures.REST
@@ -205,16 +197,12 @@ class TestAgreement:
         CaptionItem.objects.filter(pk=odd.pk).update(rating=Rating.GOOD)
         return people
 
-    def test_it_is_of_those_who_rated_the_same_caption(self, round, people):
+    def test_it_is_of_those_who_rated_the_same_caption_of_what_counts_and_of_each_annotator(self, round, people):
         found = of(round)["agreement"]
         assert (found["things"], found["pairs"], found["same"]) == (4, 4, 3)
         assert 0.5 < found["alpha"] < 1
-
-    def test_each_annotator_has_their_own(self, round, people):
         found = of(round)["agreement_of"]
         assert {int(pk): (one["pairs"], one["same"]) for pk, one in found.items()} == {p.pk: (4, 3) for p in people}
-
-    def test_what_does_not_count_is_not_in_it(self, round, people):
         Caption.objects.filter(author=people[1]).update(state=CaptionState.EXCLUDED)
         assert of(round)["agreement"]["pairs"] == 0
 

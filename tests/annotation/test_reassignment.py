@@ -26,7 +26,7 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
-from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round
+from tests.factories import NOW, join_project, make_annotator, make_captioner, make_collection, make_project, make_round
 from tests.tiers import runs
 
 LATER = NOW + timedelta(minutes=5)
@@ -49,10 +49,6 @@ def images_of(batch: CaptionBatch) -> set[int]:
 
 @pytest.mark.django_db
 class TestMoving:
-    @pytest.fixture
-    def ann(self, round) -> User:
-        return make_annotator(round, "ann")
-
     @pytest.fixture
     def bea(self, round) -> User:
         return make_annotator(round, "bea")
@@ -172,8 +168,7 @@ class TestMoving:
 
     def test_images_that_the_other_has_assigned_elsewhere_do_not_come(self, ann, bea, round):
         elsewhere = make_round(collection=round.collection, replication=1)
-        Membership.objects.create(project=elsewhere.project, user=bea, role="annotator")
-        Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=bea, given_at=NOW)
+        join_project(elsewhere.project, bea)
         take(elsewhere, bea)
         batch = take(round, ann)
 

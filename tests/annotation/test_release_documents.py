@@ -60,7 +60,7 @@ class TestChanges:
 
 
 class TestDocuments:
-    def test_the_citation_is_yaml_with_what_the_format_wants(self, folder):
+    def test_citation_and_readme_are_what_their_formats_want_and_explain_every_column(self, folder):
         citation = yaml.safe_load((folder / "CITATION.cff").read_text())
         assert citation["cff-version"] == "1.2.0"
         assert citation["type"] == "dataset"
@@ -68,8 +68,6 @@ class TestDocuments:
         assert citation["license"] == "CC-BY-4.0"
         assert str(citation["date-released"]) == "2026-03-05"
         assert citation["authors"] == [{"family-names": "Lovelace", "given-names": "Ada"}, {"name": "An Institute"}]
-
-    def test_the_head_of_the_readme_names_a_table_for_each_configuration(self, folder):
         head = yaml.safe_load((folder / "README.md").read_text().split("---")[1])
         assert [config["config_name"] for config in head["configs"]] == [
             "captions",
@@ -79,6 +77,11 @@ class TestDocuments:
         ]
         assert all((folder / config["data_files"]).is_file() for config in head["configs"])
         assert head["language"] == ["ar", "de", "fr"]
+        readme = (folder / "README.md").read_text()
+        for name in ("quality", "statistics"):
+            assert f"## Columns of {name}.csv" in readme
+            assert all(f"| `{column}` |" in readme for column in table(folder / f"{name}.csv")[0])
+        assert "changes.csv" not in readme
 
     def test_a_table_without_rows_is_no_configuration(self, campaign, tmp_path):
         """`datasets` would make an error of it."""
@@ -99,13 +102,6 @@ class TestDocuments:
         citation = yaml.safe_load((tmp_path / "release" / "CITATION.cff").read_bytes())
         head = yaml.safe_load((tmp_path / "release" / "README.md").read_bytes().split(b"---")[1])
         assert (citation["title"], citation["abstract"], head["pretty_name"]) == (odd, odd, odd)
-
-    def test_every_column_of_the_csv_files_is_explained_where_they_are_there(self, folder):
-        readme = (folder / "README.md").read_text()
-        for name in ("quality", "statistics"):
-            assert f"## Columns of {name}.csv" in readme
-            assert all(f"| `{column}` |" in readme for column in table(folder / f"{name}.csv")[0])
-        assert "changes.csv" not in readme
 
     def test_where_all_is_from_files_the_texts_do_not_say_otherwise(self, campaign, tmp_path):
         for tag in ("ar", "de"):

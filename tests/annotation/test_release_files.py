@@ -82,7 +82,7 @@ class TestTables:
             assert file["bytes"] == len(content)
             assert file["sha256"] == hashlib.sha256(content).hexdigest()
 
-    def test_a_caption_comes_with_what_is_known_of_it(self, campaign, folder):
+    def test_a_caption_comes_with_what_is_known_of_it_and_one_from_a_file_with_its_source(self, campaign, folder):
         row = next(row for row in lines(folder / "captions.jsonl") if row["caption"] == "Boote am Abend 2")
         image = campaign.collection.entries.get(key="market").image
         assert len(row.pop("id")) == 16
@@ -103,16 +103,21 @@ class TestTables:
             "writing_ms": 20_000,
             "submitted_on": "2026-03-03",
         }
-
-    def test_a_caption_from_a_file_names_its_source_and_nobody(self, folder):
         row = next(row for row in lines(folder / "captions.jsonl") if row["language"] == "fr")
         assert row["caption"] == " De\u0301ja\u0300 harbour 1"
         assert row["source"] == "Another dataset, CC BY 4.0"
         assert row["annotator"] is row["english_rating"] is row["writing_ms"] is None
 
-    def test_images_come_in_order_languages_by_tag_and_authors_by_pseudonym(self, folder):
+    def test_rows_are_in_order_and_the_layout_of_crossmodal_3600_has_the_same_captions(self, folder):
         found = [(KEYS.index(row["image"]), row["language"], row["annotator"] or "") for row in self._captions(folder)]
         assert found == sorted(found)
+        rows = [
+            (line["image/key"], tag, text)
+            for line in lines(folder / "captions.xm3600.jsonl")
+            for tag in ("ar", "de", "fr")
+            for text in line[tag]["caption"]
+        ]
+        assert rows == [(row["image"], row["language"], row["caption"]) for row in self._captions(folder)]
 
     @staticmethod
     def _captions(folder):
@@ -143,15 +148,6 @@ class TestTables:
                 row[column] = value.isoformat() if column.endswith("_on") else value
         assert rows == lines(folder / f"{name}.jsonl")
 
-    def test_the_layout_of_crossmodal_3600_has_the_same_captions(self, folder):
-        rows = [
-            (line["image/key"], tag, text)
-            for line in lines(folder / "captions.xm3600.jsonl")
-            for tag in ("ar", "de", "fr")
-            for text in line[tag]["caption"]
-        ]
-        assert rows == [(row["image"], row["language"], row["caption"]) for row in self._captions(folder)]
-
     def test_verdicts_come_to_an_aggregate_once_all_are_there(self, folder):
         by_caption: dict[str, list[dict[str, Any]]] = {}
         for row in lines(folder / "verdicts.jsonl"):
@@ -162,14 +158,12 @@ class TestTables:
             "=stairs": [2, None],
         }
 
-    def test_images_say_whose_they_are_and_for_which_region_they_were_chosen(self, folder):
+    def test_images_say_whose_they_are_and_quality_and_statistics_are_by_language(self, folder):
         rows = table(folder / "images.csv")
         assert [plain_cell(row["image"]) for row in rows] == list(KEYS)
         assert [row["region"] for row in rows] == ["de", "", "", ""]
         assert {row["author"] for row in rows} == {"An Author"}
         assert {row["licence"] for row in rows} == {"CC BY 4.0"}
-
-    def test_quality_and_statistics_are_by_language(self, folder):
         (quality,) = table(folder / "quality.csv")
         assert (quality["language"], quality["verified"], quality["ratings"], quality["bad"]) == ("de", "2", "6", "2")
         assert (quality["raters"], quality["unfinished"]) == ("3", "1")

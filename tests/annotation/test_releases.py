@@ -19,11 +19,12 @@ from annotation.services.release_files import write_release
 from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build, releases_waiting
 from images.models import Image, JobState
 from images.services.leases import LEASE, NUDGE_AFTER
-from people.models import AuditEntry, Delivery, Project, Webhook, WebhookEvent
+from people.models import AuditEntry, Delivery, Project, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
 from tests.concurrency import together
 from tests.factories import make_image, make_project
 from tests.inference.object_storage import ObjectStorage
+from tests.people.hooks import make_webhook
 
 pytestmark = pytest.mark.django_db
 
@@ -167,14 +168,7 @@ class TestBuilding:
             assert json.load(file)["captions"] == 20
 
     def test_it_is_told_of(self, campaign):
-        Webhook.objects.create(
-            project=campaign.project,
-            url="https://example.org/told",
-            secret="s",
-            events=[WebhookEvent.RELEASE_DONE, WebhookEvent.RELEASE_FAILED],
-            created_at=UNTIL,
-            created_by=campaign.manager,
-        )
+        make_webhook(campaign.project, events=[WebhookEvent.RELEASE_DONE, WebhookEvent.RELEASE_FAILED])
         release = built(campaign.start())
         delivery = Delivery.objects.get()
         assert delivery.event == "release.done"

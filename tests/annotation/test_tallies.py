@@ -41,11 +41,6 @@ def round() -> Round:
     return make_round(images=4, replication=2, batch_size=2)
 
 
-@pytest.fixture
-def ann(round):
-    return make_annotator(round, "ann")
-
-
 def late(round, person):
     batch = take(round, person)
     write(batch, person, TEXT)

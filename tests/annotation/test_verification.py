@@ -35,7 +35,7 @@ from tests.annotation.verifying import (
     submit,
     take,
 )
-from tests.factories import MINUTE, NOW, make_annotator, make_project, make_round
+from tests.factories import MINUTE, NOW, join_project, make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db
 LEASE = timedelta(hours=24)
@@ -187,9 +187,8 @@ def test_a_round_that_is_closed_keeps_the_sample_that_it_was_judged_by(verified,
 def test_three_people_rate_each_caption_none_of_them_its_author(written, round):
     _verified, authors = written
     for author in authors:
-        Membership.objects.create(project=round.project, user=author, role=Role.ANNOTATOR)
         LanguageSkill.objects.create(user=author, language=round.language, level=Level.FLUENT)
-        Consent.objects.create(text=round.project.consent_texts.get(), user=author, given_at=NOW)
+        join_project(round.project, author)
     others = [make_caption_rater(round) for _ in range(2)]
 
     rated = {person.pk: rate_all(round, person) for person in (*authors, *others)}
@@ -251,8 +250,7 @@ def test_an_image_assigned_to_write_about_has_no_caption_to_rate(verified, round
     )
     writer = make_annotator(other)
     if not is_same_project:
-        Membership.objects.create(project=round.project, user=writer, role=Role.ANNOTATOR)
-        Consent.objects.create(text=round.project.consent_texts.get(), user=writer, given_at=NOW)
+        join_project(round.project, writer)
     LanguageSkill.objects.create(user=writer, language=round.language, level=Level.NATIVE)
     assigned = batches.take_batch(round=other, person=writer, now=NOW, rng=Random(0))
     shown = set(assigned.items.values_list("image", flat=True))
@@ -272,8 +270,7 @@ def test_an_image_whose_caption_is_assigned_to_rate_is_not_handed_out_to_write_a
         project=make_project(), collection=verified.collection, captioners=verified.captioners.all(), language="de"
     )
     writer = make_annotator(other)
-    Membership.objects.create(project=round.project, user=writer, role=Role.ANNOTATOR)
-    Consent.objects.create(text=round.project.consent_texts.get(), user=writer, given_at=NOW)
+    join_project(round.project, writer)
     rating = take(round, writer)
     rated = set(rating.verdicts.values_list("caption__image", flat=True))
 

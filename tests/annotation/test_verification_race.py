@@ -25,32 +25,25 @@ from annotation.selectors.verification import images_being_rated, images_to_writ
 from annotation.services import batches
 from annotation.services import verification as services
 from annotation.services.batches import StaleStateError
-from people.models import Consent, LanguageSkill, Level, Membership, Role, User
+from people.models import LanguageSkill, Level, User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit
 from tests.concurrency import together
-from tests.factories import NOW, make_annotator, make_project, make_round
+from tests.factories import NOW, join_project, make_annotator, make_project, make_round
 from tests.tiers import runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RIVALS, IMAGES, PLACES = 48, 20, 3
 LEASE = timedelta(minutes=10)
-STOPS = (
-    LeaseExpiredError,
-    BatchReturnedError,
-    StaleStateError,
-    NoTasksAvailableError,
-    OpenBatchExistsError,
-)
+STOPS = (LeaseExpiredError, BatchReturnedError, StaleStateError, NoTasksAvailableError, OpenBatchExistsError)
 
 
 def rater_of(round: Round, person: User) -> User:
     """Let somebody who wrote captions rate those of others."""
-    Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
     LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
-    Consent.objects.create(text=round.project.consent_texts.get(), user=person, given_at=NOW)
+    join_project(round.project, person)
     return person
 
 
@@ -165,8 +158,7 @@ def both():
     people = []
     for _ in range(12):
         person = make_annotator(writing)
-        Membership.objects.create(project=rating.project, user=person, role=Role.ANNOTATOR)
-        Consent.objects.create(text=rating.project.consent_texts.get(), user=person, given_at=NOW)
+        join_project(rating.project, person)
         people.append(person)
     return rating, writing, people
 

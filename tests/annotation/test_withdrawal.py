@@ -48,11 +48,6 @@ def round(db) -> Round:
     return make_round(images=4, replication=2, batch_size=2)
 
 
-@pytest.fixture
-def ann(round: Round) -> User:
-    return make_annotator(round, "ann")
-
-
 def withdraw(round: Round, person: User, *, keeps: bool | None) -> int:
     done = withdraw_consent(project=round.project, user=person, keeps_answers=keeps, now=LATER)
     assert done is not None

@@ -9,9 +9,9 @@ from typing import Any
 from allocation.models import Pool
 from annotation.models import Rating, Round, RoundKind, RoundState, VerificationBatch
 from annotation.services import verification as services
-from people.models import Consent, LanguageSkill, Level, Membership, Role, User
+from people.models import LanguageSkill, Level, Role, User
 from tests.annotation.submitting import make_captions
-from tests.factories import NOW, make_round, make_user
+from tests.factories import NOW, join_project, make_round, make_user
 
 
 def make_captioned_round(*, images: int = 4, captions: int = 2, **fields: Any) -> tuple[Round, list[User]]:
@@ -51,9 +51,8 @@ def make_verification(verified: Round, *, places: int = 3, filled: bool = True, 
 def make_caption_rater(round: Round, name: str | None = None, role: Role = Role.RATER) -> User:
     """Somebody who may rate captions in `round` and reads no English."""
     user = make_user(name)
-    Membership.objects.create(project=round.project, user=user, role=role)
     LanguageSkill.objects.create(user=user, language=round.language, level=Level.NATIVE)
-    Consent.objects.create(text=round.project.consent_texts.latest("version"), user=user, given_at=NOW)
+    join_project(round.project, user, role)
     return user
 
 

@@ -36,19 +36,16 @@ def mia(seeded: Seeded) -> Program:
     return Program(seeded.manager)
 
 
-def test_one_finds_the_projects_that_one_is_in_with_ones_roles(seeded, mia):
+def test_one_is_told_who_one_is_and_finds_the_projects_that_one_is_in(seeded, mia):
+    told = Program(seeded.ann).get(address("me")).json()
+    assert (told["username"], told["reads_english"]) == ("ann-lions", True)
+    assert [skill["language"] for skill in told["languages"]] == ["de", "es", "fr"]
     make_project("zebras")
     Membership.objects.create(project=seeded.project, user=seeded.manager, role=Role.RESEARCHER)
     mine = mia.all_of(address("project-list"))
     assert [(row["slug"], row["roles"]) for row in mine] == [("lions", ["manager", "researcher"])]
     assert mia.get(address("project-show", "lions")).json() == mine[0]
     assert code(mia.get(address("project-show", "zebras"))) == (404, "not-found")
-
-
-def test_one_is_told_who_one_is(seeded):
-    told = Program(seeded.ann).get(address("me")).json()
-    assert (told["username"], told["reads_english"]) == ("ann-lions", True)
-    assert [skill["language"] for skill in told["languages"]] == ["de", "es", "fr"]
 
 
 def test_rounds_are_told_with_their_states(seeded, mia):
@@ -89,7 +86,7 @@ def test_researchers_see_the_images_and_nothing_that_people_wrote(seeded):
         assert code(program.get(address(name, "lions"))) == (404, "not-found")
 
 
-def test_captions_are_told_with_keys_and_pseudonyms(seeded, mia):
+def test_captions_are_told_with_keys_and_pseudonyms_and_ratings_with_english_captions(seeded, mia):
     captions = mia.all_of(address("caption-list", "lions"), limit=4)
     assert len(captions) == Caption.objects.count() == 6
     entries = dict(seeded.main.collection.entries.values_list("key", "image"))
@@ -97,6 +94,10 @@ def test_captions_are_told_with_keys_and_pseudonyms(seeded, mia):
     assert all(row["text"].startswith(WRITTEN) for row in captions)
     assert {row["author"] for row in captions} >= {pseudonym(seeded.project, seeded.ann.pk)}
     assert "ann-lions" not in json.dumps(captions)
+    ratings = mia.all_of(address("rating-list", "lions"), limit=4)
+    assert len(ratings) == 6
+    assert {row["rating"] for row in ratings} == {"GOOD"}
+    assert all(row["english_caption"].startswith("english caption of") for row in ratings)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7])
@@ -157,13 +158,6 @@ def test_rows_of_a_round_that_is_not_of_the_project_are_not_there(seeded, mia):
     assert code(mia.get(address("round-show", "lions", other.main.pk))) == (404, "not-found")
 
 
-def test_ratings_are_told_with_the_english_captions(seeded, mia):
-    ratings = mia.all_of(address("rating-list", "lions"), limit=4)
-    assert len(ratings) == 6
-    assert {row["rating"] for row in ratings} == {"GOOD"}
-    assert all(row["english_caption"].startswith("english caption of") for row in ratings)
-
-
 def test_verdicts_are_told_once_they_were_submitted(seeded, mia):
     where = address("verdict-list", "lions")
     assert mia.all_of(where) == []
@@ -187,18 +181,14 @@ def test_an_export_is_the_file_of_the_page(seeded, mia, client):
     assert code(mia.get(address("captions-export", "lions", "tex"))) == (404, "not-found")
 
 
-def test_an_export_stands_in_the_log_as_that_of_the_page_does(seeded, mia):
-    mia.get(address("captions-export", "lions", "csv"))
-    entry = AuditEntry.objects.get(action="captions.exported")
-    assert (entry.project, entry.by, entry.about) == (seeded.project, seeded.manager, "csv")
-
-
-def test_an_export_has_one_form_whatever_is_accepted(seeded, mia):
+def test_an_export_has_one_form_whatever_is_accepted_and_stands_in_the_log(seeded, mia):
     where = address("captions-export", "lions", "csv")
     answer = mia.client.get(where, headers={**mia.headers, "Accept": "application/x-parquet"})
     assert answer.status_code == 200
     rows = list(csv.DictReader(b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()))
     assert len(rows) == 6
+    entry = AuditEntry.objects.get(action="captions.exported")
+    assert (entry.project, entry.by, entry.about) == (seeded.project, seeded.manager, "csv")
 
 
 def test_annotators_raters_and_outsiders_find_nothing_of_it(seeded):

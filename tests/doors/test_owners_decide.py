@@ -192,25 +192,24 @@ class TestMaking:
         assert response.status_code == 422
         assert "is_shared" in response.context["form"].errors
 
-    def test_a_researcher_of_one_project_is_not_asked_which(self, us: Owning) -> None:
+    def test_a_researcher_of_one_project_is_not_asked_which_and_of_several_it_has_to_be_said(
+        self, us: Owning, them: Owning
+    ) -> None:
         signed_in(us.researcher).post(reverse("inference:model-create") + "?kind=palette", {"name": "New"})
         assert owner_of(CaptioningModel.objects.get(name="New")) == (us.project, False)
-
-    def test_of_several_it_has_to_be_said(self, us: Owning, them: Owning) -> None:
         Membership.objects.create(project=them.project, user=us.researcher, role=Role.RESEARCHER)
         address = reverse("inference:model-create") + "?kind=palette"
         response = signed_in(us.researcher).post(address, {"name": "New"})
         assert "project" in response.context["form"].errors
 
-    def test_a_run_belongs_where_its_parts_do(self, us: Owning, them: Owning) -> None:
+    def test_a_run_belongs_where_its_parts_do_and_parts_of_two_projects_make_none(
+        self, us: Owning, them: Owning
+    ) -> None:
         Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
         asked: dict[str, Any] = {"model": us.model.pk, "collection": us.collection.slug}
         form = signed_in(us.manager).get(reverse("inference:run-create"), asked).context["form"]
         assert list(form.fields["project"].queryset) == [us.project]
         assert "is_shared" not in form.fields
-
-    def test_parts_of_two_projects_make_no_run(self, us: Owning, them: Owning) -> None:
-        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
         query = f"?model={us.model.pk}&collection={them.collection.slug}"
         decoding = {name: value for name, value in Decoding().stored().items() if name != "is_consistent"}
         sent = {"languages": ["en"], **decoding}
@@ -295,7 +294,9 @@ class TestCommands:
         call_command("set_owner", "run", str(us.run.pk), shared=True)
         assert owner_of(us.run) == (None, True)
 
-    def test_operators_are_told_what_cannot_be(self, us: Owning, them: Owning) -> None:
+    def test_operators_are_told_what_cannot_be_and_which_project_is_not_there(
+        self, us: Owning, them: Owning, tmp_path: Any
+    ) -> None:
         for kind, name, options, said in (
             ("collection", str(us.collection), {"project": them.project.slug}, "is used by other projects too"),
             ("model", str(us.variant), {"shared": True}, "is a variant of"),
@@ -304,7 +305,5 @@ class TestCommands:
         ):
             with pytest.raises(CommandError, match=said):
                 call_command("set_owner", kind, name, **options)
-
-    def test_a_project_that_is_not_there_is_named(self, tmp_path: Any) -> None:
         with pytest.raises(CommandError, match="no project 'nowhere'"):
             call_command("import_images", str(tmp_path), collection="x", project="nowhere")

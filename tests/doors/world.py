@@ -153,15 +153,8 @@ def make_world(media: Path) -> World:
 
 
 PLAYERS = (
-    "season-show",
-    "season-join",
-    "player-edit",
-    "batch-take",
-    "turn-open",
-    "turn-list",
-    "board-show",
-    "rules-show",
-)
+    "season-show", "season-join", "player-edit", "batch-take", "turn-open", "turn-list", "board-show", "rules-show",
+)  # fmt: skip
 
 
 def _names(namespace: str, argument: str) -> list[str]:

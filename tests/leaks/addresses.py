@@ -14,6 +14,23 @@ from django.test import override_settings
 from django.urls import Resolver404, URLPattern, get_resolver, resolve
 from django.utils.regex_helper import normalize
 
+GUESSED: Mapping[str, Sequence[object]] = {
+    **dict.fromkeys(
+        (
+            *("position", "round_id", "job_id", "caption_id", "feedback_id", "comparison_id", "item_set_id", "item_id"),
+            *("player_id", "gold_id", "scoring_id", "model_id", "run_id", "trial_id", "set_id", "pk", "token_id"),
+            *("webhook_id", "delivery_id", "number", "content_type_id"),
+        ),
+        (1,),
+    ),
+    **dict.fromkeys(("signature", "handle", "token", "key", "season_slug"), ("guessed",)),
+    "tag": ["de"],
+    "uidb36": ["1"],
+    "name": ["manifest.json"],
+    "action": ["close", "open"],
+}
+"""What anybody can put for an argument."""
+
 
 class Unfillable(Exception):
     """A pattern has an argument that nobody told the walk values for."""

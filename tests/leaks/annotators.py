@@ -43,6 +43,7 @@ from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
 from tests.inference.embedded import put_set
+from tests.leaks.addresses import GUESSED
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk
 from tests.scoring.scored import make_references, make_scoring, run
@@ -161,6 +162,7 @@ class World:
         english_ids = [item.english_id for item in mine[:1]]
         numbers = [1, 2, *ImportJob.objects.values_list("pk", flat=True)]
         return {
+            **GUESSED,
             "batch_id": [*own, *theirs, uuid4()],
             "position": [1, 2, 99],
             "round_id": [round.pk for round in self.rounds.values()],
@@ -176,12 +178,7 @@ class World:
             "feedback_id": [*Feedback.objects.values_list("pk", flat=True)] or [1],
             "comparison_id": [*Comparison.objects.values_list("pk", flat=True)] or [1],
             "rater_id": [self.annotator.pk],
-            "season_slug": ["guessed"],
             "turn_id": [uuid4()],
-            "item_set_id": [1],
-            "item_id": [1],
-            "player_id": [1],
-            "gold_id": [1],
             "scoring_id": [*Scoring.objects.values_list("pk", flat=True)] or [1],
             "model_id": [*CaptioningModel.objects.values_list("pk", flat=True)],
             "run_id": [*Run.objects.values_list("pk", flat=True)] or [1],
@@ -195,20 +192,9 @@ class World:
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
             "tag": ["de", "ja", "fr"],
             "layout": ["jsonl", "csv", "xm3600", "tex", "json"],
-            "token_id": [1],
-            "handle": ["guessed"],
-            "webhook_id": [1],
-            "delivery_id": [1],
-            "number": [1],
-            "name": ["manifest.json"],
             "person_id": [self.annotator.pk, self.other.pk],
-            "action": ["close", "open"],
-            "token": ["guessed"],
-            "key": ["guessed"],
-            "uidb36": ["1"],
             "id": [self.annotator.pk],
             "object_id": english_ids,
-            "content_type_id": [1],
             "app_label": ["annotation", "images"],
             "url": ["", "inference/modelcaption/"],
         }

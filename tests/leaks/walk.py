@@ -17,7 +17,7 @@ import copy
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -30,9 +30,11 @@ from django.conf import settings
 from django.core import mail
 from django.core.cache import cache
 from django.db import connection, transaction
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
+from django.urls import path
 
-from tests.leaks.addresses import name_of, routes
+from tests.leaks.addresses import name_of, routes, serving
 from tests.leaks.answers import SENTENCE, Answer, Page, Secrets
 from tests.tiers import is_long
 
@@ -163,6 +165,21 @@ class Walk:
         for message in mail.outbox:
             self._report("mail", self.secrets.found_in(f"{message.subject}\n{message.body}"), "")
         return self
+
+    def check(self, *not_kept: str, kind: str = "") -> None:
+        """Fail where anything leaked, broke or was unsteady, or a browser may keep what these addresses begin."""
+        assert self.leaks == [], self.leaks
+        assert self.broken == [], self.broken
+        assert self.unsteady == set(), self.unsteady
+        for answer in (answer for answers in self.answers.values() for answer in answers):
+            if answer.status == 200 and answer.address.startswith(not_kept) and answer.kind.startswith(kind):
+                assert "no-store" in answer.headers["Cache-Control"], answer
+
+    def check_finds(self, leak: Callable[[HttpRequest], HttpResponse]) -> None:
+        """Fail unless what `leak` gives away is found: a walk that finds nothing would prove nothing."""
+        with serving(path("leak/", leak, name="leak")):
+            self.run()
+        assert any("/leak/" in found for found in self.leaks), self.leaks
 
     def reached(self, status: int = 200) -> set[str]:
         """Names of the routes that answered with `status`."""

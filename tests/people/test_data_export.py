@@ -14,7 +14,7 @@ from django.urls import reverse
 from annotation.models import Caption, Feedback, Rating, Round
 from gapgame.models import GapItem as Sentence
 from people import personal_data
-from people.models import Consent, Membership, Role, User
+from people.models import User
 from people.selectors.data_export import write_archive
 from people.services import audit_log, tokens
 from people.services.withdrawal import withdraw_consent
@@ -22,7 +22,16 @@ from sxs_eval.models import Judgement
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate_all
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_comparison, make_player, make_rater, make_round, make_season
+from tests.factories import (
+    NOW,
+    join_project,
+    make_annotator,
+    make_comparison,
+    make_player,
+    make_rater,
+    make_round,
+    make_season,
+)
 from tests.gapgame.seasons import play
 from tests.sxs_eval import judged
 
@@ -101,8 +110,7 @@ def test_of_images_assigned_there_is_no_rating_and_the_draft_is_there(round: Rou
 def test_what_is_in_submit_another_project_counts_as_assigned(round: Round, ann: User):
     submit_captions(round, ann)
     elsewhere = make_round(collection=round.collection, captioners=list(round.captioners.all()), batch_size=4)
-    Membership.objects.create(project=elsewhere.project, user=ann, role=Role.ANNOTATOR)
-    Consent.objects.create(text=elsewhere.project.consent_texts.get(), user=ann, given_at=NOW)
+    join_project(elsewhere.project, ann)
     Feedback.objects.create(
         project=round.project,
         round=round,

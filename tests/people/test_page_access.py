@@ -8,10 +8,11 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
 
-from people.models import Membership, Project, User, Webhook
+from people.models import Membership, Project, User
 from people.services.tokens import make_token
 from tests.clients import client_of
 from tests.factories import NOW
+from tests.people.hooks import make_webhook
 from tests.people.invitations import make_invitation
 
 pytestmark = pytest.mark.django_db
@@ -103,9 +104,7 @@ def test_no_secret_that_lets_somebody_in_stands_in_the_administration(
         Authenticator.objects.create(user=annotator, type="totp", data={"secret": "OLDSECRET"}): "OLDSECRET",
         make_invitation(project): "token",
         make_token(user=annotator, name="x", may_write=True, expires_at=NOW, now=NOW).row: "digest",
-        Webhook.objects.create(
-            project=project, url="https://a.org", secret="whsec_x", events=[], created_at=NOW, created_by=annotator
-        ): "secret",
+        make_webhook(project, secret="whsec_x"): "secret",
     }
     for row, secret in secrets.items():
         page = client.get(reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk]))

@@ -15,7 +15,7 @@ from annotation.services import batches as annotating
 from crosslens_metrics.reports.comparison_figures import Gain, Undefined
 from images.models import Image
 from inference.models import ModelCaption
-from people.models import Consent, LanguageSkill, Level, Membership, Role
+from people.models import LanguageSkill, Level, Membership, Role
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, EqualCaptions, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.results import evidence_of, rater_rows
@@ -23,6 +23,7 @@ from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.clients import client_of
 from tests.factories import (
     NOW,
+    join_project,
     make_captioner,
     make_collection,
     make_comparison,
@@ -408,6 +409,5 @@ class TestProgress:
 
 
 def make_annotator_of(round, person) -> None:
-    Membership.objects.create(project=round.project, user=person, role=Role.ANNOTATOR)
     LanguageSkill.objects.create(user=person, language=round.language, level=Level.NATIVE)
-    Consent.objects.create(text=round.project.consent_texts.latest("version"), user=person, given_at=NOW)
+    join_project(round.project, person)
