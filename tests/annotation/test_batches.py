@@ -17,15 +17,7 @@ from annotation.services.rounds import add_missing_tasks
 from inference.models import ModelCaption
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
-from tests.factories import (
-    MINUTE,
-    NOW,
-    join_project,
-    make_annotator,
-    make_captioner,
-    make_collection,
-    make_round,
-)
+from tests.factories import MINUTE, NOW, join_project, make_annotator, make_captioner, make_collection, make_round
 
 pytestmark = pytest.mark.django_db
 

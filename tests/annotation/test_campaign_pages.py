@@ -23,15 +23,7 @@ from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
-from tests.factories import (
-    NOW,
-    make_annotator,
-    make_captioner,
-    make_collection,
-    make_language,
-    make_project,
-    make_user,
-)
+from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_language, make_project, make_user
 
 pytestmark = pytest.mark.django_db
 

@@ -28,14 +28,7 @@ from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell, safe_cell
 from tests.annotation.submitting import make_captions, submit_captions, take, write
-from tests.factories import (
-    NOW,
-    make_annotator,
-    make_captioner,
-    make_collection,
-    make_project,
-    make_round,
-)
+from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round
 from tests.memory import peak_of
 from tests.published import published
 

@@ -20,14 +20,7 @@ from inference.models import ModelCaption
 from people.models import Membership, Project, Role
 from tests.annotation.submitting import submit_captions
 from tests.clients import client_of
-from tests.factories import (
-    make_annotator,
-    make_captioner,
-    make_collection,
-    make_project,
-    make_round,
-    make_user,
-)
+from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
 

@@ -243,10 +243,7 @@ class TestLength:
 
 
 class TestRepetition:
-    @pytest.mark.parametrize(
-        "other",
-        ["Two old boats.", "two  OLD boats", "\u2003Two\nold boats!"],
-    )
+    @pytest.mark.parametrize("other", ["Two old boats.", "two  OLD boats", "\u2003Two\nold boats!"])
     def test_the_same_words_for_another_image_are_noticed_whatever_case_and_spacing(self, other):
         assert codes("Two old boats.", others=("A tree in a field.", other)) == ["repeated"]
 

@@ -77,10 +77,7 @@ class TestRecount:
         submit_captions(round, make_annotator(round, "ann"))
         Tally.objects.update(captions=7)
 
-        assert said("recount", "lions").splitlines() == [
-            "German, main 1, ann: captions was 7, is 2.",
-            "Corrected: 1.",
-        ]
+        assert said("recount", "lions").splitlines() == ["German, main 1, ann: captions was 7, is 2.", "Corrected: 1."]
         assert said("recount", "lions") == "All figures were right.\n"
 
     def test_a_project_that_is_not_there_is_said(self):

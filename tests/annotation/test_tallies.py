@@ -11,16 +11,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from annotation.models import (
-    Caption,
-    CaptionItem,
-    CaptionState,
-    Exclusion,
-    Rating,
-    Round,
-    RoundFigures,
-    Tally,
-)
+from annotation.models import Caption, CaptionItem, CaptionState, Exclusion, Rating, Round, RoundFigures, Tally
 from annotation.rules.tallies import Sums
 from annotation.services import annotator_status, corrections, tallies
 from annotation.services import batches as services

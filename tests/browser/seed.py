@@ -12,13 +12,7 @@ from django.core.management import call_command
 
 IMAGES = 15
 PASSWORD = "look-then-write"
-PEOPLE = {
-    "amal": ("ar", "ar"),
-    "aki": ("ja", ""),
-    "bahar": ("ar", ""),
-    "chie": ("ja", ""),
-    "dalia": ("ar", "ar"),
-}
+PEOPLE = {"amal": ("ar", "ar"), "aki": ("ja", ""), "bahar": ("ar", ""), "chie": ("ja", ""), "dalia": ("ar", "ar")}
 """The language that each writes, and of the pages ("": the browser's)."""
 
 

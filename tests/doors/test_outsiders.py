@@ -16,12 +16,7 @@ from django.urls import path
 from people.models import User
 from tests.doors.asking import a_visitor, ask, ours, signed_in
 from tests.doors.world import NAME, World
-from tests.factories import (
-    make_annotator,
-    make_project,
-    make_round,
-    make_user,
-)
+from tests.factories import make_annotator, make_project, make_round, make_user
 from tests.leaks.addresses import serving
 
 # A thousand requests, and what is asked of the database is the same on both.

@@ -20,14 +20,7 @@ from people.models import AuditEntry, Membership, Role
 from people.services.ownership import OwnerRefusedError, _users, is_used_outside
 from tests.doors.asking import signed_in
 from tests.doors.owned import Owning, owner_of
-from tests.factories import (
-    NOW,
-    make_captioner,
-    make_collection,
-    make_project,
-    make_round,
-    make_user,
-)
+from tests.factories import NOW, make_captioner, make_collection, make_project, make_round, make_user
 from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db

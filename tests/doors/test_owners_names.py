@@ -24,13 +24,7 @@ from people.selectors.projects import roles_of
 from people.services.ownership import OwnerRefusedError
 from tests.doors.asking import signed_in
 from tests.doors.owned import Owning, body_of, owner_of
-from tests.factories import (
-    NOW,
-    make_annotator,
-    make_collection,
-    make_project,
-    make_user,
-)
+from tests.factories import NOW, make_annotator, make_collection, make_project, make_user
 from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db

@@ -24,14 +24,7 @@ from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Seeded, make_seeded
 from tests.api.test_projects import make_release
-from tests.factories import (
-    make_annotator,
-    make_comparison,
-    make_player,
-    make_rater,
-    make_round,
-    make_season,
-)
+from tests.factories import make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 from tests.inference.embedded import put_set
 from tests.leaks.addresses import routes
 from tests.scoring.scored import make_references, make_scoring

@@ -124,11 +124,7 @@ def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> N
 def test_verifying_finds_what_two_parts_share(shared: str) -> None:
     parts = {"train": [("s1", 1, ("i1",))], "test": [("s2", 2, ("i2",))]}
     assert verify_parts(parts)["images_disjoint"] == 2
-    leaking = {
-        "sentence": ("s2", 1, ("i1",)),
-        "instance": ("s1", 2, ("i1",)),
-        "image": ("s1", 1, ("i1", "i2")),
-    }
+    leaking = {"sentence": ("s2", 1, ("i1",)), "instance": ("s1", 2, ("i1",)), "image": ("s1", 1, ("i1", "i2"))}
     with pytest.raises(GapTaskError, match=f"share one of their {shared}s"):
         verify_parts({**parts, "train": [leaking[shared]]})
 

@@ -15,16 +15,7 @@ from images.models import Image, JobState
 from people.models import Project
 from tests.clients import client_of
 from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_user, make_vectors
-from tests.gapgame.seasons import (
-    DAY,
-    close,
-    make_playable,
-    make_researcher,
-    play,
-    set_clock,
-    text_of,
-    url_of,
-)
+from tests.gapgame.seasons import DAY, close, make_playable, make_researcher, play, set_clock, text_of, url_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 OF_PROJECT = ("season-list", "season-create", "vectors-show")

@@ -11,14 +11,7 @@ from gapgame.services import playing
 from gapgame.services.closing import GRACE
 from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
-from tests.gapgame.seasons import (
-    close,
-    make_researcher,
-    play,
-    set_clock,
-    text_of,
-    url_of,
-)
+from tests.gapgame.seasons import close, make_researcher, play, set_clock, text_of, url_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 PAGES_WHILE_ON = ("season-manage", "season-progress", "season-edit", "skip-list", "player-list", "game-report")

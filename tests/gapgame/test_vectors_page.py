@@ -8,9 +8,7 @@ from django.urls import reverse
 from inference.models import VectorKind, WordVectorSet
 from tests.clients import client_of
 from tests.factories import make_user
-from tests.gapgame.seasons import (
-    text_of,
-)
+from tests.gapgame.seasons import text_of
 
 pytestmark = pytest.mark.django_db
 

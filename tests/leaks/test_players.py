@@ -51,10 +51,7 @@ SECRETS = {
     "intersect_3": "the split",
     NICKNAME: "another player",
 }
-UNSTEADY = {
-    "mfa_activate_totp": "offers a new key each time",
-    "people:token-list": "makes a new token each time",
-}
+UNSTEADY = {"mfa_activate_totp": "offers a new key each time", "people:token-list": "makes a new token each time"}
 
 
 @dataclass

@@ -187,13 +187,7 @@ def paused(world: World) -> None:
     RaterStatus.objects.create(comparison=world.comparison, person=world.rater, paused_at=timezone.now())
 
 
-DIFFERING = (
-    *OF_RATERS,
-    "sxs_eval:instructions-show",
-    "images:image-show",
-    "people:home-show",
-    "people:data-download",
-)
+DIFFERING = (*OF_RATERS, "sxs_eval:instructions-show", "images:image-show", "people:home-show", "people:data-download")
 STANDS: dict[Callable[[World], None], Sequence[str]] = {
     in_the_middle: (),
     **dict.fromkeys((at_the_end, expired, returned, paused), DIFFERING),

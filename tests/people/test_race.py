@@ -97,7 +97,6 @@ def test_two_managers_who_remove_each_other_leave_one():
 def test_two_new_versions_at_once_get_numbers_of_their_own():
     project = make_project()
     texts = together(
-        lambda body: publish_consent_text(project=project, body=body, by=project.created_by, now=NOW),
-        ["One.", "Two."],
+        lambda body: publish_consent_text(project=project, body=body, by=project.created_by, now=NOW), ["One.", "Two."]
     )
     assert sorted(text.version for text in texts) == [2, 3]

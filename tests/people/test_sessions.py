@@ -172,15 +172,9 @@ def test_the_pages_are_for_who_is_signed_in(client: Client, address: str):
     [
         (FIREFOX, "Firefox on Linux"),
         (PHONE, "Safari on iPhone"),
-        (
-            "Mozilla/5.0 (Windows NT 10.0) Chrome/140.0.0.0 Safari/537.36 Edg/140.0",
-            "Edge on Windows",
-        ),
+        ("Mozilla/5.0 (Windows NT 10.0) Chrome/140.0.0.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
         ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Chrome/140.0.0.0 Safari/537.36", "Chrome on macOS"),
-        (
-            "Mozilla/5.0 (Linux; Android 15) SamsungBrowser/28.0 Chrome/130.0",
-            "Samsung Internet on Android",
-        ),
+        ("Mozilla/5.0 (Linux; Android 15) SamsungBrowser/28.0 Chrome/130.0", "Samsung Internet on Android"),
         ("curl/8.14", "Unknown browser"),
         ("", "Unknown browser"),
     ],

@@ -57,11 +57,7 @@ def test_only_a_digest_is_kept_and_the_minute_when_it_was_used():
     assert ask(token)[0] == 200
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"revoked_at": NOW}, {"expires_at": NOW}],
-    ids=["revoked", "expired"],
-)
+@pytest.mark.parametrize("change", [{"revoked_at": NOW}, {"expires_at": NOW}], ids=["revoked", "expired"])
 def test_one_that_ended_lets_nobody_in(change):
     token = make_token(make_user())
     ApiToken.objects.update(**change)

@@ -216,8 +216,7 @@ def test_workers_that_are_nudged_at_once_send_it_once(delivery):
         return Answer(200, "200")
 
     together(
-        lambda seed: webhooks.deliver(delivery_id=delivery.pk, post=post, clock=lambda: NOW, rng=Random(seed)),
-        range(6),
+        lambda seed: webhooks.deliver(delivery_id=delivery.pk, post=post, clock=lambda: NOW, rng=Random(seed)), range(6)
     )
     assert len(sent) == 1
 

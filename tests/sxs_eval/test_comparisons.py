@@ -413,8 +413,7 @@ class TestWhatTheDatabaseRefuses:
         self.refuses("judgement_choice_on_its_scale", lambda: same.update(**answer))
 
     @pytest.mark.parametrize(
-        "change",
-        [{"kind": "gold"}, {"kind": "repeat"}, {"kind": "other"}, {"pair": None}, {"assignment": None}],
+        "change", [{"kind": "gold"}, {"kind": "repeat"}, {"kind": "other"}, {"pair": None}, {"assignment": None}]
     )
     def test_a_judgement_of_no_kind_or_two(self, judgement, change):
         self.refuses("judgement_of_one_kind", lambda: Judgement.objects.filter(pk=judgement.pk).update(**change))
@@ -422,8 +421,7 @@ class TestWhatTheDatabaseRefuses:
     def test_two_statuses_of_one_rater_or_an_unknown_one(self, comparison, judgement):
         status = RaterStatus.objects.create(comparison=comparison, person=judgement.person)
         self.refuses(
-            "status_once_per_rater",
-            lambda: RaterStatus.objects.create(comparison=comparison, person=judgement.person),
+            "status_once_per_rater", lambda: RaterStatus.objects.create(comparison=comparison, person=judgement.person)
         )
         self.refuses("status_state_known", lambda: RaterStatus.objects.filter(pk=status.pk).update(state="late"))
 

@@ -28,11 +28,7 @@ ANSWERS = {
     ("A", "C", "es"): [-1, -1, -2, 2, 0, 1],
     ("B", "C", "de"): [1, 1, -2, -2, 0, 1],
 }
-SAID = {
-    "A": "ein Hund",
-    "B": "ein Hund auf der Wiese",
-    "C": "ein Hund läuft heute über die grüne Wiese",
-}
+SAID = {"A": "ein Hund", "B": "ein Hund auf der Wiese", "C": "ein Hund läuft heute über die grüne Wiese"}
 """The nearer a caption is to the references, the longer it is."""
 PEOPLE = "ein Hund läuft heute über die grüne Wiese am Wald"
 

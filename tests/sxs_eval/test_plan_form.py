@@ -13,12 +13,7 @@ from sxs_eval.forms.planning import MOST_PAIRS
 from sxs_eval.models import Comparison, Judgement, RaterState, RaterStatus
 from sxs_eval.selectors.planning import FEWEST_TIMED, Pace, measured_pace
 from sxs_eval.services.judging import take_batch
-from tests.factories import (
-    NOW,
-    make_comparison,
-    make_project,
-    make_rater,
-)
+from tests.factories import NOW, make_comparison, make_project, make_rater
 from tests.sxs_eval.planning import SCORES, form_of, page_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]

@@ -19,12 +19,7 @@ from sxs_eval.services.comparisons import Setting
 from sxs_eval.services.planning import Chosen, create_planned
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import (
-    make_comparison,
-    make_language,
-    make_project,
-    make_user,
-)
+from tests.factories import make_comparison, make_language, make_project, make_user
 from tests.sxs_eval.planning import SCORES, create, describe, form_of, keys_of, page_of, rows_of, seen_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]
@@ -136,13 +131,7 @@ def test_two_people_who_create_the_same_plan_at_once_make_it_once(collection, pr
 
 @pytest.mark.parametrize(
     ("changed", "is_there"),
-    [
-        ({}, True),
-        ({"seed": 8}, False),
-        ({"subset": 2}, False),
-        ({"subset": None}, False),
-        ({"language": "zh"}, False),
-    ],
+    [({}, True), ({"seed": 8}, False), ({"subset": 2}, False), ({"subset": None}, False), ({"language": "zh"}, False)],
 )
 def test_a_comparison_of_the_same_images_is_there_already_whichever_model_is_the_base(
     manager, project, collection, models, changed, is_there

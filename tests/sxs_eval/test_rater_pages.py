@@ -163,8 +163,7 @@ def test_captions_have_the_language_and_direction_of_their_own():
 
 
 @pytest.mark.parametrize(
-    ("scale", "values"),
-    [(7, ["3", "2", "1", "0", "-1", "-2", "-3"]), (5, ["3", "2", "0", "-2", "-3"])],
+    ("scale", "values"), [(7, ["3", "2", "1", "0", "-1", "-2", "-3"]), (5, ["3", "2", "0", "-2", "-3"])]
 )
 def test_the_answers_go_from_left_much_better_to_right_much_better(scale, values):
     comparison = make_comparison(images=1, scale=scale)

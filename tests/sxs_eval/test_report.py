@@ -119,11 +119,7 @@ def test_both_ways_to_number_five_points_give_the_same_figures(five_points):
     levels = np.random.default_rng(5).integers(0, 5, size=(40, 3))
     figures = report(by_three(np.array(five_points)[levels].tolist()))
     expected = report(by_three((levels - 2).tolist()))
-    assert (figures.outcome, figures.alpha, figures.precision) == (
-        expected.outcome,
-        expected.alpha,
-        expected.precision,
-    )
+    assert (figures.outcome, figures.alpha, figures.precision) == (expected.outcome, expected.alpha, expected.precision)
 
 
 def test_the_left_share_of_a_rater_counts_preferred_captions_by_side():

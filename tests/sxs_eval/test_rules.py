@@ -81,10 +81,4 @@ def test_captions_are_equal_whatever_their_form_of_unicode_and_white_space():
 
 def test_the_shorter_scale_lacks_the_slight_levels_only():
     assert set(SEVEN_POINTS.numbers) - set(FIVE_POINTS.numbers) == {1, -1}
-    assert [level.name for level in FIVE_POINTS.levels] == [
-        "MUCH-BETTER",
-        "BETTER",
-        "SIMILAR",
-        "WORSE",
-        "MUCH-WORSE",
-    ]
+    assert [level.name for level in FIVE_POINTS.levels] == ["MUCH-BETTER", "BETTER", "SIMILAR", "WORSE", "MUCH-WORSE"]
