@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import count
@@ -82,6 +82,24 @@ def make_collection(images: int = 3, **fields: Any) -> Collection:
             collection=collection, image=make_image(), key=f"{name}-{position:05d}", position=position
         )
     return collection
+
+
+def make_keyed_collection(keys: Sequence[str]) -> Collection:
+    """Images of these keys, in their order, without files: many at once."""
+    collection = make_collection(0)
+    images = Image.objects.bulk_create(
+        Image(sha256=f"{collection.pk}-{key}", original="x", format="JPEG", bytes=1, width=1, height=1) for key in keys
+    )
+    CollectionImage.objects.bulk_create(
+        CollectionImage(collection=collection, image=image, key=key, position=position)
+        for position, (image, key) in enumerate(zip(images, keys, strict=True), start=1)
+    )
+    return collection
+
+
+def images_of(collection: Collection) -> list[int]:
+    """Primary keys, in the order of the collection."""
+    return list(collection.entries.order_by("position").values_list("image", flat=True))
 
 
 def make_captioner(

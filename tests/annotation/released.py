@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from allocation.models import Assignment, AssignmentState, Pool, Task
 from annotation.models import (
     Caption,
     CaptionBatch,
@@ -33,6 +33,7 @@ from annotation.services.releases import start_release
 from images.models import Collection, CollectionImage, Image
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Consent, ConsentText, Membership, Project, Role, User
+from tests.annotation.submitting import caption_from_file, done_batch
 from tests.factories import NOW, make_image, make_language, make_user
 
 UNTIL = NOW + timedelta(days=3)
@@ -162,16 +163,7 @@ class Campaign:
     def _write(self, round: Round, person: User, place: int, tag: str) -> None:
         at = NOW + timedelta(days=place)
         number = self._number((place + 1) * 1000 + sum(map(ord, tag)))
-        batch = Batch.objects.create(
-            id=number,
-            pool=round.pool,
-            person=person,
-            state=BatchState.DONE,
-            taken_at=at,
-            lease_s=1,
-            deadline=at,
-            closed_at=at,
-        )
+        batch = done_batch(round.pool, person, at, id=number)
         submitted = CaptionBatch.objects.create(
             lease=batch,
             round=round,
@@ -219,15 +211,7 @@ class Campaign:
         for key in self.ordered(KEYS[:2]):
             entry = self.collection.entries.get(key=key)
             for position in self.ordered([1, 2]):
-                Caption.objects.create(
-                    round=round,
-                    image=entry.image,
-                    guidelines=self.guidelines,
-                    position=position,
-                    text=f" De\u0301ja\u0300 {key} {position}",
-                    text_as_typed=f" De\u0301ja\u0300 {key} {position}",
-                    submitted_at=NOW,
-                )
+                caption_from_file(round, entry.image, f" De\u0301ja\u0300 {key} {position}", position=position)
 
     def _verify(self, verified: Round) -> Round:
         """Three captions, of which one lacks a rating."""
@@ -242,16 +226,7 @@ class Campaign:
 
     def _rate(self, round: Round, person: User, place: int, rated: list[tuple[Task, Caption]]) -> None:
         at = NOW + timedelta(days=2)
-        batch = Batch.objects.create(
-            id=self._number(9000 + place),
-            pool=round.pool,
-            person=person,
-            state=BatchState.DONE,
-            taken_at=at,
-            lease_s=1,
-            deadline=at,
-            closed_at=at,
-        )
+        batch = done_batch(round.pool, person, at, id=self._number(9000 + place))
         submitted = VerificationBatch.objects.create(
             lease=batch, round=round, guidelines=self.guidelines, submitted_at=at
         )

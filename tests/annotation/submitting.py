@@ -6,12 +6,16 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from random import Random
+from typing import Any
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
 from annotation.models import Caption, CaptionBatch, CaptionItem, Rating, Round, Stage
 from annotation.services import batches as services
-from people.models import User
-from tests.factories import NOW, make_user
+from annotation.services.projects import NewRound, add_languages
+from annotation.services.rounds import fill_round
+from images.models import Collection, Image
+from people.models import Project, User
+from tests.factories import NOW, make_captioner, make_language, make_user
 
 
 def take(round: Round, person: User, *, now: datetime = NOW) -> CaptionBatch:
@@ -26,15 +30,8 @@ def write(batch: CaptionBatch, person: User, text: str, *, now: datetime = NOW) 
     services.save_ratings(batch_id=batch.pk, person=person, ratings=dict.fromkeys(positions, Rating.GOOD), now=now)
     services.open_writing(batch_id=batch.pk, person=person, now=now)
     for position in positions:
-        services.save_draft(
-            batch_id=batch.pk,
-            person=person,
-            position=position,
-            text=f"{text} {position}",
-            revision=0,
-            active_ms=0,
-            now=now,
-        )
+        draft: dict[str, Any] = {"position": position, "text": f"{text} {position}", "revision": 0, "active_ms": 0}
+        services.save_draft(batch_id=batch.pk, person=person, now=now, **draft)
 
 
 def submit_captions(
@@ -43,6 +40,32 @@ def submit_captions(
     batch = take(round, person, now=now)
     write(batch, person, text, now=now)
     return services.submit_batch(batch_id=batch.pk, person=person, now=now)
+
+
+def begin_language(project: Project, collection: Collection, language: str = "de", **fields: Any) -> Round:
+    """The first round of a language that a project begins with; its images have tasks."""
+    values: dict[str, Any] = {"replication": 1, "batch_size": 2, "lease_s": 3600, "seed": 1, "now": NOW} | fields
+    captioners = values.pop("captioners", None) or [make_captioner(collection)]
+    languages = [NewRound(make_language(language), values.pop("replication"))]
+    about: dict[str, Any] = {
+        "collection": collection,
+        "captioners": captioners,
+        "languages": languages,
+        "by": project.created_by,
+    }
+    (first,) = add_languages(project=project, **about, **values)
+    fill_round(round_id=first.pk)
+    return first
+
+
+def done_batch(pool: Pool, person: User, at: datetime = NOW, **fields: Any) -> Batch:
+    times: dict[str, Any] = {"taken_at": at, "lease_s": 1, "deadline": at, "closed_at": at}
+    return Batch.objects.create(pool=pool, person=person, state=BatchState.DONE, **times, **fields)
+
+
+def caption_from_file(round: Round, image: Image, text: str, *, position: int = 1, at: datetime = NOW) -> Caption:
+    texts: dict[str, Any] = {"text": text, "text_as_typed": text, "position": position}
+    return Caption.objects.create(round=round, image=image, guidelines=round.guidelines, submitted_at=at, **texts)
 
 
 def make_captions(round: Round, texts: Mapping[int, Sequence[str]]) -> list[User]:
@@ -61,9 +84,7 @@ def make_captions(round: Round, texts: Mapping[int, Sequence[str]]) -> list[User
 def _captions_by_one(round: Round, tasks: Mapping[int, Task], texts: Mapping[int, str]) -> User:
     person = make_user()
     guidelines = round.project.guidelines.get()
-    batch = Batch.objects.create(
-        pool=round.pool, person=person, state=BatchState.DONE, taken_at=NOW, lease_s=1, deadline=NOW, closed_at=NOW
-    )
+    batch = done_batch(round.pool, person)
     caption_batch = CaptionBatch.objects.create(
         lease=batch, round=round, guidelines=guidelines, stage=Stage.SUBMITTED, writing_opened_at=NOW, submitted_at=NOW
     )

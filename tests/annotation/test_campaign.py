@@ -18,17 +18,16 @@ from annotation.rules.campaign import UnfinishedBatches
 from annotation.rules.sampling import draw_images
 from annotation.services import batches, campaign
 from annotation.services.campaign import Beginning, StepNotAllowedError, UnfinishedBatchesError
-from annotation.services.projects import NewRound, add_languages, change_round, settings_of
+from annotation.services.projects import change_round, settings_of
 from annotation.services.rounds import add_missing_tasks, fill_round
 from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import AuditEntry, Delivery, Project, User, WebhookEvent
 from people.services.audit_log import broken
-from tests.annotation.submitting import submit_captions, take, write
+from tests.annotation.submitting import begin_language, submit_captions, take, write
 from tests.factories import (
     NOW,
     make_annotator,
-    make_captioner,
     make_collection,
     make_image,
     make_language,
@@ -41,25 +40,8 @@ HOUR = timedelta(hours=1)
 
 def begun(*, images: int = 6, pilot_images: int = 2, why_no_pilot: str = "", **fields) -> Round:
     """The first round of a language that a project was begun in."""
-    collection = make_collection(images)
-    project = make_project()
-    values: dict[str, Any] = {
-        "collection": collection,
-        "captioners": [make_captioner(collection)],
-        "languages": [NewRound(make_language("de"), 1)],
-        "batch_size": 15,
-        "lease_s": 3600,
-        "seed": 1,
-    }
-    (first,) = add_languages(
-        project=project,
-        beginning=Beginning(pilot_images=pilot_images, why_no_pilot=why_no_pilot),
-        by=project.created_by,
-        now=NOW,
-        **(values | fields),
-    )
-    fill_round(round_id=first.pk)
-    return first
+    beginning = Beginning(pilot_images=pilot_images, why_no_pilot=why_no_pilot)
+    return begin_language(make_project(), make_collection(images), beginning=beginning, **({"batch_size": 15} | fields))
 
 
 def the(kind: str, of: Round, number: int = 1) -> Round:

@@ -17,13 +17,11 @@ from annotation.models import AnnotatorStatus, Caption, Exclusion, Round, RoundF
 from annotation.selectors.overview import in_campaign
 from annotation.services import batches
 from annotation.services.campaign import Beginning
-from annotation.services.projects import NewRound, add_languages
-from annotation.services.rounds import fill_round
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
-from tests.annotation.submitting import submit_captions, take
+from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_language, make_project, make_user
+from tests.factories import NOW, make_annotator, make_collection, make_project, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -35,22 +33,7 @@ def _nothing_is_sent(monkeypatch):
 
 @pytest.fixture
 def pilot() -> Round:
-    collection = make_collection(6)
-    project = make_project()
-    (first,) = add_languages(
-        project=project,
-        collection=collection,
-        captioners=[make_captioner(collection)],
-        languages=[NewRound(make_language("de"), 1)],
-        batch_size=2,
-        lease_s=3600,
-        seed=1,
-        beginning=Beginning(pilot_images=4),
-        by=project.created_by,
-        now=NOW,
-    )
-    fill_round(round_id=first.pk)
-    return first
+    return begin_language(make_project(), make_collection(6), beginning=Beginning(pilot_images=4))
 
 
 @pytest.fixture
@@ -82,19 +65,10 @@ class TestTheProject:
         assert "no English caption and" not in text_of(manager.get(page))
 
     def test_a_language_in_its_pilot_counts_beside_one_in_its_main_round(self, pilot, manager):
-        (main,) = add_languages(
-            project=pilot.project,
-            collection=pilot.collection,
-            captioners=list(pilot.captioners.all()),
-            languages=[NewRound(make_language("bn"), 2)],
-            batch_size=2,
-            lease_s=3600,
-            seed=1,
+        begin_language(
+            pilot.project, pilot.collection, "bn", captioners=list(pilot.captioners.all()), replication=2,
             beginning=Beginning(why_no_pilot="The same people wrote last year."),
-            by=pilot.project.created_by,
-            now=NOW,
-        )
-        fill_round(round_id=main.pk)
+        )  # fmt: skip
         wanted = "0 of 16 captions"
         assert wanted in text_of(manager.get(reverse("annotation:project-show", args=[pilot.project.slug])))
         assert wanted in text_of(manager.get(reverse("annotation:project-list")))

@@ -14,10 +14,10 @@ from annotation.formats.captions import Layout, export_captions
 from annotation.models import Caption, Round, RoundKind, RoundState
 from annotation.selectors.releases import released_rounds
 from annotation.services import caption_imports
-from images.models import Collection, CollectionImage, Image
+from images.models import Collection, CollectionImage
 from people.models import AuditEntry, Project
 from scoring.models import Reference, ReferenceSet
-from tests.factories import make_collection, make_project, make_round, make_user
+from tests.factories import make_keyed_collection, make_project, make_round, make_user
 from tests.published import published
 
 pytestmark = pytest.mark.django_db
@@ -43,22 +43,9 @@ def exported(project: Project) -> bytes:
     return b"".join(export_captions(project, Layout.XM3600, until=Caption.objects.latest("submitted_at").submitted_at))
 
 
-def collection_of(keys) -> Collection:
-    """Images of these keys, without images."""
-    collection = make_collection(0)
-    images = Image.objects.bulk_create(
-        Image(sha256=f"{collection.pk}-{key}", original="x", format="JPEG", bytes=1, width=1, height=1) for key in keys
-    )
-    CollectionImage.objects.bulk_create(
-        CollectionImage(collection=collection, image=image, key=key, position=position)
-        for position, (image, key) in enumerate(zip(images, keys, strict=True), start=1)
-    )
-    return collection
-
-
 @pytest.fixture
 def collection() -> Collection:
-    return collection_of(["one", "two"])
+    return make_keyed_collection(["one", "two"])
 
 
 @pytest.fixture
@@ -254,7 +241,7 @@ class TestRealCaptions:
     def test_they_go_in_and_come_out_byte_for_byte(self, project, capsys):
         path = published(REAL)
         with path.open(encoding="utf-8") as file:
-            collection = collection_of([json.loads(line)["image/key"] for line in file])
+            collection = make_keyed_collection([json.loads(line)["image/key"] for line in file])
         with CaptureQueriesContext(connection) as queries:
             imported(path, collection, project)
         assert Caption.objects.count() == 45_796

@@ -28,7 +28,16 @@ from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell, safe_cell
 from tests.annotation.submitting import make_captions, submit_captions, take, write
-from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round
+from tests.factories import (
+    NOW,
+    images_of,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_keyed_collection,
+    make_project,
+    make_round,
+)
 from tests.memory import peak_of
 from tests.published import published
 
@@ -232,18 +241,9 @@ class TestCost:
         assert many < 8_000_000
 
     def _peak_bytes(self, images: int) -> int:
-        collection = make_collection(0)
-        made = Image.objects.bulk_create(
-            Image(sha256=f"{collection.pk}-{n}", original="x", format="JPEG", bytes=1, width=1, height=1)
-            for n in range(images)
-        )
-        CollectionImage.objects.bulk_create(
-            CollectionImage(collection=collection, image=image, key=f"key-{n}", position=n)
-            for n, image in enumerate(made)
-        )
+        collection = make_keyed_collection([f"key-{n}" for n in range(images)])
         round = make_round(collection=collection, captioners=[make_captioner(collection)], replication=8)
-        make_captions(round, {image.pk: [f"Ein Bild {n} " * 5 for n in range(8)] for image in made})
-        del made
+        make_captions(round, {pk: [f"Ein Bild {n} " * 5 for n in range(8)] for pk in images_of(collection)})
         pieces = export_captions(round.project, Layout.JSONL, until=LATER)
         count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images * 8
@@ -260,20 +260,14 @@ class TestXm3600:
     def test_the_real_captions_come_out_as_they_went_in(self):
         captions = published("xm3600/captions_6languages.jsonl").open(encoding="utf-8")
         lines = [json.loads(line) for line in captions][::FEWER]
-        collection = make_collection(0)
-        images = Image.objects.bulk_create(
-            Image(sha256=line["image/key"], original="x", format="JPEG", bytes=1, width=1, height=1) for line in lines
-        )
-        CollectionImage.objects.bulk_create(
-            CollectionImage(collection=collection, image=image, key=line["image/key"], position=position)
-            for position, (image, line) in enumerate(zip(images, lines, strict=True), start=1)
-        )
+        collection = make_keyed_collection([line["image/key"] for line in lines])
         captioners, project = [make_captioner(collection)], make_project()
         for tag in sorted(set(lines[0]) - {"image/key"}):
             round = make_round(
                 project=project, collection=collection, captioners=captioners, language=tag, replication=4
             )
-            make_captions(round, {image.pk: line[tag]["caption"] for image, line in zip(images, lines, strict=True)})
+            texts = zip(images_of(collection), (line[tag]["caption"] for line in lines), strict=True)
+            make_captions(round, dict(texts))
         back = [json.loads(line) for line in exported(project, Layout.XM3600).split("\n")[:-1]]
         assert [list(line) for line in back] == [list(line) for line in lines]
         for found, original in zip(back, lines, strict=True):

@@ -20,7 +20,7 @@ from annotation.services.release_files import write_release
 from images.models import CollectionImage
 from tabular.spreadsheets import plain_cell
 from tests.annotation.released import KEYS, UNTIL, Campaign, lines, table, written
-from tests.factories import NOW
+from tests.annotation.submitting import caption_from_file
 
 pytestmark = pytest.mark.django_db
 
@@ -127,15 +127,7 @@ class TestTables:
         """Not by primary keys, which are others in a copy of the database."""
         Round.objects.filter(pk=campaign.rounds["fr"].pk).update(number=2)
         image = campaign.collection.entries.get(key=KEYS[0]).image
-        Caption.objects.create(
-            round=campaign._round("fr"),
-            image=image,
-            guidelines=campaign.guidelines,
-            position=1,
-            text="Un port",
-            text_as_typed="Un port",
-            submitted_at=NOW,
-        )
+        caption_from_file(campaign._round("fr"), image, "Un port")
         written(campaign.start(), tmp_path / "release")
         french = [row for row in self._captions(tmp_path / "release") if row["language"] == "fr"]
         assert french[0]["caption"] == "Un port"

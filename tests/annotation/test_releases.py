@@ -21,6 +21,7 @@ from images.models import Image, JobState
 from images.services.leases import LEASE, NUDGE_AFTER
 from people.models import AuditEntry, Delivery, Project, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
+from tests.annotation.submitting import caption_from_file
 from tests.concurrency import together
 from tests.factories import make_image, make_project
 from tests.inference.object_storage import ObjectStorage
@@ -85,15 +86,7 @@ class TestStarting:
         round = campaign.rounds["fr"]
         for number in range(25):
             image = make_image(f"lost {number}", licence="")
-            Caption.objects.create(
-                round=round,
-                image=image,
-                guidelines=campaign.guidelines,
-                position=1,
-                text="x",
-                text_as_typed="x",
-                submitted_at=UNTIL,
-            )
+            caption_from_file(round, image, "x", at=UNTIL)
         problem = self.refusal(campaign)[0]
         assert problem.startswith("Licence missing: 25 images: ")
         assert problem.count(",") == 19

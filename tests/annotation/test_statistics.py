@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.models import Caption, CaptionState, RoundKind, Tally
 from annotation.selectors.statistics import project_statistics
 from tests.annotation.submitting import make_captions, submit_captions
+from tests.commands import output_of
 from tests.factories import make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db
-
-
-def said(*arguments: str) -> str:
-    out = StringIO()
-    call_command(*arguments, stdout=out)
-    return out.getvalue()
 
 
 class TestOfAProject:
@@ -32,7 +25,7 @@ class TestOfAProject:
         pilot = make_round(project=round.project, images=1, language="de", kind=RoundKind.PILOT)
         make_captions(pilot, {pilot.tasks.get().image_id: ["nur ein Pilot"]})
 
-        (row,) = json.loads(said("caption_stats", "lions", "--json"))
+        (row,) = json.loads(output_of("caption_stats", "lions", "--json"))
         assert row == {
             "language": "de",
             "captions": 3,
@@ -48,19 +41,19 @@ class TestOfAProject:
         for tag in ("fr", "de"):
             make_round(project=project, images=1, language=tag)
         assert [language.pk for language, _ in project_statistics(project)] == ["de", "fr"]
-        assert said("caption_stats", "lions").splitlines()[1].split() == ["de", "0", "0", "0", "0", "-", "-"]
+        assert output_of("caption_stats", "lions").splitlines()[1].split() == ["de", "0", "0", "0", "0", "-", "-"]
 
     def test_a_project_that_is_not_there_is_said_with_those_that_are(self):
         make_project("lions")
         with pytest.raises(CommandError, match=r"no file .tigers., and no project with that slug.*lions"):
-            said("caption_stats", "tigers")
+            output_of("caption_stats", "tigers")
 
 
 class TestOfAFile:
     def test_a_file_comes_out_as_a_table(self, tmp_path):
         path = tmp_path / "captions.jsonl"
         path.write_text('{"image/key": "a", "de": {"caption": ["eins zwei"]}}\n')
-        head, row = said("caption_stats", str(path)).splitlines()
+        head, row = output_of("caption_stats", str(path)).splitlines()
         assert head.split()[0] == "language"
         assert row.split() == ["de", "1", "1", "0", "0", "2.0", "9.0"]
 
@@ -68,7 +61,7 @@ class TestOfAFile:
         path = tmp_path / "captions.jsonl"
         path.write_text('{"image/key": "a", "de": {"caption": ["eins zwei"]}}\n{"image/key": "b"')
         with pytest.raises(CommandError, match=r"captions\.jsonl, line 2: ends in the midst of an image"):
-            said("caption_stats", str(path))
+            output_of("caption_stats", str(path))
 
 
 class TestRecount:
@@ -77,9 +70,12 @@ class TestRecount:
         submit_captions(round, make_annotator(round, "ann"))
         Tally.objects.update(captions=7)
 
-        assert said("recount", "lions").splitlines() == ["German, main 1, ann: captions was 7, is 2.", "Corrected: 1."]
-        assert said("recount", "lions") == "All figures were right.\n"
+        assert output_of("recount", "lions").splitlines() == [
+            "German, main 1, ann: captions was 7, is 2.",
+            "Corrected: 1.",
+        ]
+        assert output_of("recount", "lions") == "All figures were right.\n"
 
     def test_a_project_that_is_not_there_is_said(self):
         with pytest.raises(CommandError, match="no project 'tigers'"):
-            said("recount", "tigers")
+            output_of("recount", "tigers")

@@ -15,7 +15,7 @@ from annotation.services import figures
 from images.models import JobState
 from people.models import AuditEntry, Membership, Project, Role, User
 from people.rules.pseudonyms import pseudonym
-from tests.annotation.submitting import make_captions, take
+from tests.annotation.submitting import caption_from_file, make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
 from tests.factories import make_annotator, make_collection, make_project, make_round, make_user
@@ -281,14 +281,6 @@ def test_captions_of_a_file_have_no_author(mia):
     collection = make_collection(1)
     project = make_project("files", manager=User.objects.get(username="manager-of-lions"))
     round = make_round(project=project, collection=collection)
-    Caption.objects.create(
-        round=round,
-        image=collection.entries.get().image,
-        guidelines=round.guidelines,
-        position=1,
-        text="Ein Hund",
-        text_as_typed="Ein Hund",
-        submitted_at=round.created_at,
-    )
+    caption_from_file(round, collection.entries.get().image, "Ein Hund", at=round.created_at)
     assert [row["author"] for row in mia.all_of(address("caption-list", "files"))] == [None]
     assert mia.all_of(address("rating-list", "files")) == []

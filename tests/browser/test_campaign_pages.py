@@ -15,12 +15,10 @@ from annotation.models import Rating, Round
 from annotation.services import annotator_status, campaign
 from annotation.services.campaign import Beginning
 from annotation.services.guidelines import NewExample, publish_guidelines
-from annotation.services.projects import NewRound, add_languages
-from annotation.services.rounds import fill_round
 from people.models import User
-from tests.annotation.submitting import submit_captions, take
+from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.browser.annotator import barriers, make_images, sign_in
-from tests.factories import make_annotator, make_captioner, make_collection, make_language, make_project
+from tests.factories import make_annotator, make_collection, make_language, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,19 +29,8 @@ def pilot(media: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
     monkeypatch.setattr(tasks.fill_round, "delay", lambda round_id: None)
     collection, project, now = make_collection(6), make_project("postcards"), timezone.now()
     make_images(collection)
-    (first,) = add_languages(
-        project=project,
-        collection=collection,
-        captioners=[make_captioner(collection)],
-        languages=[NewRound(make_language("de"), 2)],
-        batch_size=2,
-        lease_s=36_000,
-        seed=1,
-        beginning=Beginning(pilot_images=4),
-        by=project.created_by,
-        now=now,
-    )
-    fill_round(round_id=first.pk)
+    about: dict[str, Any] = {"replication": 2, "lease_s": 36_000, "beginning": Beginning(pilot_images=4), "now": now}
+    first = begin_language(project, collection, **about)
     mina = make_annotator(first, "mina")
     submit_captions(first, mina, now=now)
     take(first, mina, now=now)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.undefined import Reason
@@ -23,6 +22,7 @@ from gapgame.formats.turn_files import read_turns
 from gapgame.rules.figures import MESSAGES, Missing, Undefined
 from gapgame.rules.report import build_report
 from gapgame.rules.turns import OUTCOMES, RULES, Rule, Turn
+from tests.commands import output_of
 from tests.published import published
 from tests.servers import ROOT
 
@@ -55,9 +55,7 @@ def write(file: Path, turns: list[dict[str, Any]]) -> Path:
 
 
 def run(file: Path, *options: str) -> str:
-    out = io.StringIO()
-    call_command("game_report", str(file), *options, stdout=out)
-    return out.getvalue()
+    return output_of("game_report", file, *options)
 
 
 def run_json(file: Path, *options: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from crosslens_metrics.word_vectors import TableWriter
 from gapgame.rules.baselines import BackOff, random_words, words_before
@@ -18,6 +17,7 @@ from gapgame.rules.figures import Missing, Undefined
 from gapgame.rules.task import GapTaskError, verify_parts
 from gapgame.rules.task_scores import Filled, score
 from gapgame.rules.turns import Turn
+from tests.commands import output_of
 
 NOUNS = 20
 
@@ -44,12 +44,6 @@ def corpus(file: Path, *, lines: int = 600, images: int = 10) -> Path:
     return file
 
 
-def command(name: str, *arguments: object) -> str:
-    out = io.StringIO()
-    call_command(name, *map(str, arguments), stdout=out)
-    return out.getvalue()
-
-
 def objects(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
@@ -57,7 +51,7 @@ def objects(file: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "task"
-    command("build_gap_task", corpus(tmp_path / "corpus.jsonl"), made, "--valid", 60, "--test", 60)
+    output_of("build_gap_task", corpus(tmp_path / "corpus.jsonl"), made, "--valid", 60, "--test", 60)
     return made
 
 
@@ -82,7 +76,7 @@ def test_nouns_come_alike_often_however_frequent_they_are(tmp_path: Path) -> Non
     rare = [line for line in lines if line["word"] == "noun0"][:40]
     file = tmp_path / "uneven.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in [x for x in lines if x["word"] != "noun0"] + rare))
-    command("build_gap_task", file, tmp_path / "task", "--valid", 100, "--test", 200)
+    output_of("build_gap_task", file, tmp_path / "task", "--valid", 100, "--test", 200)
     words = Counter(line["word"] for line in objects(tmp_path / "task" / "test.gold.jsonl"))
     assert len(words) == NOUNS
     assert max(words.values()) < 4 * 200 / NOUNS
@@ -91,7 +85,7 @@ def test_nouns_come_alike_often_however_frequent_they_are(tmp_path: Path) -> Non
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
     source = corpus(tmp_path / "corpus.jsonl")
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        command("build_gap_task", source, tmp_path / name, "--valid", 30, "--test", 30, "--seed", seed)
+        output_of("build_gap_task", source, tmp_path / name, "--valid", 30, "--test", 30, "--seed", seed)
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
     assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
     assert (tmp_path / "a" / "test.jsonl").read_bytes() != (tmp_path / "c" / "test.jsonl").read_bytes()
@@ -105,7 +99,7 @@ def test_a_folder_of_multisubs_is_a_corpus_whose_splits_may_be_numbers(tmp_path:
     (source / "en.fragments").write_text("".join(f"s{number}\t1\t2\tNN\tcat\tcat\tNN\n" for number in range(9)))
     rows = [f"s{number}\tcat\t{'intersect_4' if number % 2 else 4}\tbn:1n\ta,b,c\n" for number in range(9)]
     (source / "en.items.tsv").write_text("".join(rows))
-    command("build_gap_task", source, tmp_path / "task", "--valid", 2, "--test", 2)
+    output_of("build_gap_task", source, tmp_path / "task", "--valid", 2, "--test", 2)
     gold = [line for part in ("valid", "test") for line in objects(tmp_path / "task" / f"{part}.gold.jsonl")]
     assert [(line["split"], line["word"]) for line in gold] == [("intersect_4", "cat")] * 4
 
@@ -113,10 +107,10 @@ def test_a_folder_of_multisubs_is_a_corpus_whose_splits_may_be_numbers(tmp_path:
 def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> None:
     source = corpus(tmp_path / "corpus.jsonl", lines=50)
     with pytest.raises(CommandError, match=r"5000 instances, but only \d+ could be drawn"):
-        command("build_gap_task", source, tmp_path / "task")
+        output_of("build_gap_task", source, tmp_path / "task")
     few_images = corpus(tmp_path / "few.jsonl", images=2)
     with pytest.raises(CommandError, match="0 of these have images"):
-        command("build_gap_task", few_images, tmp_path / "task", "--valid", 1, "--test", 1)
+        output_of("build_gap_task", few_images, tmp_path / "task", "--valid", 1, "--test", 1)
     assert not (tmp_path / "task").exists()
 
 
@@ -169,8 +163,8 @@ def test_random_words_are_as_frequent_as_asked() -> None:
 @pytest.mark.parametrize("method", ["random", "frequency", "ngram"])
 def test_each_baseline_answers_every_question(folder: Path, tmp_path: Path, method: str) -> None:
     predictions = tmp_path / "predictions.jsonl"
-    command("gap_baselines", folder, "--method", method, "--output", predictions)
-    scores = json.loads(command("score_gap_task", folder / "test.gold.jsonl", predictions, "--json"))
+    output_of("gap_baselines", folder, "--method", method, "--output", predictions)
+    scores = json.loads(output_of("score_gap_task", folder / "test.gold.jsonl", predictions, "--json"))
     assert scores["instances"] == 60
     assert scores["similarity"]["undefined"] == "no_vectors"
 
@@ -230,7 +224,7 @@ def test_vectors_are_read_from_a_folder(tmp_path: Path) -> None:
     (tmp_path / "gold.txt").write_text("cat\ncat\nparis\n")
     (tmp_path / "found.txt").write_text("cat\ndog\nparis\n")
     options = ("--vectors", tmp_path / "vectors", "--json")
-    scores = json.loads(command("score_gap_task", tmp_path / "gold.txt", tmp_path / "found.txt", *options))
+    scores = json.loads(output_of("score_gap_task", tmp_path / "gold.txt", tmp_path / "found.txt", *options))
     # The published script has no vector for "paris" where only "Paris" is in the table.
     assert scores["similarity"]["mean"] == pytest.approx(1.6 / 3)
     assert scores["without_vector"] == {"gold": 1, "predicted": 1, "either": 1}
@@ -251,7 +245,7 @@ def test_ids_that_do_not_fit_are_named(tmp_path: Path, predictions: list[tuple[s
         lines = [json.dumps({"id": one, "word": word}) for one, word in pairs]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
     with pytest.raises(CommandError, match=says):
-        command("score_gap_task", tmp_path / "gold.jsonl", tmp_path / "found.jsonl")
+        output_of("score_gap_task", tmp_path / "gold.jsonl", tmp_path / "found.jsonl")
 
 
 def test_the_published_layout_is_read(tmp_path: Path) -> None:
@@ -259,7 +253,7 @@ def test_the_published_layout_is_read(tmp_path: Path) -> None:
     (tmp_path / "splits.json").write_text(json.dumps({"testSubset": [2, 0]}))
     (tmp_path / "words.txt").write_text("cat\nmap\n")
     options = ("--splits", tmp_path / "splits.json", "--json")
-    scores = json.loads(command("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options))
+    scores = json.loads(output_of("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options))
     assert (scores["instances"], scores["accuracy"]["percent"]) == (2, 50)
     with pytest.raises(CommandError, match="It has: testSubset"):
-        command("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options, "--part", "val")
+        output_of("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options, "--part", "val")

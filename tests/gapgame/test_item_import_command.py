@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from gapgame.models import ItemSet
 from images.models import ImportJob, Outcome
 from people.models import Project
+from tests.commands import output_of
 from tests.gapgame.item_files import LINE, WORD, run, told, write
 
 pytestmark = pytest.mark.usefixtures("media")
@@ -66,9 +66,7 @@ def test_a_folder_of_multisubs_is_cut_by_characters_or_by_tokens(item_set, folde
 
 
 def call(*arguments: str) -> str:
-    output = io.StringIO()
-    call_command("import_gap_items", *arguments, stdout=output)
-    return output.getvalue()
+    return output_of("import_gap_items", *arguments)
 
 
 def test_the_command_imports_and_reports(item_set, folder, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from gapgame.models import GapItem
 from gapgame.services.representatives import ItemSetClosedError, choose_again
 from inference.models import EmbeddingSet
+from tests.commands import output_of
 from tests.factories import NOW, make_season
 from tests.gapgame.item_files import LINE, run, sha_of, shas, told, write
 from tests.images.image_files import image_file
@@ -153,10 +152,9 @@ def test_the_command_says_what_it_chose(item_set, images):
     with pytest.raises(CommandError, match="has no item set"):
         call_command("choose_representatives", "--project", "whales", "--set", "x")
     made = vectors_of(item_set)
-    said = StringIO()
-    call_command("choose_representatives", *given, "--embeddings", str(made.pk), stdout=said)
-
-    assert said.getvalue().startswith("1 items have a different first image, 0 the same, and 1 the one named in")
+    assert output_of("choose_representatives", *given, "--embeddings", made.pk).startswith(
+        "1 items have a different first image, 0 the same, and 1 the one named in"
+    )
     make_season(project=item_set.project, item_set=item_set, starts_at=NOW)
     with pytest.raises(CommandError, match="season has started"):
         call_command("choose_representatives", *given)

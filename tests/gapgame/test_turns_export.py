@@ -25,6 +25,7 @@ from gapgame.services import playing
 from images.models import CollectionImage
 from people.rules.pseudonyms import pseudonym
 from tests.clients import client_of
+from tests.commands import output_of
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, make_researcher, play
 
@@ -147,10 +148,10 @@ def test_the_file_gives_the_figures_of_the_page(season, players, tmp_path: Path)
         page = report_on(season, keep=keep, by="player")
         from_file = build_report(read, keep=keep, seed=SEED, by=["player"], vectors=season.languages.get().signature)
         assert from_file.as_json() == page.as_json()
-        out = io.StringIO()
-        vectors = season.languages.get().signature
-        call_command("game_report", str(file), "--json", keep=keep, by=["player"], vectors=vectors, stdout=out)
-        assert json.loads(out.getvalue()) == {"repeated_lines": 0, **page.as_json()}
+        said = output_of(
+            "game_report", file, "--json", keep=keep, by=["player"], vectors=season.languages.get().signature
+        )
+        assert json.loads(said) == {"repeated_lines": 0, **page.as_json()}
 
 
 def test_the_same_turns_give_the_same_bytes_in_chunks_and_on_standard_output(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -25,6 +25,7 @@ from people.services.consent import publish_consent_text
 from people.services.invitations import accept_invitation, invite, revoke_invitation
 from people.services.members import add_member, remove_member
 from tests.clients import client_of
+from tests.commands import output_of
 from tests.factories import NOW, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -206,15 +207,13 @@ def test_the_command_says_how_far_the_logs_go_and_fails_where_one_was_edited(pro
     zebras = make_project("zebras")
     record(project)
     last = record(zebras)
-    out = io.StringIO()
-    call_command("check_audit_log", stdout=out)
-    assert out.getvalue().splitlines() == [
+    assert output_of("check_audit_log").splitlines() == [
         f"lions: 1 entries, the last one {AuditEntry.objects.get(project=project).digest}",
         f"zebras: 1 entries, the last one {last.digest}",
     ]
     AuditEntry.objects.filter(pk=last.pk).update(about="main 1, de")
     with pytest.raises(CommandError, match="zebras 1"):
-        call_command("check_audit_log", stdout=out)
-    call_command("check_audit_log", "lions", stdout=out)
+        output_of("check_audit_log")
+    output_of("check_audit_log", "lions")
     with pytest.raises(CommandError, match="no project 'tigers'"):
-        call_command("check_audit_log", "tigers", stdout=out)
+        output_of("check_audit_log", "tigers")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from images.models import Image
 from inference.models import ModelCaption
@@ -17,7 +15,7 @@ from sxs_eval.formats.judgement_export import Layout, export_judgements
 from sxs_eval.models import Comparison, EqualCaptions, Judgement
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services.raters import exclude_rater
-from tabular.downloads import write_whole
+from tests.commands import output_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
 from tests.sxs_eval.judged import judge_all, keys_of
 
@@ -65,9 +63,8 @@ def with_equal_captions() -> Comparison:
 
 
 def reported(comparison: Comparison, file: Any) -> dict[str, Any]:
-    out = io.StringIO()
-    call_command("sxs_report", str(file), "--json", "--seed", str(comparison.seed), stdout=out)
-    (part,) = json.loads(out.getvalue())["comparisons"]
+    said = output_of("sxs_report", file, "--json", "--seed", comparison.seed)
+    (part,) = json.loads(said)["comparisons"]
     assert (part["base_model"], part["test_model"]) == (comparison.base.name, comparison.test.name)
     return part["report"]
 

@@ -28,7 +28,15 @@ from sxs_eval.models import Comparison, Judgement, Kind, RaterState, RaterStatus
 from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell
-from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
+from tests.factories import (
+    NOW,
+    make_captioner,
+    make_collection,
+    make_comparison,
+    make_keyed_collection,
+    make_project,
+    make_rater,
+)
 from tests.memory import peak_of
 from tests.servers import ROOT
 from tests.sxs_eval.judged import answer, judge_all, judged_once, keys_of, report, results, take
@@ -321,19 +329,11 @@ class TestCost:
         assert many < few * 1.5 + 300_000
 
     def _peak_bytes(self, images: int) -> int:
-        collection = make_collection(0)
-        made = Image.objects.bulk_create(
-            Image(sha256=f"{collection.pk}-{n}", original="x", format="JPEG", bytes=1, width=1, height=1)
-            for n in range(images)
-        )
-        CollectionImage.objects.bulk_create(
-            CollectionImage(collection=collection, image=image, key=f"key-{n}", position=n)
-            for n, image in enumerate(made)
-        )
+        collection = make_keyed_collection([f"key-{n}" for n in range(images)])
         comparison = make_comparison(collection=collection, replication=1, batch_size=images)
         batch = take(comparison, make_rater(comparison))
         batch.judgements.update(test_is_left=True, choice=1, score=1, judged_at=NOW, comment="Both are fine. " * 5)
-        del made, batch
+        del batch
         pieces = export_judgements([comparison], Layout.JSONL, until=LATER)
         count, peak = peak_of(lambda: sum(piece.count(b"\n") for piece in pieces))
         assert count == images

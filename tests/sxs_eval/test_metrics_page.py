@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 from django.core.cache import cache
-from django.core.management import call_command
 from django.urls import reverse
 
 from crosslens_metrics.reports.correlations import correlations_of
@@ -15,6 +13,7 @@ from inference.models import ModelCaption
 from people.models import Membership, Role
 from sxs_eval.formats import metric_gains as downloads
 from sxs_eval.models import Judgement
+from tests.commands import output_of
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_user
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.sxs_eval.judged import judged_once, text_of
@@ -101,19 +100,10 @@ def test_each_comparison_is_a_point_and_correlations_stand_over_the_core_languag
 def test_the_command_reads_the_file_and_gives_the_same_figures(manager, scored, tmp_path, flip):
     file = tmp_path / "metrics.csv"
     file.write_bytes(exported(manager, "csv"))
-    out = io.StringIO()
-    call_command(
-        "correlate",
-        str(file),
-        "--human=gain",
-        "--metric=rouge-l",
-        "--group=language=zh,en,hi,es",
-        "--json",
-        *([] if flip else ["--no-flip"]),
-        stdout=out,
-    )
+    chosen = ("--human=gain", "--metric=rouge-l", "--group=language=zh,en,hi,es", *([] if flip else ["--no-flip"]))
+    report = json.loads(output_of("correlate", file, *chosen, "--json"))
     said = json.loads(exported(manager, "json"))["correlations"]["rouge-l" if flip else "rouge-l --no-flip"]
-    assert json.loads(out.getvalue())["parts"] == said["parts"]
+    assert report["parts"] == said["parts"]
     shown = page(manager, metric="rouge-l", flip="yes" if flip else "no").context["page"].parts[0].cells[0].value
     (everything, *_others) = said["parts"].values() if isinstance(said["parts"], dict) else said["parts"]
     assert f"{everything['metrics']['rouge-l']['pearson']['value']:+.2f}".replace("-", "−") == shown

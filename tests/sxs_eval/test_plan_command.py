@@ -6,16 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from sxs_eval.management.commands import plan_evaluations
 from sxs_eval.selectors.planning import Pace
+from tests.commands import output_of
 from tests.factories import make_project
 
 SCORES = """language,model,xm3600,coco,note
@@ -38,9 +38,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def run(file: Path, *options: str) -> str:
-    out = StringIO()
-    call_command("plan_evaluations", str(file), *options, stdout=out)
-    return out.getvalue()
+    return output_of("plan_evaluations", file, *options)
 
 
 def as_json(file: Path, *options: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from scipy.stats import binomtest
 
 from crosslens_metrics.formats.judgements import COLUMNS
@@ -23,6 +22,7 @@ from crosslens_metrics.reports import comparison_text
 from crosslens_metrics.reports.comparison_figures import MESSAGES, Gain, Missing
 from crosslens_metrics.scales import SCALES
 from crosslens_metrics.undefined import Reason
+from tests.commands import output_of
 from tests.servers import ROOT
 
 # Raters ann, bob and cem; None where one has not judged. Five images are won, two lost, three neither, two incomplete.
@@ -66,9 +66,7 @@ def _region(image: str) -> str:
 
 
 def run(file: Path, *options: str) -> str:
-    out = io.StringIO()
-    call_command("sxs_report", str(file), *options, stdout=out)
-    return out.getvalue()
+    return output_of("sxs_report", file, *options)
 
 
 def run_json(file: Path, *options: str) -> dict[str, Any]:
