@@ -125,11 +125,9 @@ class TestHardChecks:
         # The nukta letters have no composed form in NFC, so each of them counts as two.
         assert error_code("\u0921\u093c" * (LONGEST_CAPTION // 2 + 1)) == "too-long"
 
-    def test_a_draft_may_be_longer_than_a_caption_but_not_without_end(self):
+    def test_a_draft_may_be_longer_than_a_caption_and_is_composed_but_not_trimmed(self):
         assert unstorable("x" * LONGEST_DRAFT) is None
         assert unstorable("x" * (LONGEST_DRAFT + 1)) is not None
-
-    def test_the_text_is_composed_but_not_trimmed(self):
         assert as_nfc(" Cafe\u0301 ") == " Café "
 
     @given(st.text(max_size=60))
@@ -156,12 +154,9 @@ class TestRightSentences:
         assert set(SENTENCES) == set(LANGUAGE)
 
     @pytest.mark.parametrize("tag", SENTENCES)
-    def test_a_good_caption_warns_of_nothing_in_its_language(self, tag):
+    def test_a_good_caption_warns_of_nothing_in_its_language_also_decomposed(self, tag):
         assert hard_error(SENTENCES[tag]) is None
         assert codes(SENTENCES[tag], tag, others=("something else entirely",)) == []
-
-    @pytest.mark.parametrize("tag", SENTENCES)
-    def test_decomposed_it_is_no_different(self, tag):
         assert codes(unicodedata.normalize("NFD", SENTENCES[tag]), tag) == []
 
     @pytest.mark.parametrize("tag", NOT_LATIN)
@@ -201,13 +196,11 @@ class TestScript:
     def test_a_sentence_that_is_mostly_latin_or_romanised_is_foreign(self, tag, text):
         assert ("script" in codes(text, tag)) == (tag != "ko")
 
-    def test_a_language_without_scripts_or_with_one_not_known_is_not_checked(self):
+    def test_the_scripts_of_all_36_are_known_and_no_other_is_checked(self):
+        assert {script for entry in LANGUAGES for script in entry.scripts} <= KNOWN_SCRIPTS
         for scripts in ([], ["Cuneiform"], ["Egyp"]):
             language: Any = SimpleNamespace(spaced=True, scripts=scripts)
             assert soft_warnings("这 是 什么", language=language, others=[]) == []
-
-    def test_the_scripts_of_all_36_are_known(self):
-        assert {script for entry in LANGUAGES for script in entry.scripts} <= KNOWN_SCRIPTS
 
     @pytest.mark.parametrize(
         ("characters", "script"),
@@ -233,13 +226,13 @@ class TestLength:
     def test_three_words_are_not(self, text):
         assert codes(text) == []
 
-    @pytest.mark.parametrize(("tag", "text"), [("zh", "一只猫"), ("ja", "猫だ。"), ("th", "แมว")])
-    def test_a_few_characters_are_short_where_words_are_not_spaced(self, tag, text):
-        assert codes(text, tag) == ["short"]
-
-    @pytest.mark.parametrize(("tag", "text"), [("zh", "一只小黑猫"), ("ja", "猫が寝ている"), ("th", "แมวดำนอนอยู่")])
-    def test_a_sentence_without_spaces_is_not(self, tag, text):
-        assert codes(text, tag) == []
+    @pytest.mark.parametrize(
+        ("tag", "short", "sentence"),
+        [("zh", "一只猫", "一只小黑猫"), ("ja", "猫だ。", "猫が寝ている"), ("th", "แมว", "แมวดำนอนอยู่")],
+    )
+    def test_a_few_characters_are_short_where_words_are_not_spaced_and_a_sentence_is_not(self, tag, short, sentence):
+        assert codes(short, tag) == ["short"]
+        assert codes(sentence, tag) == []
 
 
 class TestRepetition:
@@ -247,13 +240,9 @@ class TestRepetition:
     def test_the_same_words_for_another_image_are_noticed_whatever_case_and_spacing(self, other):
         assert codes("Two old boats.", others=("A tree in a field.", other)) == ["repeated"]
 
-    def test_composed_and_decomposed_are_the_same(self):
+    def test_composed_and_decomposed_are_the_same_and_other_words_or_mere_marks_are_not(self):
         assert codes("Ein schöner Fluß im Nebel", "de", others=("EIN SCHO\u0308NER FLUSS IM NEBEL",)) == ["repeated"]
-
-    def test_other_words_are_not(self):
         assert codes("Two old boats.", others=("Two old boots.", "", "...")) == []
-
-    def test_marks_without_words_are_not_called_the_same(self):
         assert "repeated" not in codes("!!!", others=("???",))
 
     @given(st.sampled_from(sorted(SENTENCES)), st.sampled_from([" ", "\n", "\t ", "\u3000"]))
@@ -292,11 +281,9 @@ class TestCopying:
         assert codes(ENGLISH, "hi") == ["script", "copied"]
         assert codes(ENGLISH, "de") == ["copied"]
 
-    def test_the_warning_does_not_say_what_it_was(self):
+    def test_the_warning_does_not_say_what_it_was_and_an_empty_caption_is_like_nothing(self):
         said = str(COPIED.message).lower()
         assert not {"boats", "three", "beach", "evening", "light"} & set(said.replace(".", " ").split())
-
-    def test_an_empty_english_caption_is_like_nothing(self):
         assert likeness("", "") == likeness("boats", "") == 0
         assert codes("two old boats", english="") == []
 

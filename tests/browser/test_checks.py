@@ -39,6 +39,25 @@ def address(live_server: Any, round: Round) -> str:
     return str(live_server.url + reverse("annotation:check-show", args=[round.project.slug, "ar"]))
 
 
+@pytest.fixture
+def checks(live_server: Any, page: Page, context: BrowserContext, round: Round) -> Page:
+    """The page at which the manager checks the round."""
+    sign_in(context, round.project.created_by, live_server.url)
+    page.goto(address(live_server, round))
+    return page
+
+
+def held(page: Page, times: int | None = None) -> list[Route]:
+    """What is sent meanwhile, which is not answered by itself."""
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/check/", hold, times=times)
+    return waiting
+
+
 def test_a_round_is_gone_through_with_the_keyboard_alone(
     live_server: Any, page: Page, context: BrowserContext, round: Round, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,17 +131,8 @@ def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen
 
 
 @pytest.mark.parametrize("first", ["", "j"], ids=["the same caption", "the next caption"])
-def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(
-    live_server: Any, page: Page, context: BrowserContext, round: Round, first: str
-) -> None:
-    sign_in(context, round.project.created_by, live_server.url)
-    page.goto(address(live_server, round))
-    waiting: list[Route] = []
-
-    def hold(route: Route) -> None:
-        waiting.append(route)
-
-    page.route("**/check/", hold)
+def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(checks: Page, first: str) -> None:
+    page, waiting = checks, held(checks)
     rows = page.locator(".check__row")
     with page.expect_request("**/check/"):
         page.keyboard.press("3")
@@ -136,17 +146,8 @@ def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(
     expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats?")
 
 
-def test_keys_faster_than_the_answers_are_all_sent_once_and_in_turn(
-    live_server: Any, page: Page, context: BrowserContext, round: Round
-) -> None:
-    sign_in(context, round.project.created_by, live_server.url)
-    page.goto(address(live_server, round))
-    waiting: list[Route] = []
-
-    def hold(route: Route) -> None:
-        waiting.append(route)
-
-    page.route("**/check/", hold, times=1)
+def test_keys_faster_than_the_answers_are_all_sent_once_and_in_turn(checks: Page) -> None:
+    page, waiting = checks, held(checks, times=1)
     with page.expect_request("**/check/"):
         page.keyboard.press("r")
     page.keyboard.press("1")
@@ -165,12 +166,8 @@ def test_keys_faster_than_the_answers_are_all_sent_once_and_in_turn(
     assert [feedback.text for feedback in Feedback.objects.all()] == ["Which boats?"]
 
 
-def test_who_checks_is_told_what_was_not_saved(
-    live_server: Any, page: Page, context: BrowserContext, round: Round
-) -> None:
-    sign_in(context, round.project.created_by, live_server.url)
-    page.goto(address(live_server, round))
-    row = page.locator(".check__row").first
+def test_who_checks_is_told_what_was_not_saved(checks: Page) -> None:
+    page, row = checks, checks.locator(".check__row").first
     page.route("**/check/", lambda route: route.fulfill(status=507, body="full"), times=1)
     page.route("**/check/", lambda route: route.abort(), times=1)
     for _ in range(2):
