@@ -15,6 +15,7 @@ from sxs_eval.formats.judgement_export import Layout, export_judgements
 from sxs_eval.models import Comparison, EqualCaptions, Judgement
 from sxs_eval.selectors.results import report_of
 from sxs_eval.services.raters import exclude_rater
+from tabular.downloads import write_whole
 from tests.commands import output_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
 from tests.sxs_eval.judged import judge_all, keys_of
