@@ -64,7 +64,7 @@ def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Calla
         if has_form and not is_script(request):
             return _redirected(request, refusal, location)
         if not stays and refusal.status not in (401, 404, 422):
-            _tell(request, refusal)
+            _say_why(request, refusal)
         # To a script a 403 is Django's answer to a session that has ended meanwhile.
         status = 410 if refusal.status == 403 else refusal.status
         about = {"state": refusal.code, "message": refusal.message, "location": location}
@@ -122,11 +122,11 @@ def active_ms_of(request: HttpRequest) -> int:
 def _redirected(request: HttpRequest, refusal: Refusal, location: str) -> HttpResponse:
     if refusal.status == 404:
         raise Http404(refusal.message)
-    _tell(request, refusal)
+    _say_why(request, refusal)
     return redirect(location)
 
 
-def _tell(request: HttpRequest, refusal: Refusal) -> None:
+def _say_why(request: HttpRequest, refusal: Refusal) -> None:
     if refusal.status == 403:
         for (reason,) in refusal.errors.values():
             messages.error(request, reason)

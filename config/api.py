@@ -16,6 +16,6 @@ urlpatterns = [
     path("docs/", docs_show, name="docs"),
     path("", include("people.api.urls")),
     path("", include("annotation.api.urls")),
-    # Whatever is not there is told in the shape of all else; without the slash at the end one is sent on as on pages.
+    # Unknown addresses are answered like other refusals; without the final slash they are redirected as on pages.
     re_path(r"^[\s\S]*/\Z", NothingView.as_view(), name="nothing"),
 ]

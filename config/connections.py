@@ -36,7 +36,7 @@ class Connections(Variables):
         database: dict[str, Any] = environ.Env.db_url_config(self.variables["DATABASE_URL"])
         return {
             **database,
-            # A server that is away is told of, instead of holding whoever asks for two minutes.
+            # An absent server is reported at once, instead of blocking for two minutes.
             "OPTIONS": {"connect_timeout": 10, **database.get("OPTIONS", {})},
             "CONN_MAX_AGE": None,
             "CONN_HEALTH_CHECKS": True,

@@ -1,4 +1,4 @@
-"""What the settings are told from outside, read strictly: a missing or malformed variable stops the start by name."""
+"""Environment variables, read strictly: a missing or malformed variable stops the start and is named."""
 
 from __future__ import annotations
 

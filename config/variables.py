@@ -1,4 +1,4 @@
-"""The variables that an installation is told from outside, and how each is read."""
+"""The environment variables of an installation, and how each is read."""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ def _inversions(places: NDArray[np.int_]) -> int:
     while len(blocks) > 1:
         left, right = blocks[0::2], blocks[1::2]
         width = left.shape[1]
-        # Blocks are told apart by what is added to them, so that one search serves all.
+        # Each block gets an offset of its own, so that one search serves all.
         apart = (np.arange(len(left)) * (beyond + 1))[:, None]
         not_above = np.searchsorted((left + apart).ravel(), (right + apart).ravel(), side="right")
         falling += width * right.size - int((not_above - np.repeat(np.arange(len(left)) * width, width)).sum())

@@ -75,8 +75,8 @@ class DocumentFrequencies:
         for order, rows in sweep(Places(captions), read, only_repeated=False, workers=workers):
             tables[order - 1].append(rows)
         joined = [_joined(rows) for rows in tables]
-        met = np.unique(captions.words)
-        frequencies = cls._ordered(len(references), captions.vocabulary.words(met.tolist()), met, joined)
+        seen = np.unique(captions.words)
+        frequencies = cls._ordered(len(references), captions.vocabulary.words(seen.tolist()), seen, joined)
         frequencies.text = text
         return frequencies
 

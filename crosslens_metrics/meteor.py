@@ -72,7 +72,7 @@ def meteor(candidates: Sequence[str], references: Sequence[Sequence[str]], *, la
     references : sequence of sequence of str, length n_images
         One or more for each image.
     language : str
-        Of `FULL` or `STEMS_ONLY`, or a tag that begins so. In the first METEOR tokenises, lower-cases and takes up
+        Of `FULL` or `STEMS_ONLY`, or a tag that begins so. In the first METEOR tokenises, lower-cases and splits
         punctuation in its own way; in the others it lower-cases, and tokens are what whitespace separates.
 
     Returns

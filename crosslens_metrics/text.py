@@ -105,7 +105,7 @@ def normalised_by_default(tokenizer: str) -> bool:
 
 
 def text_version(tokenizer: str, normalise: bool | None = None) -> str:
-    """What became of texts before they were scored, such as `whitespace-1` or `icu-78.3+norm-1`.
+    """Name how texts are prepared before they are scored, such as `whitespace-1` or `icu-78.3+norm-1`.
 
     Raises
     ------

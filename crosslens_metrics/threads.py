@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 def side_by_side(function: Callable[[Part], Result], parts: Iterable[Part], *, workers: int) -> Iterator[Result]:
     """`map` in threads: numpy leaves Python to others while it sorts and counts.
 
-    No more than `workers` parts are in hand at a time, so that memory stays theirs.
+    At most `workers` parts are processed at a time, which bounds the memory.
     """
     if workers < 1:
         raise ValueError(f"{workers} workers cannot do anything: give 1 or more.")

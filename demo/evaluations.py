@@ -26,8 +26,8 @@ from sxs_eval.services.gold import use_gold_pair
 
 SEED = 3600
 SETTING = Setting(seed=SEED, batch_size=8, lease_s=3 * 24 * 3600, gold_percent=20, repeat_percent=20)
-STARTED, GAVE_BACK, IN_THE_MIDDLE = RATERS = ("jonas-de", "greta-de", "emil-de")
-MORE_PAIRS = {STARTED: 0, GAVE_BACK: 2, IN_THE_MIDDLE: 4}
+STARTED, RETURNED, IN_THE_MIDDLE = RATERS = ("jonas-de", "greta-de", "emil-de")
+MORE_PAIRS = {STARTED: 0, RETURNED: 2, IN_THE_MIDDLE: 4}
 """How many pairs beyond their first batch each has answered in the half judged comparison."""
 SEEDS_FROM_THE_FRONT = (581867, 1518767, 2032802, 2049463, 2352428)
 """The first number drawn with each is nearly 0, so that a batch begins at the front of a comparison's order."""
@@ -140,7 +140,7 @@ def _sit(comparison: Comparison, rater: User, pairs: int | None, *, now: datetim
     if batch is None:
         return now
     end = _answer(batch, rater, HALF_JUDGED, now=now, rng=rng, pairs=pairs)
-    if pairs and rater.username == GAVE_BACK:
+    if pairs and rater.username == RETURNED:
         judging.return_batch(batch_id=batch.pk, person=rater, now=end)
     return end
 

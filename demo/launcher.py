@@ -145,7 +145,7 @@ def _worker() -> list[str]:
 
 
 def _celery(part: str) -> list[str]:
-    # Who tries the demo as root, in a container say, is not to be told so at each start.
+    # People may try the demo as root, for example in a container: no warning at each start.
     quiet = "ignore:You're running the worker with superuser privileges"
     return [
         *(sys.executable, "-W", quiet, "-m", "celery", "--app", "config", "--quiet"),

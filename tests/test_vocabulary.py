@@ -1,9 +1,10 @@
-"""One word per thing: words that docs/GLOSSARY.md retires come back neither in the interface nor in names."""
+"""One word per thing: no message, guide, docstring, comment or name has a word that docs/GLOSSARY.md retires."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,15 @@ GUIDES = [
     ),
 ]
 """Guides that use no retired word either."""
+RETIRED_IN_NAMES = re.compile(
+    r"(?:^|_)(pictures?|standings?|showings?|sen[dt]_back|g[ai]ven?_back|take[ns]?_up|hands?|handed|lapse[ds]?|blockers?"
+    r"|meetings?|met|own_data|told|slots?)(?:_|$)"
+)
+ALLOWED = {
+    "demo": {"picture", "pictures"},  # its images are photographs, as the glossary allows
+    "operations": {"slots"},  # numbers of processes, not places of tasks
+}
+"""Retired words that an app may use in prose and names, in a sense of their own."""
 MISNOMERS = re.compile(r"(Refused|Problem|Standing|Blocker)$")
 
 
@@ -66,6 +76,28 @@ def test_the_guides_use_no_retired_word(guide: Path, retired: str) -> None:
     assert found == [], f"say: {RETIRED[retired]}"
 
 
+@pytest.mark.parametrize("app", PRODUCT)
+def test_docstrings_and_comments_use_no_retired_word(app: str) -> None:
+    prose = [(place, re.sub(r"`[^`]*`", "", text)) for place, text in _prose(app)]
+    found = [
+        f"{place}: {match.group()}"
+        for place, text in prose
+        for retired in RETIRED
+        for match in re.finditer(retired, text, re.IGNORECASE)
+        if match.group().lower() not in ALLOWED.get(app, ())
+    ]
+    assert prose
+    assert found == []
+
+
+@pytest.mark.parametrize("app", PRODUCT)
+def test_no_name_has_a_retired_word(app: str) -> None:
+    names = dict(_names(app))
+    retired = {name: match.group(1) for name in names if (match := RETIRED_IN_NAMES.search(name))}
+    assert names
+    assert [f"{names[name]}: {name}" for name, word in retired.items() if word not in ALLOWED.get(app, ())] == []
+
+
 def test_the_glossary_names_only_classes_that_exist() -> None:
     glossary = (ROOT / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:[a-z_]+\.)*([A-Z][a-z]\w+)`", glossary))
@@ -79,13 +111,46 @@ def test_a_retired_word_would_be_found() -> None:
         assert any(re.search(retired, sentence, re.IGNORECASE) for retired in RETIRED), sentence
 
 
+def _modules(app: str) -> Iterator[tuple[str, ast.Module, Path]]:
+    for path in (ROOT / app).rglob("*.py"):
+        if "migrations" not in path.parts:
+            yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8")), path
+
+
 def _classes() -> Iterator[tuple[str, ast.ClassDef]]:
     for app in PRODUCT:
-        for path in (ROOT / app).rglob("*.py"):
-            if "migrations" not in path.parts:
-                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                    if isinstance(node, ast.ClassDef):
-                        yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+        for name, module, _path in _modules(app):
+            for node in ast.walk(module):
+                if isinstance(node, ast.ClassDef):
+                    yield f"{name}:{node.lineno} {node.name}", node
+
+
+def _prose(app: str) -> Iterator[tuple[str, str]]:
+    """Yield every docstring and comment of an app, on one line."""
+    for name, module, path in _modules(app):
+        for node in ast.walk(module):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                yield f"{name}:{node.lineno}", " ".join(node.value.value.split())
+        with path.open("rb") as file:
+            for token in tokenize.tokenize(file.readline):
+                if token.type == tokenize.COMMENT:
+                    yield f"{name}:{token.start[0]}", token.string
+
+
+def _names(app: str) -> Iterator[tuple[str, str]]:
+    """Yield what an app calls its modules, classes, functions, arguments, variables and attributes, in snake case."""
+    for place, module, path in _modules(app):
+        yield path.stem, place
+        for node in ast.walk(module):
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                    yield re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(), f"{place}:{node.lineno}"
+                case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                    yield name.lower(), f"{place}:{node.lineno}"
 
 
 def test_exceptions_end_in_error_and_nothing_else_is_named_for_what_it_refuses() -> None:

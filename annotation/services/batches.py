@@ -95,10 +95,10 @@ def take_batch(*, round: Round, person: User, now: datetime, rng: Random) -> Cap
     if found:
         raise NotQualifiedError(found)
 
-    lots = [previously_seen(person, round)]
+    exclusions = [previously_seen(person, round)]
     if round.kind == RoundKind.MAIN:
-        lots.append(previously_seen(person, round, besides_pilots=True))
-    for without in lots:
+        exclusions.append(previously_seen(person, round, besides_pilots=True))
+    for without in exclusions:
         batch = assigning.take_batch(
             pool=round.pool,
             person=person,
@@ -241,26 +241,26 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bo
             raise StaleStateError
         if batch.lease.state == BatchState.RETURNED:
             raise BatchReturnedError
-        stops = _gone_since(person, batch)
+        stops = _lost_requirements(person, batch)
         if stops:
             raise NotQualifiedError(stops)
         items = list(workable(batch).select_related("english"))
         problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
             raise IncompleteBatchError(problems)
-        copied = [] if copies_seen else _told_of_copies(batch, items)
+        copied = [] if copies_seen else _copied(batch, items)
         if not copied:
             _submit(batch, items, person=person, now=now)
     if copied:
-        # After the transaction, which keeps what was told.
+        # After the transaction, which stores what the writer is shown.
         raise NearCopyError(copied)
     return batch
 
 
-def _told_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
-    """The positions of captions that are almost copied, of which the writer is told before the batch is handed in.
+def _copied(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
+    """Return the positions of captions that are almost copied, to warn the writer before submitting.
 
-    They are looked for once. Whoever could ask again with other texts would find out what the English captions said.
+    They are searched only once: asking again with other texts would reveal the English captions.
     """
     if not CaptionItem.objects.filter(batch=batch, copied_revision__isnull=False).exists():
         for item in items:
@@ -342,7 +342,7 @@ def _locked_batch(batch_id: UUID, person: User) -> CaptionBatch:
     )
 
 
-def _gone_since(person: User, batch: CaptionBatch) -> list[MissingRequirement]:
+def _lost_requirements(person: User, batch: CaptionBatch) -> list[MissingRequirement]:
     """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
     return [found for found in missing_requirements(person, batch.round) if found.code in ("role", "consent")]
 
@@ -354,7 +354,7 @@ def _is_forgotten(person: User, batch: CaptionBatch) -> bool:
 
 
 def _renew_lease(batch: CaptionBatch, person: User, now: datetime) -> None:
-    if is_half_over(batch=batch.lease, now=now) and not _gone_since(person, batch):
+    if is_half_over(batch=batch.lease, now=now) and not _lost_requirements(person, batch):
         renew_lease(batch=batch.lease, now=now)
 
 

@@ -213,7 +213,7 @@ def close_round(*, round: Round, by: User, now: datetime, assigned: UnfinishedBa
             return_batches(batches=Batch.objects.filter(pool=round.pool_id), now=now)
         choice = str(assigned) if batches and assigned else ""
         record_of_round(round, "closed", by=by, now=now, batches=len(batches), assigned=choice)
-        _tell(round, WebhookEvent.ROUND_CLOSED, now)
+        _emit(round, WebhookEvent.ROUND_CLOSED, now)
     return round
 
 
@@ -266,7 +266,7 @@ def accept_round(*, round: Round, by: User, now: datetime, reason: str = "") -> 
     with transaction.atomic():
         round, rounds = _locked(round, Action.ACCEPT)
         _decide(round, rounds, RoundState.ACCEPTED, reason, by=by, now=now)
-        _tell(round, WebhookEvent.ROUND_ACCEPTED, now)
+        _emit(round, WebhookEvent.ROUND_ACCEPTED, now)
     return round
 
 
@@ -445,6 +445,6 @@ def record_of_round(round: Round, what: str, *, by: User, now: datetime, **detai
     )
 
 
-def _tell(round: Round, event: WebhookEvent, now: datetime) -> None:
+def _emit(round: Round, event: WebhookEvent, now: datetime) -> None:
     payload = {"language": round.language_id, "kind": round.kind, "number": round.number, "state": round.state}
     webhooks.emit(project=round.project, event=event, payload=payload, now=now)

@@ -138,12 +138,12 @@ class _Look(LineReader):
                 continue
             named = images.get(line.key, [])
             if len(named) != 1:
-                self._tell(number, _("no image in the collection has the key %(key)s.") if not named else
+                self._refuse(number, _("no image in the collection has the key %(key)s.") if not named else
                            _("several images in the collection are called %(key)s."), key=repr(line.key))  # fmt: skip
                 continue
             before = self._lines_of.setdefault(named[0].pk, number)
             if before != number:
-                self._tell(
+                self._refuse(
                     number, _("the image %(key)s is already in line %(before)d."), key=repr(line.key), before=before
                 )
             self.contents.images[number] = named[0].pk
@@ -156,16 +156,16 @@ class _Look(LineReader):
             if tag is None:
                 continue
             if tag in seen:
-                self._tell(number, _("%(one)s and %(other)s are the same language."), one=seen[tag], other=name)
+                self._refuse(number, _("%(one)s and %(other)s are the same language."), one=seen[tag], other=name)
             seen[tag] = name
             if len(texts) > MAX_PER_IMAGE:
                 problem = _("%(count)d captions in %(tag)s; at most %(limit)d are allowed.")
-                self._tell(number, problem, count=len(texts), tag=name, limit=MAX_PER_IMAGE)
+                self._refuse(number, problem, count=len(texts), tag=name, limit=MAX_PER_IMAGE)
             for place, text in enumerate(texts, start=1):
                 try:
                     caption_text(text, image.key)
                 except LineError as refused:
-                    self._tell(number, _("caption %(place)d in %(tag)s: %(why)s"), place=place, tag=name, why=refused)
+                    self._refuse(number, _("caption %(place)d in %(tag)s: %(why)s"), place=place, tag=name, why=refused)
             if texts:
                 self.contents.most[tag] = max(self.contents.most.get(tag, 0), len(texts))
                 self.contents.captions += len(texts)
@@ -175,15 +175,15 @@ class _Look(LineReader):
             try:
                 tag = canonical_tag(name)
             except MalformedTagError as malformed:
-                self._tell(number, "%(why)s", why=malformed)
+                self._refuse(number, "%(why)s", why=malformed)
                 return None
             if tag not in self._known:
-                self._tell(number, _("there is no language %(tag)s here; add it with add_language."), tag=name)
+                self._refuse(number, _("there is no language %(tag)s here; add it with add_language."), tag=name)
                 return None
             self.contents.names[name] = tag
         return self.contents.names[name]
 
-    def _tell(self, number: int, problem: str, **about: object) -> None:
+    def _refuse(self, number: int, problem: str, **about: object) -> None:
         self.refuse(problem % about, number=number)
 
 

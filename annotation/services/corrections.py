@@ -43,7 +43,7 @@ class RewriteRefusedError(Exception):
 
 
 class AlreadyRewrittenError(Exception):
-    """The caption is not sent back any more; `caption` has what is stored."""
+    """The caption is no longer returned; `caption` has what is stored."""
 
     def __init__(self, caption: Caption) -> None:
         super().__init__(caption.pk)
@@ -77,7 +77,7 @@ def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime
         )
         _may_be_returned(caption, round)
         author = caption.author
-        assert author is not None  # one from a file cannot be sent back
+        assert author is not None  # one from a file cannot be returned
         made = CorrectionRequest.objects.create(
             caption=caption,
             note=note,
@@ -95,7 +95,7 @@ def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime
 
 
 def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Caption:
-    """Hand in a caption that was returned. The same sent twice is handed in once.
+    """Submit a rewritten caption. Submitting it twice changes nothing.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         raise InvalidCaptionError(problem)
     stored = text_checks.as_nfc(text).strip()
     with transaction.atomic():
-        # Who leaves, or is excluded, at this moment gives up the place of what was returned.
+        # A withdrawal or exclusion at this moment frees the place of a returned caption.
         lock_person(author)
         work = Assignment.objects.filter(item__caption=caption_id, person=author)
         restored = restore_work(assignments=work.filter(item__caption__state=CaptionState.RETURNED))

@@ -33,7 +33,7 @@ class Moved:
 
 
 def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
-    """Give somebody else the images of a batch in hand, to begin anew; drafts stay with whoever made them.
+    """Reassign the images of an unfinished batch to somebody else, who starts again; drafts stay with their author.
 
     Raises
     ------
@@ -41,9 +41,9 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
     NotQualifiedError
         `to` could not take a batch of this round either.
     OpenBatchExistsError
-        `to` has a batch of this round in hand.
+        `to` has an open batch of this round.
     NoTasksAvailableError
-        `to` had all of the images before, or may not meet any of them now.
+        `to` had all of the images before, or may not see any of them now.
     """
     round = Round.objects.select_related("project", "language", "pool").get(pool=batch.pool_id)
     if round.kind == RoundKind.VERIFICATION:
@@ -68,7 +68,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
 
 
 def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
-    """Take a batch out of somebody's hands, for anybody to take; returns how many places that frees.
+    """Return somebody's batch, for anybody to take; return how many places that frees.
 
     What they rated and wrote stays with the batch, and they can resume it as far as it is still free.
 

@@ -201,7 +201,7 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> Verification
         if batch.submitted_at:
             return batch
         _must_be_assigned(batch)
-        stops = _gone_since(person, batch)
+        stops = _lost_requirements(person, batch)
         if stops:
             raise NotQualifiedError(stops)
         verdicts = list(to_rate(batch))
@@ -264,11 +264,11 @@ def _is_over(batch: VerificationBatch, now: datetime) -> bool:
     return batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now
 
 
-def _gone_since(person: User, batch: VerificationBatch) -> list[MissingRequirement]:
+def _lost_requirements(person: User, batch: VerificationBatch) -> list[MissingRequirement]:
     """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
     return [found for found in missing_requirements(person, batch.round) if found.code in ("role", "consent")]
 
 
 def _renew_lease(batch: VerificationBatch, person: User, now: datetime) -> None:
-    if is_half_over(batch=batch.lease, now=now) and not _gone_since(person, batch):
+    if is_half_over(batch=batch.lease, now=now) and not _lost_requirements(person, batch):
         renew_lease(batch=batch.lease, now=now)

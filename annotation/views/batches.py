@@ -237,7 +237,7 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     except services.IncompleteBatchError:
         return _review(request, batch, 422)
     except services.NearCopyError:
-        # What was told stands there from now on; the back button leads to a page that is no form sent.
+        # The warnings are on that page from now on; with a redirect, the back button does not resubmit a form.
         return redirect("annotation:batch-review", batch_id)
     return redirect("annotation:batch-done", batch_id)
 

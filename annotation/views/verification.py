@@ -85,7 +85,7 @@ def verdict_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRes
 @require_safe
 @login_required
 def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    """That it was handed in; no caption, as the image may come to be written about in a later round."""
+    """Confirm the submission without showing captions: the rater may write about the images in a later round."""
     batch = ratings_for(request.user, batch_id)
     if not batch.submitted_at:
         return redirect("annotation:verification-show", batch_id)

@@ -1,4 +1,4 @@
-"""Read the fields of one line by name; what is wrong with one is told with its name and what to write instead."""
+"""Read the fields of one line by name; an error has the field's name and says what to write instead."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class LineError(ValueError):
         super().__init__(reason)
         self.reason, self.name, self.number, self.place = reason, name, number, place
 
-    def told(self, file: Path | str | None = None, *, is_list: bool = False) -> str:
+    def described(self, file: Path | str | None = None, *, is_list: bool = False) -> str:
         """The message with its place, and with the name of the file where that is given."""
         if file is None and self.number:
             return _("Line %(number)s: %(message)s") % {"number": self.number, "message": self.reason}
@@ -48,7 +48,7 @@ class FileProblemsError(FileRefusedError):
 
     def lines(self) -> list[str]:
         """The first problems, and how many more there are."""
-        shown = [problem.told(self.file, is_list=self._is_list) for problem in self.problems[:MOST_SHOWN]]
+        shown = [problem.described(self.file, is_list=self._is_list) for problem in self.problems[:MOST_SHOWN]]
         if more := len(self.problems) - len(shown):
             text = ngettext("and %(number)d more problem.", "and %(number)d more problems.", more)
             shown.append(text % {"number": more})

@@ -1,4 +1,4 @@
-"""Reading tables and lists that people made: what is broken is told by its number, and the rest goes on."""
+"""Read tables and lists that people made: broken records are reported by number, and the others are read."""
 
 from __future__ import annotations
 

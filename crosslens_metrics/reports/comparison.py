@@ -1,6 +1,6 @@
 """The report on one comparison: from judgements to WINS, LOSSES and the gain, and what they are worth.
 
-Every choice that the published protocol leaves open (ours) is made here or in `crosslens_metrics`, and is told in
+Every choice that the published protocol leaves open (ours) is made here or in `crosslens_metrics`, and explained in
 docs/side-by-side-files.md.
 """
 

@@ -153,7 +153,7 @@ def correlations_of(
 def _numbers(
     table: Table, people_at: int, places: Sequence[int]
 ) -> tuple[tuple[Decimal | None, ...], dict[int, tuple[Decimal | None, ...]]]:
-    """Of people and by metric; what is wrong with several columns is told at once."""
+    """Return people's numbers, and those of each metric; errors of all columns are reported at once."""
     numbers: dict[int, tuple[Decimal | None, ...]] = {}
     problems: list[LineError] = []
     for place in dict.fromkeys([people_at, *places]):

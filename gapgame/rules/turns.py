@@ -117,13 +117,13 @@ def _previously_seen(turns: Sequence[Turn]) -> NDArray[np.bool_]:
     opened = [turn.opened_at for turn in turns]
     if all(opened):
         order = sorted(order, key=lambda place: opened[place])  # type: ignore[assignment,arg-type,return-value]
-    met: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     before = np.zeros(len(turns), dtype=bool)
     for place in order:
         turn = turns[place]
         if not turn.player or not turn.item:
             continue
         key = (turn.player, turn.item)
-        before[place] = key in met
-        met.add(key)
+        before[place] = key in seen
+        seen.add(key)
     return before

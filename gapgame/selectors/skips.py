@@ -29,18 +29,18 @@ class SkippedItem:
 def skips_page(season: Season, *, number: str) -> tuple[Page[GapItem], list[SkippedItem]]:
     """List sentences, those skipped most often first; those already switched off last."""
     skips = Q(turns__outcome=Outcome.SKIPPED, turns__player__season=season)
-    met = Q(turns__opened_at__isnull=False, turns__player__season=season)
+    seen = Q(turns__opened_at__isnull=False, turns__player__season=season)
     skipped: QuerySet[GapItem] = (
         GapItem.objects.filter(pk__in=_skipped(season).values("item"))
         .select_related("language")
-        .annotate(skips=Count("turns", filter=skips), met=Count("turns", filter=met))
+        .annotate(skips=Count("turns", filter=skips), seen=Count("turns", filter=seen))
         .order_by("-is_used", "-skips", "pk")
     )
     page = Paginator(skipped, PER_PAGE).get_page(number)
     items = list(page.object_list)
     reasons, notes = _reasons(season, items), _notes(season, items)
     rows = [
-        SkippedItem(item, item.skips, item.met, reasons.get(item.pk, []), notes.get(item.pk, []))  # type: ignore[attr-defined]
+        SkippedItem(item, item.skips, item.seen, reasons.get(item.pk, []), notes.get(item.pk, []))  # type: ignore[attr-defined]
         for item in items
     ]
     return page, rows

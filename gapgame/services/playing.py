@@ -100,9 +100,9 @@ def take_batch(*, player_id: int, user: User, language: str, now: datetime, rng:
 
 def _draw(player: Player, language: str, size: int, rng: Random) -> list[int]:
     # In other seasons too: the player has seen their words.
-    met = Turn.objects.filter(player__user=player.user_id).values("item")
+    seen = Turn.objects.filter(player__user=player.user_id).values("item")
     items = GapItem.objects.filter(item_set=player.season.item_set_id, language=language, is_used=True)
-    rows = items.exclude(pk__in=met).order_by("split", "pk").values_list("split", "pk")
+    rows = items.exclude(pk__in=seen).order_by("split", "pk").values_list("split", "pk")
     pools = [[item for _, item in of_split] for _, of_split in groupby(rows, key=lambda row: row[0])]
     drawn: list[int] = []
     while pools and len(drawn) < size:

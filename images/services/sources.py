@@ -200,7 +200,7 @@ def _folder(path: Path) -> SourceFiles:
             source.problems.append((name, _("This is a link that leads out of the folder, or not a file.")))
         else:
             source.files[name] = content
-    _tell_hidden(source, hidden)
+    _report_hidden(source, hidden)
     return source
 
 
@@ -227,11 +227,11 @@ def _zip(file: IO[bytes], stack: ExitStack) -> SourceFiles:
     source = SourceFiles(
         {name: _packed(archive, entry) for name, entry in contents.files.items()}, list(contents.refused)
     )
-    _tell_hidden(source, contents.hidden)
+    _report_hidden(source, contents.hidden)
     return source
 
 
-def _tell_hidden(source: SourceFiles, count: int) -> None:
+def _report_hidden(source: SourceFiles, count: int) -> None:
     if count:
         name = _("%(count)s hidden files") % {"count": count}
         source.problems.append((name, _("Left out: files of an operating system, for example __MACOSX or .DS_Store.")))

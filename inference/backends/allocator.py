@@ -1,8 +1,7 @@
 """Make the C library keep the memory that a model on the CPU frees and allocates again with every layer.
 
-glibc gives large pieces back to the system at once, and has other threads than the first in arenas whose pieces it
-always gives back; taking them again costs a page fault for each 4 KiB. BLIP-base's size captions 1.3 to 1.5 times as
-fast where they are kept.
+glibc returns large pieces to the system at once, and those of all threads but the first always; allocating them again
+costs a page fault for each 4 KiB. A model of BLIP-base's size captions 1.3 to 1.5 times as fast if they are kept.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ from inference.backends.transformer_files import (
 KIND = "AutoModelForSeq2SeqLM"
 NLLB, M2M_100, MBART, MARIAN, T5 = "nllb", "m2m_100", "mbart", "marian", "t5"
 TABLES = {NLLB: language_codes.NLLB, M2M_100: language_codes.M2M_100, MBART: language_codes.MBART_50}
-"""Families that are told the language by the first token that they write."""
+"""Families that get the language as the first token of the output."""
 BY_PREFIX = (MARIAN, T5)
-"""Families that are told by the first word that they read, such as >>deu<<, or know one language only."""
+"""Families that get it as the first word of the input, such as >>deu<<, or know one language only."""
 OPTIONS = {**COMMON_OPTIONS, "source_language": str}
 LONGEST = 512
 """Tokens of an English caption; what is longer is cut."""

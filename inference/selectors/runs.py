@@ -24,7 +24,7 @@ class RunRow:
     percent: int
     """Of what is to be there in the end, what was gone through. 100 only once nothing is left."""
     is_loading: bool
-    """It is still queued, but a worker has taken it up and loads the model."""
+    """It is still queued, but a worker has claimed it and loads the model."""
 
     @property
     def is_going(self) -> bool:

@@ -64,11 +64,11 @@ def lock(project: Project, *people: User | None) -> None:
     It first waits for changes to these people's names: the deletion of an account writes into the log last. A foreign
     key takes the same lock, only later, and holders of it do not wait for each other.
     """
-    _hold_names([one.pk for one in people if one is not None])
+    _lock_names([one.pk for one in people if one is not None])
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
-def _hold_names(people: list[int]) -> None:
+def _lock_names(people: list[int]) -> None:
     if people and connection.features.has_select_for_update:
         table = connection.ops.quote_name(User._meta.db_table)
         with connection.cursor() as cursor:

@@ -117,7 +117,7 @@ def _locked(values: Mapping[str, Any], *, defaults: Mapping[str, Any]) -> Scorin
 
 def _ask(scoring: Scoring, *, now: datetime) -> Pass:
     open_pass = Pass.objects.filter(scoring=scoring, state__in=OPEN_STATES).first()
-    # A pass that runs takes up metrics that are added meanwhile.
+    # A running pass includes metrics that are added meanwhile.
     return open_pass or Pass.objects.create(scoring=scoring, total=len(scoring.metrics), asked_at=now)
 
 

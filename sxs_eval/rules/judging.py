@@ -21,7 +21,7 @@ def _plain(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Slot:
+class PlannedTrial:
     """A trial at one position of a batch: a pair by its index, a gold pair, or the repeat of a pair by its index.
 
     A repeat whose `pair` is None repeats a judgement from an earlier batch.
@@ -37,21 +37,21 @@ def attention_count(size: int, percent: int, rng: Random) -> int:
     return whole + (rng.randrange(100) < rest)
 
 
-def plan_trials(size: int, *, golds: int, old_repeats: int, new_repeats: int, rng: Random) -> list[Slot]:
+def plan_trials(size: int, *, golds: int, old_repeats: int, new_repeats: int, rng: Random) -> list[PlannedTrial]:
     """Return the order of a batch: `size` pairs with attention items mixed in.
 
     `old_repeats` are of earlier batches and go anywhere; `new_repeats` are of this batch, as many of them as fit with
     `SHORTEST_GAP` trials in between.
     """
-    slots = [Slot("pair", index) for index in range(size)]
-    for extra in [Slot("gold")] * golds + [Slot("repeat")] * old_repeats:
-        slots.insert(rng.randrange(len(slots) + 1), extra)
-    early = [slot for slot in slots[: max(0, len(slots) - SHORTEST_GAP)] if slot.kind == "pair"]
+    planned = [PlannedTrial("pair", index) for index in range(size)]
+    for extra in [PlannedTrial("gold")] * golds + [PlannedTrial("repeat")] * old_repeats:
+        planned.insert(rng.randrange(len(planned) + 1), extra)
+    early = [trial for trial in planned[: max(0, len(planned) - SHORTEST_GAP)] if trial.kind == "pair"]
     # From the latest original on, as inserting one behind an earlier original only makes gaps longer.
-    for original in sorted(rng.sample(early, min(new_repeats, len(early))), key=slots.index, reverse=True):
-        first = slots.index(original) + SHORTEST_GAP + 1
-        slots.insert(rng.randrange(first, len(slots) + 1), Slot("repeat", original.pair))
-    return slots
+    for original in sorted(rng.sample(early, min(new_repeats, len(early))), key=planned.index, reverse=True):
+        first = planned.index(original) + SHORTEST_GAP + 1
+        planned.insert(rng.randrange(first, len(planned) + 1), PlannedTrial("repeat", original.pair))
+    return planned
 
 
 def has_failed(kind: str, score: int, first_score: int | None) -> bool:

@@ -1,6 +1,6 @@
 """Judging pairs side by side: the life of a batch, one transaction a step.
 
-Every answer counts by itself the moment it is in; the batch only says what is in hand. Each step locks the batch's row
+Every answer counts by itself the moment it is in; the batch only says what is assigned. Each step locks the batch's row
 first, so that two tabs, a double click and a late request take turns.
 """
 
@@ -119,33 +119,33 @@ def _lay_out(batch: JudgingBatch, person: User, assignments: list[Assignment], r
     # A repeat from a returned batch is shown here instead.
     Judgement.objects.filter(repeated__in=old_repeats, choice=None).delete()
     drawn = rng.sample(golds, min(len(golds), rules.attention_count(len(assignments), comparison.gold_percent, rng)))
-    slots = rules.plan_trials(
+    planned = rules.plan_trials(
         len(assignments), golds=len(drawn), old_repeats=len(old_repeats), new_repeats=wanted - len(old_repeats), rng=rng
     )
     sides = [rng.random() < 0.5 for _ in assignments]
     rows, repeats = [], []
-    for position, slot in enumerate(slots, start=1):
+    for position, trial in enumerate(planned, start=1):
         row = Judgement(
             batch=batch,
             comparison=comparison,
             scale=comparison.scale,
             person=person,
             position=position,
-            kind=slot.kind,
+            kind=trial.kind,
         )
-        if slot.kind == Kind.GOLD:
+        if trial.kind == Kind.GOLD:
             row.gold, row.test_is_left = drawn.pop(), rng.random() < 0.5
-        elif slot.pair is None:
+        elif trial.pair is None:
             row.repeated = old_repeats.pop()
             row.pair_id, row.test_is_left = row.repeated.pair_id, not row.repeated.test_is_left
         else:
-            assignment = assignments[slot.pair]
+            assignment = assignments[trial.pair]
             row.pair = pairs[assignment.task_id]
-            if slot.kind == Kind.REPEAT:
-                row.test_is_left = not sides[slot.pair]
+            if trial.kind == Kind.REPEAT:
+                row.test_is_left = not sides[trial.pair]
                 repeats.append(row)
                 continue
-            row.assignment, row.test_is_left = assignment, sides[slot.pair]
+            row.assignment, row.test_is_left = assignment, sides[trial.pair]
         rows.append(row)
     Judgement.objects.bulk_create(rows)
     originals = {row.pair_id: row for row in rows if row.kind == Kind.PAIR}
@@ -158,8 +158,8 @@ def _golds_for(comparison: Comparison, person: User) -> list[GoldPair]:
     """Gold pairs that the rater has not met, in an order of their own."""
     if not comparison.gold_percent:
         return []
-    met = Judgement.objects.filter(person=person, gold__comparison=comparison).values("gold")
-    found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=met)
+    seen = Judgement.objects.filter(person=person, gold__comparison=comparison).values("gold")
+    found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=seen)
     for image in ("image", "other_image"):
         found = found.exclude(assigned_work.is_assigned(person, image, besides="sxs_eval"))
     return list(found.order_by("pk"))

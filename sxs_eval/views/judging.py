@@ -53,7 +53,7 @@ def batch_take(request: HttpRequest, comparison_id: int) -> HttpResponse:
 @login_required
 @explains_refusals(JUDGING)
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    """The pair that is next, or what became of the batch."""
+    """Show the next pair, or the result of the batch."""
     batch = batch_for(user_of(request), batch_id)
     if missing := missing_requirements(user_of(request), batch.comparison):
         raise NotQualifiedError(missing)

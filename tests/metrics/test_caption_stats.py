@@ -135,7 +135,7 @@ class TestFilesThatAreNone:
     def test_the_line_and_the_reason_are_named(self, raw, says):
         with pytest.raises(LineError) as malformed:
             statistics(raw)
-        assert re.match(f"captions, {says}", malformed.value.told("captions"))
+        assert re.match(f"captions, {says}", malformed.value.described("captions"))
 
     def test_a_file_without_a_last_line_break_or_with_a_byte_order_mark_is_fine(self):
         assert statistics(b"\xef\xbb\xbf" + line(de=["ja"]) + line("b", de=["ja"]).rstrip())["de"].captions == 2

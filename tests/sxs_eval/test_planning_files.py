@@ -22,7 +22,7 @@ SCORES = (
 def problems_of(text: str | bytes, **options) -> list[str]:
     with pytest.raises(FileProblemsError) as refused:
         parse_scores(text.encode() if isinstance(text, str) else text, **options)
-    return [problem.told() for problem in refused.value.problems]
+    return [problem.described() for problem in refused.value.problems]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -20,19 +20,20 @@ from sxs_eval.rules import judging as rules
     seed=st.integers(),
 )
 def test_every_pair_comes_once_and_its_repeat_some_showings_later(size, golds, old, new, seed):
-    slots = rules.plan_trials(size, golds=golds, old_repeats=old, new_repeats=new, rng=Random(seed))
-    assert sorted(slot.pair for slot in slots if slot.kind == "pair") == list(range(size))
-    assert sum(slot.kind == "gold" for slot in slots) == golds
-    repeats = {slot.pair: index for index, slot in enumerate(slots) if slot.kind == "repeat" and slot.pair is not None}
-    assert sum(slot == rules.Slot("repeat") for slot in slots) == old
+    planned = rules.plan_trials(size, golds=golds, old_repeats=old, new_repeats=new, rng=Random(seed))
+    assert sorted(trial.pair for trial in planned if trial.kind == "pair") == list(range(size))
+    assert sum(trial.kind == "gold" for trial in planned) == golds
+    of_this_batch = [(index, trial) for index, trial in enumerate(planned) if trial.kind == "repeat"]
+    repeats = {trial.pair: index for index, trial in of_this_batch if trial.pair is not None}
+    assert sum(trial == rules.PlannedTrial("repeat") for trial in planned) == old
     assert len(repeats) <= new
     for pair, index in repeats.items():
-        assert index - slots.index(rules.Slot("pair", pair)) > rules.SHORTEST_GAP
+        assert index - planned.index(rules.PlannedTrial("pair", pair)) > rules.SHORTEST_GAP
 
 
 def test_a_batch_that_is_long_enough_gets_the_repeats_it_is_to_have():
-    slots = rules.plan_trials(20, golds=2, old_repeats=0, new_repeats=4, rng=Random(1))
-    assert sum(slot.kind == "repeat" for slot in slots) == 4
+    planned = rules.plan_trials(20, golds=2, old_repeats=0, new_repeats=4, rng=Random(1))
+    assert sum(trial.kind == "repeat" for trial in planned) == 4
 
 
 @given(size=st.integers(1, 100), percent=st.integers(0, 50))

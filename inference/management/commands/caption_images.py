@@ -79,19 +79,19 @@ class Command(BaseCommand):
             heartbeat.stop()
 
     def _work(self, run: Run) -> None:
-        last_event = self._tell(run, 0)
+        last_event = self._print_progress(run, 0)
         while run.state in GOING:
             executor.execute_run(run_id=run.pk, worker=worker_status.worker_name(), clock=timezone.now, slice_s=SLICE_S)
             run.refresh_from_db()
-            last_event = self._tell(run, last_event)
+            last_event = self._print_progress(run, last_event)
             if run.state in GOING and not run.chunks.filter(state=JobState.QUEUED).exists():
                 # Other workers are at what is left of it.
                 time.sleep(LOOK_EVERY_S)
         if run.state != RunState.DONE:
             raise CommandError(run.error or f"The run was {run.get_state_display().lower()} elsewhere.")
 
-    def _tell(self, run: Run, last_event: int) -> int:
-        """The new lines of the log, and how far it is; returns the last line that was told."""
+    def _print_progress(self, run: Run, last_event: int) -> int:
+        """Print the new lines of the log, and the progress; return the last line printed."""
         for event in run.events.filter(pk__gt=last_event).order_by("pk"):
             self.stdout.write(event.message)
             last_event = event.pk
