@@ -29,19 +29,19 @@ ENGLISH = "en"
 
 
 class CaptioningJob:
-    """Captions of images by a model."""
+    """Captions of images by a model. A run sets `run` and `tags`; a trial needs neither."""
 
+    run: Run
+    tags: Sequence[str]
     first_part: str | None = None
     stores_whole_chunks = False
 
-    def __init__(self, run: Run, model: CaptioningModel) -> None:
-        self.run, self.model = run, model
-        self.decoding = Decoding.from_stored(run.decoding)
-        self.tags = sorted(run.languages.values_list("pk", flat=True))
+    def __init__(self, model: CaptioningModel, decoding: Decoding) -> None:
+        self.model, self.decoding = model, decoding
         self.side: int | None = None
-        self.batch_size = run.batch_size
+        self.batch_size = 1
         self.stabilisers: dict[int, str] = {}
-        if model.is_pivot and self.decoding.is_consistent:
+        if model.is_pivot and decoding.is_consistent:
             self.first_part = STABILISER
 
     def load(self) -> Mapping[str, str]:
@@ -157,7 +157,15 @@ class TranslationJob(CaptioningJob):
 
 
 def captioning_kind(run: Run, model: CaptioningModel) -> CaptioningJob:
-    return TranslationJob(run, model) if model.backend == TRANSLATED else CaptioningJob(run, model)
+    job = job_of(model, Decoding.from_stored(run.decoding))
+    job.run, job.tags = run, sorted(run.languages.values_list("pk", flat=True))
+    job.batch_size = run.batch_size
+    return job
+
+
+def job_of(model: CaptioningModel, decoding: Decoding) -> CaptioningJob:
+    kind = TranslationJob if model.backend == TRANSLATED else CaptioningJob
+    return kind(model, decoding)
 
 
 def checked(caption: GeneratedCaption | Failed) -> GeneratedCaption | Failed:

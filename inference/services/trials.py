@@ -24,7 +24,6 @@ from images.services.images import sha256_of
 from images.services.leases import LeaseLostError
 from inference.backends.captioners import (
     BackendSettingsError,
-    Captioner,
     Decoding,
     Failed,
     GeneratedCaption,
@@ -33,11 +32,12 @@ from inference.backends.captioners import (
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.image_similarity import resembles_assigned_image
 from inference.services import model_cache, worker_status
-from inference.services.captioning import ENGLISH, checked
+from inference.services.captioning import ENGLISH, job_of
 from inference.services.chunks import RENEW_EVERY_S
 from inference.services.device import Device
 from inference.services.executor import Clock
 from inference.services.image_reading import UnreadableImageError, read_image
+from inference.services.job_kind import PendingImage
 from inference.services.model_batches import RUN_ERRORS
 from inference.services.runs import RunRefusedError, check_runnable
 from languages.models import Language
@@ -187,48 +187,29 @@ class _TrialRunner:
         self.name, self.key, self.pixels, self.english = name, key, pixels, english
 
     def results(self, tags: list[str]) -> dict[str, Any]:
-        made = self._translated(tags) if self.model.translator is not None else self._captioned(self.model, tags)
+        english = (self.english or self._english_now()) if self.model.translator is not None else ""
+        made = self._made(self.model, tags, text=english)
         return {tag: _stored(one) for tag, one in made.items()}
 
-    def _captioned(self, model: CaptioningModel, tags: list[str]) -> dict[str, GeneratedCaption | Failed]:
-        captioner: Captioner = model_cache.captioner(model)
-        image = None
-        if captioner.side is not None:
-            image = read_image(self.name, side=captioner.side, pixels=self.pixels)
-        prepared, keys = [captioner.prepare(image)], [self.key]
-        stabilisers = None
-        if model.is_pivot and self.decoding.is_consistent:
-            (stabiliser,) = captioner.stabilise(prepared, keys=keys, decoding=self.decoding)
+    def _made(self, model: CaptioningModel, tags: list[str], *, text: str = "") -> dict[str, GeneratedCaption | Failed]:
+        job = job_of(model, self.decoding)
+        job.load()
+        image = PendingImage(0, self.key, text=text)
+        decoded = None if job.side is None else read_image(self.name, side=job.side, pixels=self.pixels)
+        prepared = [job.prepare(image, decoded)]
+        if job.first_part:
+            (stabiliser,) = job.compute([image], prepared, job.first_part)
             if isinstance(stabiliser, Failed):
                 return dict.fromkeys(tags, stabiliser)
-            stabilisers = [stabiliser]
-        made: dict[str, GeneratedCaption | Failed] = {}
-        for tag in tags:
-            (caption,) = captioner.caption(
-                prepared, keys=keys, language=tag, decoding=self.decoding, stabilisers=stabilisers
-            )
-            made[tag] = checked(caption)
-        return made
-
-    def _translated(self, tags: list[str]) -> dict[str, GeneratedCaption | Failed]:
-        english = self.english or self._english_now()
-        assert self.model.translator is not None
-        translator = model_cache.translation(self.model.translator)
-        made: dict[str, GeneratedCaption | Failed] = {}
-        for tag in tags:
-            if tag == ENGLISH:
-                made[tag] = GeneratedCaption(english)
-                continue
-            (caption,) = translator.translate([english], keys=[self.key], language=tag, decoding=self.decoding)
-            made[tag] = checked(caption)
-        return made
+            job.stabilisers[image.image_id] = stabiliser
+        return {tag: job.compute([image], prepared, tag)[0] for tag in tags}
 
     def _english_now(self) -> str:
         model = self.model.english_model
         assert model is not None
         if model.backend == IMPORTED:
             raise BackendSettingsError(_("“%(name)s” has no English caption of this image.") % {"name": model.name})
-        caption = self._captioned(model, [ENGLISH])[ENGLISH]
+        caption = self._made(model, [ENGLISH])[ENGLISH]
         if isinstance(caption, Failed):
             raise BackendSettingsError(caption.reason)
         return caption.text
