@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.core.cache import cache
 from django.utils.translation import gettext as _
@@ -26,16 +26,17 @@ MOST_APART = 5
 
 @dataclass(frozen=True)
 class DifferenceLine:
-    metric: str
+    """The difference in one metric as text. If it is undefined, `why` says why."""
+
     title: str
     test: str
     base: str
-    difference: str
-    interval: str
-    p: str
-    is_clear: bool
-    why: str
     warnings: Sequence[str]
+    difference: str = ""
+    interval: str = ""
+    p: str = ""
+    is_clear: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,32 +111,22 @@ def _result(test: Scoring, base: Scoring, metric: str, method: str) -> PairedRes
 
 def _line(result: PairedResult) -> DifferenceLine:
     times, difference = shown_times(result.metric), result.difference
-    values = {
-        "metric": result.metric,
-        "title": title_of(result.metric),
-        "test": value_text(None if result.test.value is None else result.test.value * times),
-        "base": value_text(None if result.base.value is None else result.base.value * times),
-    }
+    line = DifferenceLine(
+        title=title_of(result.metric),
+        test=value_text(None if result.test.value is None else result.test.value * times),
+        base=value_text(None if result.base.value is None else result.base.value * times),
+        warnings=result.warnings,
+    )
     if not isinstance(difference, PairedDifference):
-        return DifferenceLine(
-            **values,
-            difference="",
-            interval="",
-            p="",
-            is_clear=False,
-            why=texts.why(difference),
-            warnings=result.warnings,
-        )
+        return replace(line, why=texts.why(difference))
     low, high = difference.interval.low * times, difference.interval.high * times
     text = _("%(low)s to %(high)s") % {"low": texts.signed(low, 2), "high": texts.signed(high, 2)}
-    return DifferenceLine(
-        **values,
+    return replace(
+        line,
         difference=texts.signed(difference.difference * times, 2),
         interval=text,
         p=texts.p_value(difference.p).removeprefix("p = ").removeprefix("p "),
         is_clear=low > 0 or high < 0,
-        why="",
-        warnings=result.warnings,
     )
 
 
