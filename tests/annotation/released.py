@@ -174,13 +174,14 @@ class Campaign:
         )
         for position, key in self.ordered(list(enumerate(KEYS, start=1))):
             entry = self.collection.entries.get(key=key)
-            found = CaptionTask.objects.filter(round=round, image=entry.image).first()
-            if found is None:
+            caption_task = CaptionTask.objects.filter(round=round, image=entry.image).first()
+            if caption_task is None:
                 task = Task.objects.create(pool=round.pool, shuffle_key=position, places=2)
-                found = CaptionTask.objects.create(task=task, round=round, image=entry.image, english=self.english[key])
-            Task.objects.filter(pk=found.task_id).update(places_taken=place + 1)
+                english = self.english[key]
+                caption_task = CaptionTask.objects.create(task=task, round=round, image=entry.image, english=english)
+            Task.objects.filter(pk=caption_task.task_id).update(places_taken=place + 1)
             assignment = Assignment.objects.create(
-                task_id=found.task_id, batch=batch, person=person, position=position, state=AssignmentState.DONE
+                task_id=caption_task.task_id, batch=batch, person=person, position=position, state=AssignmentState.DONE
             )
             item = CaptionItem.objects.create(
                 assignment=assignment,

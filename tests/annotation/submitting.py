@@ -74,9 +74,9 @@ def make_captions(round: Round, texts: Mapping[int, Sequence[str]]) -> list[User
         task.caption_task.image_id: task
         for task in Task.objects.filter(caption_task__round=round).select_related("caption_task")
     }
-    most = max(len(found) for found in texts.values())
+    most = max(len(of_task) for of_task in texts.values())
     return [
-        _captions_by_one(round, tasks, {pk: found[n] for pk, found in texts.items() if n < len(found)})
+        _captions_by_one(round, tasks, {pk: of_task[n] for pk, of_task in texts.items() if n < len(of_task)})
         for n in range(most)
     ]
 

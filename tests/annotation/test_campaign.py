@@ -390,8 +390,8 @@ class TestRules:
             for action in rules.Action:
                 why = rules.why_not(action, step, self.STEPS)
                 assert why is None or why.endswith(".")
-        found = {step.key: rules.actions_of(step, self.STEPS) for step in self.STEPS}
-        assert found == {"p1": [], "r1": [], "p2": [], "r2": [rules.Action.CLOSE], "m": []}
+        actions = {step.key: rules.actions_of(step, self.STEPS) for step in self.STEPS}
+        assert actions == {"p1": [], "r1": [], "p2": [], "r2": [rules.Action.CLOSE], "m": []}
 
     def test_a_skipped_rating_gives_way_to_another(self):
         steps = [

@@ -204,12 +204,12 @@ class TestStandings:
             for _ in range(8):
                 person = rng.choice(people[:3])
                 who: dict[str, Any] = about | {"person": person, "by": round.project.created_by, "now": NOW}
-                found = Exclusion.objects.filter(person=person, undone_at=None).first()
+                exclusion = Exclusion.objects.filter(person=person, undone_at=None).first()
                 match rng.choice(("exclude", "undo", "pause", "lift", "close")):
                     case "exclude":
                         annotator_status.exclude(reason="Machine-made.", **who)
-                    case "undo" if found:
-                        annotator_status.undo_exclusion(exclusion=found, by=round.project.created_by, now=NOW)
+                    case "undo" if exclusion:
+                        annotator_status.undo_exclusion(exclusion=exclusion, by=round.project.created_by, now=NOW)
                     case "pause":
                         annotator_status.pause(reason="Too fast.", **who)
                     case "lift":

@@ -225,8 +225,8 @@ def _break(**about) -> None:
 class TestAsReferences:
     def test_each_language_is_a_set_of_the_collection(self, path, collection, project, capsys):
         imported(path, collection, project, "--references", "XM3600", "--source", "Elsewhere, CC BY 4.0")
-        sets = {found.language_id: found for found in ReferenceSet.objects.all()}
-        assert {tag: (found.name, found.captions, found.source) for tag, found in sets.items()} == {
+        sets = {references.language_id: references for references in ReferenceSet.objects.all()}
+        assert {tag: (references.name, references.captions, references.source) for tag, references in sets.items()} == {
             "de": ("XM3600", 3, "Elsewhere, CC BY 4.0"),
             "fr": ("XM3600", 1, "Elsewhere, CC BY 4.0"),
         }

@@ -64,9 +64,9 @@ def rewrite(caption: Caption, text: str = NEW, author: User | None = None) -> Ca
 
 def elsewhere_for(person: User, round: Round) -> Round:
     """A round of another project over the same images, where `person` writes, too."""
-    found = make_round(collection=round.collection, replication=1)
-    join_project(found.project, person)
-    return found
+    elsewhere = make_round(collection=round.collection, replication=1)
+    join_project(elsewhere.project, person)
+    return elsewhere
 
 
 class TestSendingBack:

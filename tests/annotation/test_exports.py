@@ -63,7 +63,7 @@ def rows(project, **options) -> list[dict[str, Any]]:
 
 def texts_by_key(round, texts) -> dict[int, list[str]]:
     images = dict(round.collection.entries.values_list("key", "image_id"))
-    return {images[key]: found for key, found in texts.items()}
+    return {images[key]: captions for key, captions in texts.items()}
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ def project(collection):
 
 class TestOrder:
     def test_images_come_by_position_languages_by_tag_and_authors_by_pseudonym(self, project):
-        found = [(row["image"], row["language"], row["author"]) for row in rows(project)]
-        assert [key for key, tag, author in found] == ["image-8"] * 3 + ["image-7"] * 3 + ["image-6"] * 2
-        assert [tag for key, tag, author in found] == ["ar", "de", "de", "ar", "de", "de", "de", "de"]
-        assert all(a < b for (i, s, a), (j, t, b) in pairwise(found) if (i, s) == (j, t))
+        order = [(row["image"], row["language"], row["author"]) for row in rows(project)]
+        assert [key for key, tag, author in order] == ["image-8"] * 3 + ["image-7"] * 3 + ["image-6"] * 2
+        assert [tag for key, tag, author in order] == ["ar", "de", "de", "ar", "de", "de", "de", "de"]
+        assert all(a < b for (i, s, a), (j, t, b) in pairwise(order) if (i, s) == (j, t))
 
     def test_the_bytes_do_not_depend_on_the_database(self, project):
         pseudonyms = {
@@ -270,8 +270,8 @@ class TestXm3600:
             make_captions(round, dict(texts))
         back = [json.loads(line) for line in exported(project, Layout.XM3600).split("\n")[:-1]]
         assert [list(line) for line in back] == [list(line) for line in lines]
-        for found, original in zip(back, lines, strict=True):
-            assert _comparable(found) == _comparable(original)
+        for exported_line, original in zip(back, lines, strict=True):
+            assert _comparable(exported_line) == _comparable(original)
 
 
 def _comparable(line: dict[str, Any]) -> dict[str, Any]:

@@ -225,6 +225,8 @@ def test_acknowledged_in_many_tabs_at_once_it_is_acknowledged_once():
     feedback = give(round, ann)
     times = [NOW + number * MINUTE for number in range(4)]
 
-    found = together(lambda now: acknowledge(feedback_id=feedback.pk, person=ann, now=now).acknowledged_at, times)
+    acknowledged = together(
+        lambda now: acknowledge(feedback_id=feedback.pk, person=ann, now=now).acknowledged_at, times
+    )
 
-    assert len(set(found)) == 1
+    assert len(set(acknowledged)) == 1

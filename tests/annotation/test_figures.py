@@ -137,9 +137,9 @@ class TestWhenTheyAreComputed:
         read, ann = figures._figures, make_annotator(computed)
 
         def submit_meanwhile(round):
-            found = read(round)
+            figures = read(round)
             submit_captions(computed, ann)
-            return found
+            return figures
 
         monkeypatch.setattr(figures, "_figures", submit_meanwhile)
         figures.compute(round_id=computed.pk, now=NOW)
@@ -179,8 +179,8 @@ class TestPlaces:
         assert rating.pk in figures.stale_rounds(now=LATER)
         for each in (round, rating):
             figures.compute(round_id=each.pk, now=LATER)
-        found = RoundFigures.objects.get(round=rating)
-        assert found.wanted < found.tasks * rating.replication
+        kept = RoundFigures.objects.get(round=rating)
+        assert kept.wanted < kept.tasks * rating.replication
         assert figures.stale_rounds(now=LATER + timedelta(hours=1)) == []
 
 
@@ -198,18 +198,18 @@ class TestAgreement:
         return people
 
     def test_it_is_of_those_who_rated_the_same_caption_of_what_counts_and_of_each_annotator(self, round, people):
-        found = of(round)["agreement"]
-        assert (found["things"], found["pairs"], found["same"]) == (4, 4, 3)
-        assert 0.5 < found["alpha"] < 1
-        found = of(round)["agreement_of"]
-        assert {int(pk): (one["pairs"], one["same"]) for pk, one in found.items()} == {p.pk: (4, 3) for p in people}
+        agreement = of(round)["agreement"]
+        assert (agreement["things"], agreement["pairs"], agreement["same"]) == (4, 4, 3)
+        assert 0.5 < agreement["alpha"] < 1
+        agreement = of(round)["agreement_of"]
+        assert {int(pk): (one["pairs"], one["same"]) for pk, one in agreement.items()} == {p.pk: (4, 3) for p in people}
         Caption.objects.filter(author=people[1]).update(state=CaptionState.EXCLUDED)
         assert of(round)["agreement"]["pairs"] == 0
 
     def test_where_nobody_shares_a_caption_it_says_why_there_is_none(self, round):
         make_captions(round, {round.tasks.first().image_id: ["Ein Bild"]})
-        found = of(round)["agreement"]
-        assert (found["alpha"], found["why"]) == (None, "no_pair_of_ratings")
+        agreement = of(round)["agreement"]
+        assert (agreement["alpha"], agreement["why"]) == (None, "no_pair_of_ratings")
 
 
 class TestStatistics:
@@ -220,9 +220,9 @@ class TestStatistics:
             project=round.project, collection=round.collection, number=2, captioners=round.captioners.all()
         )
         make_captions(more, {first: ["noch eins"], second: ["vier"]})
-        found = of(round)["statistics"]
-        assert (found["captions"], found["images_with_1"], found["images_with_3_or_more"]) == (4, 1, 1)
-        assert of(more)["statistics"] == found
+        statistics = of(round)["statistics"]
+        assert (statistics["captions"], statistics["images_with_1"], statistics["images_with_3_or_more"]) == (4, 1, 1)
+        assert of(more)["statistics"] == statistics
 
     def test_a_pilot_has_none(self):
         assert "statistics" not in of(make_round(kind=RoundKind.PILOT))

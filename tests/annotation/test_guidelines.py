@@ -113,8 +113,8 @@ class TestWhoSeesAnExample:
         ann = make_annotator(round)
         made = publish(round.project, examples=[example(round)])
         batch = take(round, ann)
-        found = examples_for(made, ann)
-        assert (found.shown, found.kept_back) == ([], 1)
+        examples = examples_for(made, ann)
+        assert (examples.shown, examples.kept_back) == ([], 1)
         assert "Boote" not in page_of(round.project, ann)
         write(batch, ann, "Ein Bild davon")
         assert "Boote" not in page_of(round.project, ann, "?version=2&before=1")
@@ -223,8 +223,8 @@ class TestEditing:
 
     def test_an_image_is_found_added_and_published_without_scripts(self, round, manager, address):
         key = round.collection.entries.order_by("position").last()
-        found = manager.post(address, self.sent(round, do="find", find=key.key))
-        assert f'value="{key.image_id}"' in found.content.decode()
+        page = manager.post(address, self.sent(round, do="find", find=key.key))
+        assert f'value="{key.image_id}"' in page.content.decode()
         added = manager.post(address, self.sent(round, do="add", image=str(key.image_id)))
         assert 'name="example-0-caption"' in added.content.decode()
         assert "Shorter." in added.content.decode()

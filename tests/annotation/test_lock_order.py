@@ -198,8 +198,8 @@ def test_control_locks_in_another_order_are_seen():
             made.return_for_correction()
             lock_person(made.ann)
 
-    found = [tables[-1] for tables in locks_of(backwards)]
-    assert (found == [PERSON]) == connection.features.has_select_for_update
+    locked = [tables[-1] for tables in locks_of(backwards)]
+    assert (locked == [PERSON]) == connection.features.has_select_for_update
 
 
 @pytest.mark.parametrize("what", ["check", "take a role"])

@@ -19,8 +19,8 @@ def days(**ago: int) -> dict[str, int]:
 
 
 def test_the_mean_is_of_the_last_seven_days_with_today_among_them():
-    found = pace(days(d0=7, d6=7, d7=100, d30=100), today=TODAY)
-    assert (found.done, found.days, found.per_day) == (14, 7, 2.0)
+    measured = pace(days(d0=7, d6=7, d7=100, d30=100), today=TODAY)
+    assert (measured.done, measured.days, measured.per_day) == (14, 7, 2.0)
 
 
 def test_where_work_began_later_it_is_of_the_days_since():
@@ -33,9 +33,9 @@ def test_a_day_on_which_nothing_was_done_counts_as_one():
 
 
 def test_without_any_work_there_is_no_end():
-    found = pace({}, today=TODAY)
-    assert found.per_day == 0
-    assert found.ends_on(5, today=TODAY) is None
+    measured = pace({}, today=TODAY)
+    assert measured.per_day == 0
+    assert measured.ends_on(5, today=TODAY) is None
     assert pace(days(d9=5), today=TODAY).ends_on(5, today=TODAY) is None
 
 
@@ -45,16 +45,16 @@ def test_the_end_is_the_day_on_which_the_last_one_is_done(left, ahead):
 
 
 def test_nothing_left_has_no_end_and_an_end_far_beyond_a_life_is_none():
-    found = pace(days(d0=1, d9=1), today=TODAY)
-    assert found.ends_on(0, today=TODAY) is None
-    assert found.ends_on(MOST_DAYS_AHEAD, today=TODAY) is None
+    measured = pace(days(d0=1, d9=1), today=TODAY)
+    assert measured.ends_on(0, today=TODAY) is None
+    assert measured.ends_on(MOST_DAYS_AHEAD, today=TODAY) is None
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.integers(0, 20), st.integers(1, 50)), st.integers(1, 500))
 def test_at_the_pace_the_rest_is_done_by_the_end_and_not_a_day_before(counts, left):
-    found = pace({(TODAY - timedelta(days=ago)).isoformat(): count for ago, count in counts.items()}, today=TODAY)
-    end = found.ends_on(left, today=TODAY)
+    measured = pace({(TODAY - timedelta(days=ago)).isoformat(): count for ago, count in counts.items()}, today=TODAY)
+    end = measured.ends_on(left, today=TODAY)
     if end is not None:
         ahead = (end - TODAY).days
-        assert ahead * found.done >= left * found.days > (ahead - 1) * found.done
+        assert ahead * measured.done >= left * measured.days > (ahead - 1) * measured.done

@@ -79,8 +79,8 @@ def change(round: Round, **fields) -> int:
 
 
 def progress_of(round: Round, now=NOW) -> overview.RoundProgress:
-    (found,) = [row for row in overview.project_progress(round.project, now=now).rounds if row.round == round]
-    return found
+    (progress,) = [row for row in overview.project_progress(round.project, now=now).rounds if row.round == round]
+    return progress
 
 
 class TestSettingUp:
@@ -94,8 +94,8 @@ class TestSettingUp:
         assert "visually impaired friend" in guidelines.writing
         assert all(level in guidelines.rating for level in ("Excellent", "Good", "Medium", "Bad", "Not enough info"))
         assert project.consent_texts.count() == 1
-        found = mains_of(project).values_list("language", "pool__replication", "pool__lease_s")
-        assert set(found) == {("de", 2, 3600), ("bn", 1, 3600)}
+        rounds = mains_of(project).values_list("language", "pool__replication", "pool__lease_s")
+        assert set(rounds) == {("de", 2, 3600), ("bn", 1, 3600)}
 
     def test_its_tasks_are_made_in_the_background_and_filling_again_makes_nothing_twice(self):
         project = set_up()

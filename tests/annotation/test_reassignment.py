@@ -255,9 +255,9 @@ class TestThePages:
         Batch.objects.create(pool=round.pool, person=busy, taken_at=NOW, lease_s=1, deadline=NOW)
         make_annotator(make_round(project=round.project, language="fr"), "fay")
 
-        (found, _overdue) = sorted(open_batches(round.project, now=NOW), key=lambda one: one.is_overdue)
+        (open_batch, _overdue) = sorted(open_batches(round.project, now=NOW), key=lambda one: one.is_overdue)
 
-        assert (found.id, found.images, found.takers) == (batch.pk, 3, [bea])
+        assert (open_batch.id, open_batch.images, open_batch.takers) == (batch.pk, 3, [bea])
 
 
 def submit(batch: CaptionBatch) -> None:

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
 
 
-def texts(found: ReferenceSet) -> set[tuple[int, int, str]]:
-    return set(found.references.values_list("image_id", "position", "text"))
+def texts(references: ReferenceSet) -> set[tuple[int, int, str]]:
+    return set(references.references.values_list("image_id", "position", "text"))
 
 
 def test_captions_that_count_become_references_and_those_that_come_later_follow(monkeypatch):

@@ -36,8 +36,8 @@ class TestChanges:
         captions["tower"].save()
         campaign.rounds["fr"].state = RoundState.REJECTED
         campaign.rounds["fr"].save()
-        found = written(campaign.start(now=UNTIL + timedelta(days=1)), tmp_path / "release")
-        assert found.counts["changes"] == {
+        files = written(campaign.start(now=UNTIL + timedelta(days=1)), tmp_path / "release")
+        assert files.counts["changes"] == {
             "since": 1,
             "kept": 13,
             "added": {"de": 1},

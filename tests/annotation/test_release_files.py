@@ -44,7 +44,7 @@ class TestSameBytes:
             ]
             for campaign in (Campaign("one"), Campaign("two", is_other_way=True))
         ]
-        orders = [sorted(range(len(found)), key=found.__getitem__) for found in numbers]
+        orders = [sorted(range(len(keys)), key=keys.__getitem__) for keys in numbers]
         assert orders[0] != orders[1]
 
     def test_it_goes_on_from_one_piece_to_the_next_without_a_difference(self, campaign, tmp_path, monkeypatch):
@@ -75,10 +75,10 @@ class TestSameBytes:
 class TestTables:
     def test_every_file_is_in_the_manifest_with_its_digest(self, folder):
         manifest = json.loads((folder / "manifest.json").read_text())
-        found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-        assert {file["name"] for file in manifest["files"]} == {*found} - {"manifest.json"}
+        files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+        assert {file["name"] for file in manifest["files"]} == {*files} - {"manifest.json"}
         for file in manifest["files"]:
-            content = found[file["name"]].read_bytes()
+            content = files[file["name"]].read_bytes()
             assert file["bytes"] == len(content)
             assert file["sha256"] == hashlib.sha256(content).hexdigest()
 
@@ -109,8 +109,8 @@ class TestTables:
         assert row["annotator"] is row["english_rating"] is row["writing_ms"] is None
 
     def test_rows_are_in_order_and_the_layout_of_crossmodal_3600_has_the_same_captions(self, folder):
-        found = [(KEYS.index(row["image"]), row["language"], row["annotator"] or "") for row in self._captions(folder)]
-        assert found == sorted(found)
+        order = [(KEYS.index(row["image"]), row["language"], row["annotator"] or "") for row in self._captions(folder)]
+        assert order == sorted(order)
         rows = [
             (line["image/key"], tag, text)
             for line in lines(folder / "captions.xm3600.jsonl")
@@ -166,8 +166,8 @@ class TestTables:
     def test_a_language_whose_main_round_was_not_accepted_is_left_out(self, campaign, tmp_path):
         campaign.rounds["ar"].state = RoundState.OPEN
         campaign.rounds["ar"].save()
-        found = written(campaign.start(), tmp_path / "release")
-        assert found.counts["languages"] == {"de": 8, "fr": 4}
+        release = written(campaign.start(), tmp_path / "release")
+        assert release.counts["languages"] == {"de": 8, "fr": 4}
 
     def test_captions_of_an_image_taken_out_of_the_collection_stay_under_its_digest(self, campaign, tmp_path):
         entry = campaign.collection.entries.select_related("image").get(key="market")
@@ -218,9 +218,9 @@ class TestLeftOut:
         ):
             caption = campaign.caption("de", "ann", key)
             Caption.objects.filter(pk=caption.pk).update(state=state)
-        found = written(campaign.start(), tmp_path / "release")
-        assert found.counts["left_out"] == {"de": {"excluded": 2, "withdrawn": 1}}
-        assert found.counts["captions"] == 17
+        release = written(campaign.start(), tmp_path / "release")
+        assert release.counts["left_out"] == {"de": {"excluded": 2, "withdrawn": 1}}
+        assert release.counts["captions"] == 17
         sheet = (tmp_path / "release" / "DATASHEET.md").read_text()
         assert "German: 2 excluded by a manager" in sheet
         assert "German: 1 its author withdrew consent" in sheet
@@ -239,9 +239,9 @@ class TestLeftOut:
                 Caption.objects.filter(text="Ein Hafen 4").update(state=CaptionState.EXCLUDED)
 
         (tmp_path / "release").mkdir()
-        found = write_release(release, tmp_path / "release", beat=beat)
-        assert found.counts["captions"] == 19
-        assert found.counts["left_out"] == {"de": {"excluded": 1}}
+        manifest = write_release(release, tmp_path / "release", beat=beat)
+        assert manifest.counts["captions"] == 19
+        assert manifest.counts["left_out"] == {"de": {"excluded": 1}}
 
     def test_where_it_changes_all_the_time_it_is_given_up(self, campaign, tmp_path):
         release = campaign.start()
@@ -257,8 +257,8 @@ class TestLeftOut:
     def test_ratings_by_people_who_are_excluded_are_left_out_and_counted(self, campaign, tmp_path):
         eve = Assignment.objects.filter(person=campaign.people["eve"], verdict__isnull=False)
         assert eve.update(state=AssignmentState.REJECTED) == 2
-        found = written(campaign.start(), tmp_path / "release")
-        assert (found.counts["verdicts"], found.counts["verdicts_left_out"]) == (6, 2)
+        release = written(campaign.start(), tmp_path / "release")
+        assert (release.counts["verdicts"], release.counts["verdicts_left_out"]) == (6, 2)
         sheet = (tmp_path / "release" / "DATASHEET.md").read_text()
         assert "- ratings of captions: 2 by people who were excluded or withdrew consent" in sheet
 

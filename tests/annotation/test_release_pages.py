@@ -177,8 +177,8 @@ class TestFiles:
 
     @pytest.mark.parametrize("name", ["../../../originals/x", "nothing.csv", "guidelines", "harbours-1.tar.gz"])
     def test_what_is_no_file_of_the_release_is_not_there(self, client, campaign, release, name):
-        found = of(client, campaign.manager).get(f"{address(campaign.project, 'show')}files/{name}")
-        assert found.status_code == 404
+        answer = of(client, campaign.manager).get(f"{address(campaign.project, 'show')}files/{name}")
+        assert answer.status_code == 404
 
     @pytest.mark.parametrize("is_from_file", [False, True], ids=["written here", "from a file"])
     def test_nobody_with_images_of_it_assigned_gets_a_file(self, client, campaign, release, is_from_file):

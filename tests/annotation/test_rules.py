@@ -78,8 +78,8 @@ NOT_LATIN = [entry.tag for entry in LANGUAGES if "Latn" not in entry.scripts]
 
 
 def codes(text: str, tag: str = "en", *, others: tuple[str, ...] = (), english: str = ENGLISH) -> list[str]:
-    found = [warning.code for warning in soft_warnings(text, language=LANGUAGE[tag], others=others)]
-    return [*found, COPIED.code] if is_copied(text, english) else found
+    warnings = [warning.code for warning in soft_warnings(text, language=LANGUAGE[tag], others=others)]
+    return [*warnings, COPIED.code] if is_copied(text, english) else warnings
 
 
 def error_code(text: str) -> str | None:
@@ -209,8 +209,8 @@ class TestScript:
          ("한ㄱﾡ", "Hang"), ("ᥐ", "Tale"), ("ᱚ", "Olck"), ("ʻ1٣.🌂\u0301 ", "")],
     )  # fmt: skip
     def test_a_letter_belongs_to_its_script_in_whatever_form(self, characters, script):
-        found = {character: script_of(character) for character in characters}
-        assert set(found.values()) == {script}, found
+        scripts = {character: script_of(character) for character in characters}
+        assert set(scripts.values()) == {script}, scripts
 
     @given(st.characters())
     def test_any_character_has_a_script_or_none(self, character):
@@ -307,11 +307,11 @@ def published_captions(tag: str) -> Iterator[list[str]]:
 def test_published_captions_hardly_ever_warn(tag, most_short, record_property):
     """Crossmodal-3600, six languages: none refused, at most 1 in 1,000 in the wrong script, few short."""
     captions = [caption for per_image in published_captions(tag) for caption in per_image]
-    found = [codes(caption, tag, english="") for caption in captions]
+    warnings = [codes(caption, tag, english="") for caption in captions]
 
     assert not [caption for caption in captions if hard_error(caption)]
-    foreign = [caption for caption, warned in zip(captions, found, strict=True) if "script" in warned]
-    share_short = sum("short" in warned for warned in found) / len(captions)
+    foreign = [caption for caption, warned in zip(captions, warnings, strict=True) if "script" in warned]
+    share_short = sum("short" in warned for warned in warnings) / len(captions)
     record_property("foreign", f"{len(foreign)} of {len(captions)}")
     record_property("short", f"{share_short:.4f}")
     assert len(foreign) <= len(captions) / 1000, foreign

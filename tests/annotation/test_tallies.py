@@ -180,8 +180,8 @@ class Walk:
 
     def _one(self, state: CaptionState) -> Caption | None:
         captions = Caption.objects.filter(round=self.round, state=state).select_related("author")
-        found = list(captions.order_by("submitted_at", "image"))
-        return self.rng.choice(found) if found else None
+        rows = list(captions.order_by("submitted_at", "image"))
+        return self.rng.choice(rows) if rows else None
 
     def _decision(self) -> dict[str, Any]:
         about = {"project": self.round.project, "language": self.round.language}

@@ -69,8 +69,8 @@ def batch(round, rae):
 def sampled(round):
     """The images' keys and texts in the sample."""
     keys = dict(round.collection.entries.values_list("image", "key"))
-    found = VerificationTask.objects.filter(round=round).values_list("caption__image", "caption__text")
-    return sorted((keys[image], text) for image, text in found)
+    tasks = VerificationTask.objects.filter(round=round).values_list("caption__image", "caption__text")
+    return sorted((keys[image], text) for image, text in tasks)
 
 
 # Drawing
@@ -103,7 +103,7 @@ def test_every_image_and_every_caption_is_drawn_alike_often():
 def test_what_was_drawn_before_stays_and_an_image_that_is_gone_is_replaced():
     before = {one.caption for one in draw_captions(CAPTIONS, seed=1, size=60)}
     gone = min(before)
-    left = {key: [pk for pk in found if pk // 10 != gone // 10] for key, found in CAPTIONS.items()}
+    left = {key: [pk for pk in pks if pk // 10 != gone // 10] for key, pks in CAPTIONS.items()}
 
     after = {one.caption for one in draw_captions(left, seed=1, size=60, kept=before)}
 
@@ -113,7 +113,7 @@ def test_what_was_drawn_before_stays_and_an_image_that_is_gone_is_replaced():
 
 def test_without_a_size_every_caption_is_rated_and_a_size_above_the_images_takes_all_of_them():
     assert {one.caption for one in draw_captions(CAPTIONS, seed=1, size=None)} == {
-        pk for found in CAPTIONS.values() for pk in found
+        pk for pks in CAPTIONS.values() for pk in pks
     }
     assert len(draw_captions(CAPTIONS, seed=1, size=5000)) == 200
 

@@ -109,8 +109,8 @@ class Walk:
         return {"project": self.project, "language": self.round.language, "by": self.by, "now": self.now}
 
     def a_batch(self, round: Round, *states: BatchState) -> Batch:
-        found = list(Batch.objects.filter(pool=round.pool_id, state__in=states).order_by("taken_at", "person"))
-        return self.one_of(found)
+        batches = list(Batch.objects.filter(pool=round.pool_id, state__in=states).order_by("taken_at", "person"))
+        return self.one_of(batches)
 
     def take(self) -> None:
         batches.take_batch(round=self.anew(self.round), person=self.person(), now=self.now, rng=self.rng)
@@ -159,11 +159,11 @@ class Walk:
             annotator_status.exclude(person=person, reason="Machine-made.", **self.about())
 
     def undo(self) -> None:
-        found = list(Exclusion.objects.filter(undone_at=None).order_by("at"))
-        if not found:
+        exclusions = list(Exclusion.objects.filter(undone_at=None).order_by("at"))
+        if not exclusions:
             raise NothingThereError
         for _twice in range(2):
-            annotator_status.undo_exclusion(exclusion=found[0], by=self.by, now=self.now)
+            annotator_status.undo_exclusion(exclusion=exclusions[0], by=self.by, now=self.now)
 
     def pause_and_lift(self) -> None:
         person = self.person()
@@ -171,8 +171,8 @@ class Walk:
         annotator_status.lift(person=person, **self.about())
 
     def a_caption(self, state: CaptionState) -> Caption:
-        found = list(Caption.objects.filter(round=self.round, state=state).order_by("submitted_at", "image", "author"))
-        return self.one_of(found)
+        captions = Caption.objects.filter(round=self.round, state=state)
+        return self.one_of(list(captions.order_by("submitted_at", "image", "author")))
 
     def return_for_correction(self) -> None:
         caption = self.a_caption(CaptionState.COUNTED)

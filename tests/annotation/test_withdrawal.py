@@ -296,10 +296,10 @@ def test_references_that_are_made_while_somebody_withdraws_have_nothing_of_their
     read, has_read = references._texts_by_image, threading.Event()
 
     def slowly(captions: QuerySet[Caption]) -> defaultdict[int, list[str]]:
-        found, is_first = read(captions), not has_read.is_set()
+        texts, is_first = read(captions), not has_read.is_set()
         has_read.set()
         time.sleep(0.5 if is_first else 0)
-        return found
+        return texts
 
     def act(what: str) -> object:
         if what == "use":

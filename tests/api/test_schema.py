@@ -25,8 +25,8 @@ def test_the_schema_is_valid_and_made_without_a_warning():
 
 
 def schema() -> dict[str, dict[str, dict[str, Any]]]:
-    found = Client().get(reverse("api:schema"), headers={"Accept": "application/json"})
-    paths: dict[str, dict[str, dict[str, Any]]] = found.json()["paths"]
+    answer = Client().get(reverse("api:schema"), headers={"Accept": "application/json"})
+    paths: dict[str, dict[str, dict[str, Any]]] = answer.json()["paths"]
     return paths
 
 

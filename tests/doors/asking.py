@@ -87,12 +87,12 @@ def signed_in(user: User) -> Client:
 @contextmanager
 def writes() -> Iterator[list[str]]:
     """What is written meanwhile, besides sessions."""
-    found: list[str] = []
+    written: list[str] = []
 
     def watch(execute: Any, sql: str, *more: Any) -> Any:
         if WRITES.match(sql):
-            found.append(sql)
+            written.append(sql)
         return execute(sql, *more)
 
     with connection.execute_wrapper(watch):
-        yield found
+        yield written

@@ -97,13 +97,13 @@ def wrong_doors(
     client: Client, known: Mapping[str, Sequence[object]], *, is_visitor: bool = False, may_manage: bool = False
 ) -> list[str]:
     """What whoever asks finds, and should not."""
-    found = []
+    wrong = []
     for route in ours():
         answers = [asked for address in route.addresses(known) for asked in ask(client, address)]
-        found += [f"{route.name}: {asked}" for asked in answers if asked.status >= 500]
+        wrong += [f"{route.name}: {asked}" for asked in answers if asked.status >= 500]
         if route.name == "people:invitation-accept":
             continue
-        found += [f"{route.name} tells: {asked}" for asked in answers if asked.told]
+        wrong += [f"{route.name} tells: {asked}" for asked in answers if asked.told]
         if route.name in ANYBODY or (route.name in ONES_OWN and not is_visitor):
             continue
         if may_manage and route.name in OF_MANAGERS:
@@ -111,10 +111,10 @@ def wrong_doors(
         refused = (403, 404, 405) if route.name in OF_MANAGERS else (404, 405)
         for asked in answers:
             if not (asked.is_to_sign_in if is_visitor else False) and asked.status not in refused:
-                found.append(f"{route.name} is open: {asked}")
+                wrong.append(f"{route.name} is open: {asked}")
         if all(asked.status == 405 for asked in answers):
-            found.append(f"{route.name} takes none of the methods that were tried")
-    return found
+            wrong.append(f"{route.name} takes none of the methods that were tried")
+    return wrong
 
 
 NOT_SIGNED_IN = [a_visitor, whose_account_was_closed]
@@ -126,8 +126,8 @@ WHO = [*NOT_SIGNED_IN, somebody, an_annotator_of_another_project, a_manager_of_a
 def test_no_door_is_open_to(who: Callable[[], Client], world: World) -> None:
     client = who()
     is_manager = who is a_manager_of_another_project
-    found = wrong_doors(client, world.known, is_visitor=who in NOT_SIGNED_IN, may_manage=is_manager)
-    assert not found, "\n".join(found)
+    wrong = wrong_doors(client, world.known, is_visitor=who in NOT_SIGNED_IN, may_manage=is_manager)
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.slow(reason="every address, asked by everybody")
@@ -155,8 +155,8 @@ def talking_door(request: HttpRequest, slug: str) -> HttpResponse:
 @pytest.mark.parametrize(("door", "said"), [(open_door, "door is open"), (talking_door, "door tells")])
 def test_a_door_that_stands_open_is_found(door: Callable[..., HttpResponse], said: str, world: World) -> None:
     with serving(path("projects/<slug:slug>/door/", door, name="door")):
-        found = wrong_doors(somebody(), world.known)
-    assert any(said in one for one in found), found
+        wrong = wrong_doors(somebody(), world.known)
+    assert any(said in one for one in wrong), wrong
 
 
 def test_lists_of_doors_name_no_address_that_is_gone() -> None:

@@ -53,11 +53,12 @@ def addresses_of(owning: Owning, *, with_arguments: bool | None = None) -> Itera
 
 
 def things_of(owning: Owning) -> list[tuple[Route, str]]:
-    found = [(route, one) for route, one in addresses_of(owning, with_arguments=True) if route.name.startswith(THINGS)]
+    everywhere = addresses_of(owning, with_arguments=True)
+    addresses = [(route, one) for route, one in everywhere if route.name.startswith(THINGS)]
     there = {route.name for route in ours() if route.name.startswith(THINGS) and route.arguments}
     # Images go by addresses that are signed for each viewer: tests/images/test_pages.py.
-    assert there - {route.name for route, _address in found} == {"images:image-show"}
-    return found
+    assert there - {route.name for route, _address in addresses} == {"images:image-show"}
+    return addresses
 
 
 def answers(client: Client, address: str) -> Iterator[tuple[str, int, str]]:
@@ -70,12 +71,12 @@ def answers(client: Client, address: str) -> Iterator[tuple[str, int, str]]:
 @pytest.mark.slow(reason="every address of a collection, a model, a run and an import, by two people and two methods")
 @pytest.mark.parametrize("role", ROLES)
 def test_people_of_another_project_find_none_of_it(us: Owning, them: Owning, role: str) -> None:
-    client, found = signed_in(getattr(us, role)), []
+    client, leaks = signed_in(getattr(us, role)), []
     for route, address in things_of(them):
         for method, status, text in answers(client, address):
             if status not in (404, 405) or THEIRS in text.replace(address, "").lower():
-                found.append(f"{route.name}: {method} {address}: {status}")
-    assert not found, "\n".join(found)
+                leaks.append(f"{route.name}: {method} {address}: {status}")
+    assert not leaks, "\n".join(leaks)
 
 
 @pytest.mark.slow(reason="every address of a collection, a model, a run and an import, by two people and two methods")

@@ -150,12 +150,12 @@ class TestDeciding:
             Run: set(),
         }
         for kind, expected in used.items():
-            found = set()
+            kinds = set()
             for relation in relations_of(kind):
                 model, field = relation.related_model, relation.field.name
                 if f"{model._meta.label}.{field}" not in named:
-                    found.add(model.__name__)
-            assert found == expected, kind
+                    kinds.add(model.__name__)
+            assert kinds == expected, kind
             assert len(_users[kind]) >= len(expected)
 
 

@@ -41,14 +41,14 @@ def test_no_address_answers_before_it_is_set_up(world: World, settings: Any) -> 
     about: Any = {"name": "x", "may_write": True, "expires_at": timezone.now() + DAY, "now": timezone.now()}
     token = {"Authorization": f"Bearer {tokens.make_token(user=manager, **about).token}"}
     by_session, by_token = signed_in(manager), Client(raise_request_exception=False)
-    found = []
+    answered = []
     with writes() as written:
         for route in ours():
             for address in () if route.name in STILL_THERE else route.addresses(world.known):
-                found += [f"{route.name}: {asked}" for asked in ask(by_session, address) if not is_refused(asked)]
+                answered += [f"{route.name}: {asked}" for asked in ask(by_session, address) if not is_refused(asked)]
                 if address.startswith(API) and route.name != "api:docs":
                     answers = ask(by_token, address, token)
-                    found += [f"{route.name} by token: {asked}" for asked in answers if not is_refused(asked)]
-    assert not found, "\n".join(found)
+                    answered += [f"{route.name} by token: {asked}" for asked in answers if not is_refused(asked)]
+    assert not answered, "\n".join(answered)
     assert not [sql for sql in written if "people_apitoken" not in sql]
     assert by_session.get(reverse("people:profile-show"))["Location"] == SETUP

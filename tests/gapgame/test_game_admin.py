@@ -28,12 +28,12 @@ def season() -> Season:
 
 
 def addresses() -> list[str]:
-    found = []
+    pages = []
     for model in MODELS:
         name = f"admin:gapgame_{model._meta.model_name}"
-        found.append(reverse(f"{name}_changelist"))
-        found += [reverse(f"{name}_change", args=[row.pk]) for row in model.objects.all()]
-    return found
+        pages.append(reverse(f"{name}_changelist"))
+        pages += [reverse(f"{name}_change", args=[row.pk]) for row in model.objects.all()]
+    return pages
 
 
 def test_a_superuser_finds_and_filters_all_but_words_guesses_and_scores_and_changes_nothing(season) -> None:

@@ -160,8 +160,8 @@ def test_the_percentages_of_the_published_table_come_from_its_counts() -> None:
     for row in rows:
         for name in OUTCOMES:
             expected = 100 * int(row[name]) / int(row["total"])
-            found = figures[row["split"]].outcomes[name]
-            assert found.percent == pytest.approx(expected)  # type: ignore[union-attr]
+            share = figures[row["split"]].outcomes[name]
+            assert share.percent == pytest.approx(expected)  # type: ignore[union-attr]
 
 
 def test_counts_alone_give_shares(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def test_a_list_of_multisubs_is_known_by_its_names(item_set, folder):
 
     assert [outcome for outcome, _ in told(job)] == ["added", "added", "rejected"]
     assert "also occurs outside the gap" in told(job)[2][1]
-    found = item_set.items.order_by("pk").values_list("before", "word", "after", "split", "sense", "language_id")
-    assert list(found) == [("the ", WORD, " sleeps .", 2, ["bn:1"], "en"), ("a big ", WORD, " .", 2, ["bn:1"], "en")]
+    items = item_set.items.order_by("pk").values_list("before", "word", "after", "split", "sense", "language_id")
+    assert list(items) == [("the ", WORD, " sleeps .", 2, ["bn:1"], "en"), ("a big ", WORD, " .", 2, ["bn:1"], "en")]
     assert told(run(item_set, path, layout="crosslens"))[0][0] == "rejected"
 
 

@@ -260,9 +260,9 @@ def test_control_without_the_lock_a_turn_is_scored_twice(turn, monkeypatch):
     both_have_looked = Barrier(2, timeout=60)
 
     def look(turn_id, user):
-        found = Turn.objects.select_related("player__season").get(pk=turn_id)
+        turn = Turn.objects.select_related("player__season").get(pk=turn_id)
         both_have_looked.wait()
-        return found
+        return turn
 
     monkeypatch.setattr(playing, "_locked_turn", look)
     monkeypatch.setattr(Attempt.objects, "create", Attempt)

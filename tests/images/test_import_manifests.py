@@ -131,9 +131,9 @@ def test_a_manifest_inside_a_zip_or_among_sent_files_counts():
         }
     )
 
-    found = outcomes(run(job))
+    by_file = outcomes(run(job))
 
-    assert found == {
+    assert by_file == {
         "b.jpg": "added",
         "c.jpg": "added",
         "set/a.jpg": "added",

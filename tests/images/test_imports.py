@@ -122,13 +122,13 @@ def test_a_zip_is_unpacked_without_being_believed(folder, monkeypatch):
 
     job = run_path(archive)
 
-    found = report(job)
-    assert found["in/a.jpg"][0] == "added"
-    assert "leads out of the folder" in found["../b.jpg"][1]
-    assert "leads out of the folder" in found["/c.jpg"][1]
-    assert "zip file inside the zip file" in found["inner.zip"][1]
-    assert "unpack to more than" in found["zeros.png"][1]
-    assert "2 hidden files" in found
+    rows = report(job)
+    assert rows["in/a.jpg"][0] == "added"
+    assert "leads out of the folder" in rows["../b.jpg"][1]
+    assert "leads out of the folder" in rows["/c.jpg"][1]
+    assert "zip file inside the zip file" in rows["inner.zip"][1]
+    assert "unpack to more than" in rows["zeros.png"][1]
+    assert "2 hidden files" in rows
     assert Image.objects.count() == 1
 
 
@@ -146,9 +146,9 @@ def test_a_broken_entry_of_a_zip_does_not_stop_the_others(folder):
     content[60] ^= 0xFF
     (folder / "all.zip").write_bytes(content)
 
-    found = outcomes(run_path(folder / "all.zip"))
+    by_file = outcomes(run_path(folder / "all.zip"))
 
-    assert found == {"a.jpg": "rejected", "b.jpg": "added"}
+    assert by_file == {"a.jpg": "rejected", "b.jpg": "added"}
 
 
 def test_sent_files_wait_in_storage_until_they_are_in():

@@ -64,8 +64,8 @@ print(json.dumps({
 
 def files_of_the_document() -> dict[str, str]:
     """The files that it shows: a name in a line of its own, then what is in it."""
-    found = re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    return dict(found)
+    files = re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return dict(files)
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +97,9 @@ def test_the_package_of_the_documentation_is_two_short_files():
 
 
 def test_the_package_of_the_documentation_writes_captions(installed, tmp_path):
-    found = json.loads(in_a_process(installed, tmp_path, "-c", USES_IT))
+    captions = json.loads(in_a_process(installed, tmp_path, "-c", USES_IT))
 
-    assert found == {
+    assert captions == {
         "texts": [
             "Der Himmel ist heller als der Boden.",
             "Der Boden ist heller als der Himmel.",

@@ -61,10 +61,10 @@ def test_a_model_is_asked_as_its_makers_say_and_only_the_answer_is_the_caption(m
         answer = tokens[0, inputs["input_ids"].shape[1] :]
         expected.append(processor.tokenizer.decode(answer, skip_special_tokens=True).strip())
 
-    found = captions(loaded(name))
+    written = captions(loaded(name))
 
-    assert found == expected
-    assert len(set(found)) >= 3
+    assert written == expected
+    assert len(set(written)) >= 3
 
 
 @FAMILIES
@@ -118,9 +118,9 @@ def test_a_stabiliser_is_asked_for_in_no_language_and_ends_at_the_first_separato
     captioner = loaded(name, is_pivot=True, separators={"de": f" {words[2]} "})
     prepared = [captioner.prepare(image) for image in images()]
 
-    found = captioner.stabilise(prepared, keys=KEYS, decoding=SHORT)
+    stabilisers = captioner.stabilise(prepared, keys=KEYS, decoding=SHORT)
 
-    assert found[one] == " ".join(words[:2])
+    assert stabilisers[one] == " ".join(words[:2])
 
 
 def test_a_pivot_models_answer_is_split(models):
@@ -130,12 +130,12 @@ def test_a_pivot_models_answer_is_split(models):
     prepared = [captioner.prepare(image) for image in images()]
 
     # Stabiliser and caption together may be as long as two captions.
-    found = captioner.caption(prepared, keys=KEYS, language="en", decoding=Decoding(max_tokens=4))
+    written = captioner.caption(prepared, keys=KEYS, language="en", decoding=Decoding(max_tokens=4))
 
-    for text, one in zip(free, found, strict=True):
+    for text, one in zip(free, written, strict=True):
         stabiliser, is_there, caption = text.partition(f" {separator} ")
         assert one == GeneratedCaption(caption, stabiliser) if is_there else isinstance(one, Failed)
-    assert any(isinstance(one, GeneratedCaption) for one in found)
+    assert any(isinstance(one, GeneratedCaption) for one in written)
 
 
 @FAMILIES
@@ -146,8 +146,8 @@ def test_images_are_prepared_in_threads_as_one_by_one(models, name):
         ahead = list(threads.map(captioner.prepare, shown))
 
     keys = [str(number) for number in range(len(shown))]
-    found = captioner.caption(ahead, keys=keys, language="en", decoding=Decoding(max_tokens=4))
-    assert found[:5] * 8 == found
+    captions = captioner.caption(ahead, keys=keys, language="en", decoding=Decoding(max_tokens=4))
+    assert captions[:5] * 8 == captions
 
 
 def test_how_large_images_need_to_be_is_said(models):
@@ -164,9 +164,9 @@ def test_a_template_stands_in_for_a_chat_template_and_is_asked_for_where_there_i
         BACKEND.check(Spec("bare", "bare", {}))
 
     template = "user : <image> {prompt} assistant : "
-    found = captions(loaded("bare", template=template))
+    written = captions(loaded("bare", template=template))
     settings.MODELS_FOLDER = models
-    assert found == captions(loaded("llava"))
+    assert written == captions(loaded("llava"))
 
 
 def test_a_template_that_writes_the_first_token_itself_does_not_get_two(models):

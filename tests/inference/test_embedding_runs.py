@@ -53,13 +53,14 @@ def test_all_images_are_put_into_one_file_in_the_order_of_their_keys():
     collection = painted_collection(20)
     made = make_set(make_encoder(), collection)
 
-    found = open_set(made)
+    embeddings = open_set(made)
     ids = sorted(image.pk for image in images_of(collection))
     of_first = {image.pk: COLOURS[place % len(COLOURS)] for place, image in enumerate(images_of(collection))}
-    assert found.ids.tolist() == ids
-    assert found.vectors.dtype == np.float32
-    assert found.vectors[ids.index(images_of(collection)[0].pk)].tolist() == [255, 0, 0]
-    assert {of_first[pk] for pk, row in zip(ids, found.vectors, strict=True) if row.tolist() == [0, 0, 255]} == {"blue"}
+    assert embeddings.ids.tolist() == ids
+    assert embeddings.vectors.dtype == np.float32
+    assert embeddings.vectors[ids.index(images_of(collection)[0].pk)].tolist() == [255, 0, 0]
+    rows = zip(ids, embeddings.vectors, strict=True)
+    assert {of_first[pk] for pk, row in rows if row.tolist() == [0, 0, 255]} == {"blue"}
     assert (made.rows, made.dimensions, len(made.digest)) == (20, 3, 64)
     assert counts(made.run) == (RunState.DONE, 20, 20, 0, 0)
     assert default_storage.listdir(f"embeddings/{made.pk}")[1] == []
@@ -128,9 +129,9 @@ def test_captions_of_a_model_are_put_into_vectors_and_images_without_one_fail_al
     model.captions.filter(image=without).delete()
     made = make_set(make_encoder(), collection, captions_of=model, language=make_language("de"))
 
-    found = open_set(made)
-    assert without.pk not in found.ids
-    assert found.vectors[0].argmax() == 0
+    embeddings = open_set(made)
+    assert without.pk not in embeddings.ids
+    assert embeddings.vectors[0].argmax() == 0
     assert model.name in RunFailure.objects.get(run=made.run).reason
     assert "rrr" not in " ".join(made.run.events.values_list("message", flat=True))
 

@@ -37,33 +37,33 @@ def made_up(count: int, dimensions: int, dtype: str = "float32", seed: int = 1) 
 @pytest.mark.parametrize("block", [7, 1 << 22])
 def test_the_nearest_are_those_with_the_greatest_cosines_however_many_are_looked_at_at_once(monkeypatch, dtype, block):
     monkeypatch.setattr(embeddings, "BLOCK_NUMBERS", block)
-    found = made_up(300, 5, dtype)
-    image = int(found.ids[123])
+    stored = made_up(300, 5, dtype)
+    image = int(stored.ids[123])
 
-    near = nearest(found, image, count=9)
+    near = nearest(stored, image, count=9)
 
-    rows = found.vectors.astype(np.float64)
+    rows = stored.vectors.astype(np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = unit @ unit[123]
     cosines[123] = -2
     expected = np.argsort(-cosines)[:9]
-    assert [one.image for one in near] == found.ids[expected].tolist()
+    assert [one.image for one in near] == stored.ids[expected].tolist()
     assert [one.similarity for one in near] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize("block", [2, 6, 1 << 22])
 def test_of_equally_near_images_the_first_keys_come_in_order(monkeypatch, block):
     monkeypatch.setattr(embeddings, "BLOCK_NUMBERS", block)
-    found = Embeddings(np.arange(1, 9), np.array([[1, 1]] + [[1, 0]] * 7, dtype=np.float32))
+    stored = Embeddings(np.arange(1, 9), np.array([[1, 1]] + [[1, 0]] * 7, dtype=np.float32))
 
-    assert [one.image for one in nearest(found, 1, count=3)] == [2, 3, 4]
+    assert [one.image for one in nearest(stored, 1, count=3)] == [2, 3, 4]
 
 
 def test_a_vector_of_zeros_is_near_to_nothing():
-    found = Embeddings(np.array([1, 2, 3]), np.array([[0, 0], [1, 0], [1, 1]], dtype=np.float32))
+    embeddings = Embeddings(np.array([1, 2, 3]), np.array([[0, 0], [1, 0], [1, 1]], dtype=np.float32))
 
-    assert nearest(found, 1) == []
-    assert [one.image for one in nearest(found, 2)] == [3]
+    assert nearest(embeddings, 1) == []
+    assert [one.image for one in nearest(embeddings, 2)] == [3]
 
 
 def test_an_image_without_a_vector_has_no_neighbours_to_ask_for():
@@ -76,8 +76,8 @@ def test_the_memory_for_neighbours_does_not_grow_with_the_vectors(monkeypatch):
     monkeypatch.setattr(embeddings, "BLOCK_NUMBERS", 1 << 14)
 
     def peak(count: int) -> int:
-        found = made_up(count, 16)
-        return peak_of(lambda: nearest(found, int(found.ids[0])))[1]
+        embeddings = made_up(count, 16)
+        return peak_of(lambda: nearest(embeddings, int(embeddings.ids[0])))[1]
 
     assert peak(64_000) < 1.5 * peak(4_000)
 
@@ -85,18 +85,18 @@ def test_the_memory_for_neighbours_does_not_grow_with_the_vectors(monkeypatch):
 def test_the_representative_has_the_least_mean_cosine_distance_to_the_others():
     # By hand: the mean distances are (1 + 0.4) / 2 = 0.7, (1 + 0.2) / 2 = 0.6 and (0.4 + 0.2) / 2 = 0.3.
     vectors = np.array([[1, 0], [0, 2], [0.6, 0.8], [9, -9]], dtype=np.float32)
-    found = Embeddings(np.array([10, 20, 30, 40]), vectors)
+    embeddings = Embeddings(np.array([10, 20, 30, 40]), vectors)
 
-    assert representative(found, [10, 20, 30]) == 2
-    assert representative(found, [30, 10, 20]) == 0
-    assert representative(found, [20]) == 0
+    assert representative(embeddings, [10, 20, 30]) == 2
+    assert representative(embeddings, [30, 10, 20]) == 0
+    assert representative(embeddings, [20]) == 0
     assert most_central(vectors[:3]) == 2
 
 
 def test_places_are_minus_one_where_there_is_no_vector():
-    found = Embeddings(np.array([2, 5]), np.ones((2, 1), dtype=np.float32))
+    embeddings = Embeddings(np.array([2, 5]), np.ones((2, 1), dtype=np.float32))
 
-    assert found.places([5, 1, 9, 2]).tolist() == [1, -1, -1, 0]
+    assert embeddings.places([5, 1, 9, 2]).tolist() == [1, -1, -1, 0]
     assert Embeddings(np.empty(0, dtype=np.int64), np.empty((0, 1))).places([1]).tolist() == [-1]
 
 
@@ -162,10 +162,10 @@ def test_on_object_storage_vectors_are_made_and_copied_here_once(monkeypatch, ob
     collection = painted_collection(20)
     made = make_set(make_encoder(), collection)
     embeddings._open.clear()
-    found = open_set(made)
+    opened = open_set(made)
 
-    assert found.rows([images_of(collection)[0].pk]).tolist() == [[255, 0, 0]]
-    assert isinstance(found.vectors, np.memmap)
+    assert opened.rows([images_of(collection)[0].pk]).tolist() == [[255, 0, 0]]
+    assert isinstance(opened.vectors, np.memmap)
     copies = sorted(path.name for path in vector_cache.folder().iterdir())
     assert copies == [f"{made.digest}-ids.npy", f"{made.digest}-vectors.npy"]
     default_storage.delete(made.file)

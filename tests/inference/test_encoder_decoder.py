@@ -62,10 +62,10 @@ def test_a_saved_model_says_what_transformers_makes_of_it_itself(models, name):
     with torch.inference_mode():
         tokens = model.generate(pixel_values=seen["pixel_values"], max_new_tokens=8, num_beams=1, do_sample=False)
 
-    found = captions(tiny(name))
+    written = captions(tiny(name))
 
-    assert found == tokenizer.batch_decode(tokens, skip_special_tokens=True)
-    assert len(set(found)) >= 4
+    assert written == tokenizer.batch_decode(tokens, skip_special_tokens=True)
+    assert len(set(written)) >= 4
 
 
 @FAMILIES

@@ -337,9 +337,9 @@ def translating(server, fake_time):
 def test_captions_are_translated_by_the_prompt_of_the_language(server, translating):
     server.always = lambda asked: Answer("Ein Reiher." if asked.prompt.endswith(f"\n\n{WORDS} {{tag}}") else "?")
 
-    found = translating.translate([f"{WORDS} {{tag}}"], keys=["k"], language="de", decoding=Decoding())
+    translations = translating.translate([f"{WORDS} {{tag}}"], keys=["k"], language="de", decoding=Decoding())
 
-    assert found == [GeneratedCaption("Ein Reiher.")]
+    assert translations == [GeneratedCaption("Ein Reiher.")]
     assert server.asked[0].body["messages"][0]["content"].startswith("Translate this caption of an image from English")
     assert "into German (language code de)" in server.asked[0].prompt
 

@@ -152,10 +152,10 @@ def test_images_are_found_by_a_part_of_their_key(client, collection, models):
 def test_without_a_choice_it_shows_what_there_is_and_says_it_in_its_links(client, collection, models, monkeypatch):
     show_at_once(monkeypatch, 2)
     make_collection()
-    found = look(client)
-    assert keys_in(found) == keys(collection)[:2]
+    page = look(client)
+    assert keys_in(page) == keys(collection)[:2]
     said = f"collection={collection.slug}&model={models[0].pk}&model={models[1].pk}&language=en&after="
-    assert said in text_of(found)
+    assert said in text_of(page)
 
 
 def test_the_script_is_sent_only_the_images_that_follow(client, collection, models):
@@ -166,10 +166,10 @@ def test_the_script_is_sent_only_the_images_that_follow(client, collection, mode
 
 def test_a_page_takes_as_many_queries_for_many_images_models_and_languages_as_for_one(client, collection, models):
     def queries(**asked):
-        with CaptureQueriesContext(connection) as found:
+        with CaptureQueriesContext(connection) as queries:
             look(client, {"collection": collection.slug} | asked)
-        assert not [query for query in found.captured_queries if "COUNT(" in query["sql"]]
-        return len(found)
+        assert not [query for query in queries.captured_queries if "COUNT(" in query["sql"]]
+        return len(queries)
 
     wide = {"model": [model.pk for model in models], "language": ["en", "ar", "ja"]}
     one = {"model": models[0].pk, "language": "en", "key": keys(collection)[0]}

@@ -132,9 +132,9 @@ def test_what_is_there_is_not_taken_again_and_never_changed(tmp_path):
         tmp_path,
     )
 
-    found = reasons(job)
-    assert [outcome for outcome, _ in found.values()] == ["already", "rejected", "already"]
-    assert "another model name" in found[2][1]
+    refused = reasons(job)
+    assert [outcome for outcome, _ in refused.values()] == ["already", "rejected", "already"]
+    assert "another model name" in refused[2][1]
     assert ModelCaption.objects.get().text == WORDS
 
     run_file(lines({"image": key, "caption": "another"}), tmp_path, model="m2")

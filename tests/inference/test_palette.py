@@ -32,12 +32,12 @@ def halves(first: str, second: str, *, of: tuple[int, int] = (60, 40), second_fr
 
 def said(image: Image.Image, language: str = "en", **decoding: Any) -> str:
     captioner = PaletteBackend().load(SPEC)
-    (found,) = captioner.caption(
+    (captions,) = captioner.caption(
         [captioner.prepare(image)], keys=["k"], language=language, decoding=Decoding(**decoding)
     )
     captioner.close()
-    assert isinstance(found, GeneratedCaption)
-    return found.text
+    assert isinstance(captions, GeneratedCaption)
+    return captions.text
 
 
 @pytest.mark.parametrize(

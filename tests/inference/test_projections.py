@@ -328,7 +328,7 @@ def test_from_images_to_scores_by_commands(tmp_path):
     candidates.write_text("".join(json.dumps(line) + "\n" for line in ours), encoding="utf-8")
     said = call("project_captions", folder, candidates, "--out", out)
     call("project_captions", folder, pairs, "--out", tmp_path / "english.npz")
-    found = read_named_vectors(out)
+    vectors = read_named_vectors(out)
     scored = json.loads(
         call(
             *("score_captions", candidates, pairs, "--metrics", "wmdrel,clinrel,cmedrel,wcc", "--normalise"),
@@ -337,10 +337,10 @@ def test_from_images_to_scores_by_commands(tmp_path):
         )
     )
 
-    assert found.keys == tuple(f"inside/{colour}.png" for colour in colours)
-    assert found.signature in said
-    assert found.space == read_named_vectors(features).signature
-    assert found.signature in json.dumps(scored)
+    assert vectors.keys == tuple(f"inside/{colour}.png" for colour in colours)
+    assert vectors.signature in said
+    assert vectors.space == read_named_vectors(features).signature
+    assert vectors.signature in json.dumps(scored)
     with pytest.raises(CommandError, match="already exists"):
         call("project_captions", folder, pairs, "--out", out)
     with pytest.raises(CommandError, match="icu or characters"):

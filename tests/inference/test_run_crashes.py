@@ -138,10 +138,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 def drop_messages() -> int:
     """Whatever is on its way over files is lost; returns how many messages that were."""
-    found = list((Path(settings.VAR) / "queue" / "messages").glob("*.msg"))
-    for message in found:
+    messages = list((Path(settings.VAR) / "queue" / "messages").glob("*.msg"))
+    for message in messages:
         message.unlink(missing_ok=True)
-    return len(found)
+    return len(messages)
 
 
 def stored() -> int:

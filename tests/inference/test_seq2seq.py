@@ -46,10 +46,10 @@ def loaded(name, **options):
 
 
 def translations(translator, decoding=SHORT, *, chosen=range(5), language="de") -> list[str]:
-    found = translator.translate(
+    translations = translator.translate(
         [TEXTS[one] for one in chosen], keys=[KEYS[one] for one in chosen], language=language, decoding=decoding
     )
-    return texts(found)
+    return texts(translations)
 
 
 @FAMILIES
@@ -100,11 +100,11 @@ def test_a_model_is_told_the_languages_as_its_makers_say(models, name, source, t
 def test_nothing_is_not_translated_and_the_others_are(models):
     translator = loaded("nllb")
 
-    found = translator.translate(["a dog runs", " ", ""], keys=["a", "b", "c"], language="de", decoding=SHORT)
+    translations = translator.translate(["a dog runs", " ", ""], keys=["a", "b", "c"], language="de", decoding=SHORT)
 
-    assert isinstance(found[0], GeneratedCaption)
-    assert all(isinstance(one, Failed) and "nothing to translate" in one.reason for one in found[1:])
-    assert translator.translate([""], keys=["a"], language="de", decoding=SHORT) == found[2:]
+    assert isinstance(translations[0], GeneratedCaption)
+    assert all(isinstance(one, Failed) and "nothing to translate" in one.reason for one in translations[1:])
+    assert translator.translate([""], keys=["a"], language="de", decoding=SHORT) == translations[2:]
 
 
 def test_families_are_told_apart_by_their_files(models, settings, tmp_path):

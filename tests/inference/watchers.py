@@ -45,7 +45,7 @@ def test_a_model_says_what_its_makers_code_says_whatever_else_is_in_the_batch(fo
 
     captioner = BACKEND.load(Spec(name, name, {}))
     prepared = [captioner.prepare(image) for image in images()]
-    found = captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)
+    captions = captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)
 
-    assert texts(found) == expected
+    assert texts(captions) == expected
     assert len(set(expected)) >= 3

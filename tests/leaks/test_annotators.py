@@ -139,8 +139,8 @@ def test_what_managers_wrote_would_tell_if_nothing_were_known_to_be_assigned(
     pages = {route.name: route.addresses(known) for route in routes() if route.name in names}
 
     def told() -> set[str]:
-        contents = {name: [client.get(page).content.decode() for page in found] for name, found in pages.items()}
-        return {name for name, found in contents.items() if any(map(secrets.found_in, found))}
+        contents = {name: [client.get(page).content.decode() for page in texts] for name, texts in pages.items()}
+        return {name for name, texts in contents.items() if any(map(secrets.found_in, texts))}
 
     assert told() == set()
     monkeypatch.setattr(assigned_work, "_kinds", {})

@@ -179,14 +179,14 @@ class Walk:
         """Fail unless what `leak` gives away is found: a walk that finds nothing would prove nothing."""
         with serving(path("leak/", leak, name="leak")):
             self.run()
-        assert any("/leak/" in found for found in self.leaks), self.leaks
+        assert any("/leak/" in told for told in self.leaks), self.leaks
 
     def reached(self, status: int = 200) -> set[str]:
         """Names of the routes that answered with `status`."""
         return {name for name, answers in self.answers.items() if any(answer.status == status for answer in answers)}
 
-    def _note(self, found: str, page: str) -> None:
-        parts = urlsplit(urljoin(f"http://testserver{page}", found))
+    def _note(self, where: str, page: str) -> None:
+        parts = urlsplit(urljoin(f"http://testserver{page}", where))
         address = parts.path + (f"?{parts.query}" if parts.query else "")
         if name_of(address) in LIKE_ONE_ANOTHER:
             address = parts.path
@@ -221,24 +221,24 @@ class Walk:
     def _read(self, answer: Answer) -> None:
         """Note every address and form of an answer."""
         text = answer.body.decode(errors="replace")
-        found = [
+        addresses = [
             answer.headers[name] for name in ("Location", "Content-Location", "HX-Redirect") if name in answer.headers
         ]
         if answer.kind == "text/html":
             page = Page(text)
-            found += page.addresses
+            addresses += page.addresses
             for method, action, data in page.submissions():
                 target = urlsplit(urljoin(answer.address, action)).path
                 chosen = tuple(sorted((name, data[name]) for name in ("go", "open", "language") if name in data))
                 where = target if self.extent.of_a_route is None else name_of(target)
                 self._forms.setdefault((method, where, tuple(sorted(data)), chosen), (method, target, data))
         elif answer.kind == "application/json":
-            found += [text for text in _strings(json.loads(text)) if text.startswith("/")]
+            addresses += [text for text in _strings(json.loads(text)) if text.startswith("/")]
         elif answer.kind == "text/css":
-            found += re.findall(r"""url\(["']?([^)"']+)""", text)
+            addresses += re.findall(r"""url\(["']?([^)"']+)""", text)
         elif answer.kind == "text/javascript":
-            found += re.findall(r"""from ["'](\.[^"']+)""", text)
-        for address in found:
+            addresses += re.findall(r"""from ["'](\.[^"']+)""", text)
+        for address in addresses:
             self._note(address, answer.address)
 
     def _send(self, method: str, address: str, data: Mapping[str, str], pages: Sequence[Answer]) -> Answer:
@@ -259,10 +259,10 @@ class Walk:
         written = frozenset(self._written)
         # One of them in any case: to it is said what was done, unless a page followed.
         others = [page for page in pages if self.extent.repeats or page.tables & written] or pages[:1]
-        shown, found = self._follow(changed, when)
+        shown, new = self._follow(changed, when)
         if self.extent.pages_after_a_write is not None:
-            found = [address for address in found if address not in self._seen]
-        for address in dict.fromkeys([*found, *(page.address for page in self._by_turns(others))]):
+            new = [address for address in new if address not in self._seen]
+        for address in dict.fromkeys([*new, *(page.address for page in self._by_turns(others))]):
             if address not in shown:
                 self._examine(self._ask("GET", address), when)
 
@@ -321,15 +321,15 @@ class Walk:
         if answer.status >= 500 and answer.status != 503:
             self.broken.append(f"{answer} {when}")
         allowed = self.may_know.get(name, ())
-        found = self.secrets.found_in(answer.text)
-        left = [one for one in found if not any(word in one for word in allowed)]
-        if len(left) < len(found):
+        secrets = self.secrets.found_in(answer.text)
+        left = [one for one in secrets if not any(word in one for word in allowed)]
+        if len(left) < len(secrets):
             self.spared.add(name)
         self._report(str(answer), left, when)
 
-    def _report(self, what: str, found: Sequence[str], when: str) -> None:
-        if found:
-            self.leaks.append(f"{what} {when}: has {', '.join(found)}")
+    def _report(self, what: str, secrets: Sequence[str], when: str) -> None:
+        if secrets:
+            self.leaks.append(f"{what} {when}: has {', '.join(secrets)}")
 
     def _ask(
         self,

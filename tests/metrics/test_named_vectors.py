@@ -19,11 +19,11 @@ def test_what_is_written_is_read_again_and_the_same_content_gives_the_same_file(
 
     vectors.save(tmp_path / "one.npz")
     vectors.save(tmp_path / "two.npz")
-    found = read_named_vectors(tmp_path / "one.npz")
+    read = read_named_vectors(tmp_path / "one.npz")
 
-    assert (found.keys, found.signature, found.space) == (vectors.keys, "encoder-1", "space-1")
-    np.testing.assert_array_equal(found.vectors, vectors.vectors)
-    assert found.rows() == {"b.jpg": [0, 2], "مرحبا": [1]}
+    assert (read.keys, read.signature, read.space) == (vectors.keys, "encoder-1", "space-1")
+    np.testing.assert_array_equal(read.vectors, vectors.vectors)
+    assert read.rows() == {"b.jpg": [0, 2], "مرحبا": [1]}
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.npz", "two.npz"]
 

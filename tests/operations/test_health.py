@@ -50,9 +50,9 @@ def test_healthz_answers_anybody_asks_no_database_and_is_not_cached(client):
 
 @pytest.mark.django_db(transaction=True)
 def test_readyz_names_what_was_asked_and_leaves_nothing_behind(client, media):
-    status, found = lines_of(client)
+    status, lines = lines_of(client)
 
-    assert (status, found) == (200, dict.fromkeys(NAMES, "ok"))
+    assert (status, lines) == (200, dict.fromkeys(NAMES, "ok"))
     assert default_storage.listdir(readiness.PROBES_FOLDER)[1] == []
 
 
@@ -63,13 +63,13 @@ def test_readyz_says_since_when_no_sweep_came(client, media):
 
     Sweep.objects.update(at=datetime(2026, 11, 21, 8, 15, tzinfo=UTC))
     readiness.shared.forget()
-    status, found = lines_of(client)
+    status, lines = lines_of(client)
 
-    assert (status, found["sweeps"]) == (
+    assert (status, lines["sweeps"]) == (
         503,
         "none since 2026-11-21 08:15 UTC: beat, the broker or all workers are gone",
     )
-    assert found["database"] == "ok"
+    assert lines["database"] == "ok"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -78,12 +78,12 @@ def test_readyz_says_that_a_migration_is_missing_and_what_to_do(client, media):
     app, name = max(recorder.applied_migrations())
     recorder.record_unapplied(app, name)
     try:
-        status, found = lines_of(client)
+        status, lines = lines_of(client)
     finally:
         recorder.record_applied(app, name)
 
-    assert (status, found["migrations"]) == (503, "1 not applied; run: python manage.py migrate")
-    assert found["database"] == "ok"
+    assert (status, lines["migrations"]) == (503, "1 not applied; run: python manage.py migrate")
+    assert lines["database"] == "ok"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -91,13 +91,13 @@ def test_readyz_says_that_a_column_is_missing_though_all_migrations_are_applied(
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE annotation_captionitem RENAME COLUMN rating TO score")
     try:
-        status, found = lines_of(client)
+        status, lines = lines_of(client)
     finally:
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE annotation_captionitem RENAME COLUMN score TO rating")
 
     assert status == 503
-    assert found["migrations"] == (
+    assert lines["migrations"] == (
         "all applied, but the database was made by another version: missing annotation_captionitem.rating and 1 more"
     )
 
@@ -118,10 +118,10 @@ def test_readyz_names_what_does_not_work_without_its_address_or_password(client,
     }
     monkeypatch.setattr(readiness, "default_storage" if name == "storage" else name, broken[name])
 
-    status, found = lines_of(client)
+    status, lines = lines_of(client)
 
     assert status == 503
-    assert found == dict.fromkeys(NAMES, "ok") | {name: reason}
+    assert lines == dict.fromkeys(NAMES, "ok") | {name: reason}
 
 
 def test_readyz_does_not_wait_for_what_hangs_and_asks_it_only_once(monkeypatch):
@@ -133,11 +133,11 @@ def test_readyz_does_not_wait_for_what_hangs_and_asks_it_only_once(monkeypatch):
 
     monkeypatch.setattr(readiness, "CHECKS", {"broker": hang, "cache": lambda: None})
     try:
-        found = [readiness.ask_all(patience_s=0.2) for _ in range(3)]
+        answers = [readiness.ask_all(patience_s=0.2) for _ in range(3)]
     finally:
         go_on.set()
 
-    assert found == [{"broker": "no answer within 0.2 s", "cache": "ok"}] * 3
+    assert answers == [{"broker": "no answer within 0.2 s", "cache": "ok"}] * 3
     assert len(asked) == 1
 
 

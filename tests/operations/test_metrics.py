@@ -79,14 +79,14 @@ def test_what_waits_is_told_with_how_long_the_oldest_has_waited():
     for due in (now - timedelta(seconds=30), now + timedelta(hours=1)):
         Delivery.objects.create(webhook=hook, event="round.closed", payload={}, next_at=due, created_at=now)
 
-    found = samples()
+    figures = samples()
 
-    assert found['crosslens_jobs_waiting{kind="imports"}'] == 1
-    assert 600 <= found['crosslens_oldest_waiting_seconds{kind="imports"}'] < 700
+    assert figures['crosslens_jobs_waiting{kind="imports"}'] == 1
+    assert 600 <= figures['crosslens_oldest_waiting_seconds{kind="imports"}'] < 700
     # One is to be tried again in an hour; it does not wait for us.
-    assert found['crosslens_jobs_waiting{kind="deliveries"}'] == 1
-    assert found['crosslens_jobs_waiting{kind="releases"}'] == 0
-    assert found['crosslens_queue_messages{queue="default"}'] >= 0
+    assert figures['crosslens_jobs_waiting{kind="deliveries"}'] == 1
+    assert figures['crosslens_jobs_waiting{kind="releases"}'] == 0
+    assert figures['crosslens_queue_messages{queue="default"}'] >= 0
 
 
 @pytest.mark.django_db
@@ -114,10 +114,10 @@ def test_without_a_broker_or_database_the_counts_are_still_told(monkeypatch):
     monkeypatch.setattr(waiting, "_jobs", refused)
     metrics.count_request(view="health-show", method="GET", status=200, duration_s=0.1)
 
-    found = samples()
+    figures = samples()
 
-    assert not any(name.startswith(("crosslens_queue_messages", "crosslens_jobs_waiting")) for name in found)
-    assert any(name.startswith("crosslens_requests_total") for name in found)
+    assert not any(name.startswith(("crosslens_queue_messages", "crosslens_jobs_waiting")) for name in figures)
+    assert any(name.startswith("crosslens_requests_total") for name in figures)
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,12 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     def resolve(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
         numbers = known.get(host, [host])
         try:
-            found = [really(number, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST) for number in numbers]
+            resolved = [
+                really(number, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST) for number in numbers
+            ]
         except OSError:
             raise socket.gaierror from None
-        return [entry for entries in found for entry in entries]
+        return [entry for entries in resolved for entry in entries]
 
     monkeypatch.setattr("socket.getaddrinfo", resolve)
     return known

@@ -48,18 +48,18 @@ def shown(client: Client, **filters: str) -> str:
 
 
 def test_every_action_that_the_code_records_has_a_sentence():
-    found = set[str]()
+    actions = set[str]()
     for app in APPS:
         for path in (ROOT / app).rglob("*.py"):
             source = path.read_text(encoding="utf-8")
-            found |= set(re.findall(r'\brecord\([\w.]+, "([a-z-]+\.[a-z-]+)"', source))
+            actions |= set(re.findall(r'\brecord\([\w.]+, "([a-z-]+\.[a-z-]+)"', source))
             if "import audit" not in source and "audit.record" not in source:
                 continue
-            found |= set(re.findall(r'"((?:[a-z]+-)*[a-z]+\.[a-z-]+)"', source))
+            actions |= set(re.findall(r'"((?:[a-z]+-)*[a-z]+\.[a-z-]+)"', source))
             if path.name == "campaign.py" and "record_of_round" in source:
-                found |= {f"round.{what}" for what in re.findall(r'record_of_round\(\w+, "([a-z-]+)"', source)}
-    assert len(found) > 20
-    assert found - OF_WEBHOOKS - set(audit_sentences.SENTENCES) == set()
+                actions |= {f"round.{what}" for what in re.findall(r'record_of_round\(\w+, "([a-z-]+)"', source)}
+    assert len(actions) > 20
+    assert actions - OF_WEBHOOKS - set(audit_sentences.SENTENCES) == set()
 
 
 def test_choices_of_what_was_done_end_without_a_full_stop_and_are_of_this_project(manager: User, project: Project):

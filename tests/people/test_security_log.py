@@ -63,10 +63,10 @@ def test_the_second_factor_is_told_when_it_is_added_used_and_removed(told, clien
     client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     client.post(reverse("mfa_deactivate_totp"))
 
-    found = [event for event, account in events(told) if account == ann_with_password.pk]
-    assert found[:3] == ["signed-in", "factor-added", "factor-added"]
+    logged = [event for event, account in events(told) if account == ann_with_password.pk]
+    assert logged[:3] == ["signed-in", "factor-added", "factor-added"]
     # The recovery codes go with the app.
-    assert found[-4:] == ["factor-used", "signed-in", "factor-removed", "factor-removed"]
+    assert logged[-4:] == ["factor-used", "signed-in", "factor-removed", "factor-removed"]
 
 
 @pytest.mark.parametrize("name", ["Ann", "ann@example.org"])

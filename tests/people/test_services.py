@@ -167,7 +167,7 @@ def test_consent_can_be_withdrawn_and_given_again_and_all_of_it_stays_on_record(
     give_consent(project=project, user=user, version=1, now=NOW)
     assert withdraw_consent(project=project, user=user, keeps_answers=True, now=LATER) == Withdrawn(1, True, 0)
     give_consent(project=project, user=user, version=1, now=LATER)
-    assert [found.withdrawn_at for found in Consent.objects.order_by("pk")] == [LATER, None]
+    assert [consent.withdrawn_at for consent in Consent.objects.order_by("pk")] == [LATER, None]
 
 
 def test_withdrawing_takes_back_every_version_of_that_project_and_of_no_other(project: Project):

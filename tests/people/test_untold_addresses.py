@@ -53,7 +53,7 @@ def join(link: str, name: str, email: str) -> tuple[Client, Any]:
 
 
 def links_of(body: object) -> list[str]:
-    return [urlsplit(found).path for found in re.findall(r"https?://\S+", str(body))]
+    return [urlsplit(link).path for link in re.findall(r"https?://\S+", str(body))]
 
 
 def work_for(client: Client, address: str, data: dict[str, str]) -> tuple[Any, list[str]]:

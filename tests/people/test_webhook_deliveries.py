@@ -226,9 +226,9 @@ def test_control_without_the_claim_it_is_sent_by_each(delivery):
     sent, seen = [], threading.Barrier(6)
 
     def send_unclaimed(_seed: int) -> None:
-        found = Delivery.objects.get(pk=delivery.pk)
+        unclaimed = Delivery.objects.get(pk=delivery.pk)
         seen.wait(60)
-        if found.state == DeliveryState.WAITING and found.next_at <= NOW:
+        if unclaimed.state == DeliveryState.WAITING and unclaimed.next_at <= NOW:
             sent.append(1)
 
     together(send_unclaimed, range(6))

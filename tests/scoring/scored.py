@@ -59,10 +59,10 @@ def make_scoring(
 
 def run(scoring: Scoring, *, at: datetime = NOW) -> Pass:
     """Run the open pass to its end; the clock goes on by a second each time it is looked at."""
-    found = scoring.passes.get(state__in=OPEN_STATES)
-    run_pass(pass_id=found.pk, clock=ticking(at))
-    found.refresh_from_db()
-    return found
+    scoring_pass = scoring.passes.get(state__in=OPEN_STATES)
+    run_pass(pass_id=scoring_pass.pk, clock=ticking(at))
+    scoring_pass.refresh_from_db()
+    return scoring_pass
 
 
 def ticking(at: datetime = NOW) -> Any:
@@ -70,5 +70,5 @@ def ticking(at: datetime = NOW) -> Any:
     return lambda: next(moments)
 
 
-def values_of(found: Pass) -> Mapping[str, float | None]:
-    return dict(found.scores.values_list("metric", "value"))
+def values_of(scoring_pass: Pass) -> Mapping[str, float | None]:
+    return dict(scoring_pass.scores.values_list("metric", "value"))

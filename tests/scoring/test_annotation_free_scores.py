@@ -89,13 +89,13 @@ def cosine(one, other):
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-def per_image(found, metric):
-    kept = found.scores.get(metric=metric)
-    return dict(zip(unpack_integers(found.image_ids).tolist(), unpack_floats(kept.values).tolist(), strict=True))
+def per_image(scoring_pass, metric):
+    kept = scoring_pass.scores.get(metric=metric)
+    return dict(zip(unpack_integers(scoring_pass.image_ids).tolist(), unpack_floats(kept.values).tolist(), strict=True))
 
 
-def why(found, metric):
-    kept = found.scores.get(metric=metric)
+def why(scoring_pass, metric):
+    kept = scoring_pass.scores.get(metric=metric)
     assert kept.value is None
     return kept.why_undefined
 
@@ -104,7 +104,7 @@ def test_captions_are_held_against_their_image_and_the_english_references(
     references, english, encoder, features, model, collection
 ):
     scoring = make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=features)
-    found = run(scoring)
+    scored = run(scoring)
 
     texts = ("rrr", "ggg", "rrr b")
     pixels = np.array([[255, 0, 0], [0, 128, 0], [0, 0, 255]])
@@ -112,10 +112,10 @@ def test_captions_are_held_against_their_image_and_the_english_references(
         said = Reference.objects.filter(reference_set=english, image=image).values_list("text", flat=True)
         directions = [vector(one) / np.linalg.norm(vector(one)) for one in said]
         expected = cosine(vector(text), np.mean(directions, axis=0))
-        assert per_image(found, "clinrel")[image.pk] == pytest.approx(expected, abs=1e-6)
-        assert per_image(found, "cmedrel")[image.pk] == pytest.approx(cosine(vector(text), colours), abs=1e-6)
-    assert "|encoder:mean-colours-1|english:" in found.scores.get(metric="clinrel").signature
-    assert "|encoder:mean-colours-1|refs:" in found.scores.get(metric="cmedrel").signature
+        assert per_image(scored, "clinrel")[image.pk] == pytest.approx(expected, abs=1e-6)
+        assert per_image(scored, "cmedrel")[image.pk] == pytest.approx(cosine(vector(text), colours), abs=1e-6)
+    assert "|encoder:mean-colours-1|english:" in scored.scores.get(metric="clinrel").signature
+    assert "|encoder:mean-colours-1|refs:" in scored.scores.get(metric="cmedrel").signature
 
 
 def test_wcc_sums_up_the_three(references, english, encoder, features, model):
@@ -130,17 +130,17 @@ def test_wcc_sums_up_the_three(references, english, encoder, features, model):
         english=english,
         features=features,
     )
-    found = run(scoring)
+    scored = run(scoring)
 
-    values = dict(found.scores.values_list("metric", "value"))
+    values = dict(scored.scores.values_list("metric", "value"))
     assert values["wcc"] == pytest.approx(100 * sum(values[part] for part in parts))
-    assert "|z:2|vectors:" in found.scores.get(metric="wcc").signature
+    assert "|z:2|vectors:" in scored.scores.get(metric="wcc").signature
 
 
 def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(references, encoder, features, model):
-    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
+    scored = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
 
-    images = unpack_integers(found.image_ids).tolist()
+    images = unpack_integers(scored.image_ids).tolist()
     texts = dict(model.captions.values_list("image_id", "text"))
     said = [
         list(Reference.objects.filter(reference_set=references, image=one).values_list("text", flat=True))
@@ -153,35 +153,35 @@ def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(refere
         "mean-colours-1", [vector(texts[one]) for one in images], images=[pixels[one] for one in images]
     )
     (expected,) = score([texts[one] for one in images], said, metrics=["cmedrel"], normalise=True, projections=given)
-    kept = found.scores.get()
+    kept = scored.scores.get()
     assert kept.value == pytest.approx(expected.scores.corpus, abs=1e-6)
     assert kept.signature == str(expected.signature)
 
 
 def test_where_the_references_are_in_english_the_captions_are_held_against_them(project, collection, encoder):
     references = make_references(project=project, collection=collection, language="en")
-    found = run(make_scoring(references, metrics=["clinrel"], encoder=encoder))
+    scored = run(make_scoring(references, metrics=["clinrel"], encoder=encoder))
 
-    assert 0.9 < found.scores.get().value <= 1
+    assert 0.9 < scored.scores.get().value <= 1
 
 
 def test_a_metric_says_how_many_images_lack_features_and_the_other_is_computed(references, english, encoder, model):
     few = make_set(encoder, few_of(references.collection, 1))
-    found = run(make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=few))
+    scored = run(make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=few))
 
-    assert why(found, "cmedrel").startswith("2 images have no vector in the chosen features.")
-    assert found.scores.get(metric="clinrel").value is not None
+    assert why(scored, "cmedrel").startswith("2 images have no vector in the chosen features.")
+    assert scored.scores.get(metric="clinrel").value is not None
 
 
 def test_a_metric_says_how_many_images_lack_an_english_reference(references, english, encoder, features, model):
     image = images_of(references.collection)[0].pk
     Reference.objects.filter(reference_set=english, image=image).delete()
-    found = run(
+    scored = run(
         make_scoring(references, model=model, metrics=VISUAL, encoder=encoder, english=english, features=features)
     )
 
-    assert why(found, "clinrel") == "1 image has no English reference in the chosen set."
-    assert found.scores.get(metric="cmedrel").value is not None
+    assert why(scored, "clinrel") == "1 image has no English reference in the chosen set."
+    assert scored.scores.get(metric="cmedrel").value is not None
 
 
 def few_of(collection, count):
@@ -198,9 +198,9 @@ def test_features_of_more_images_take_the_place_of_those_before_and_others_are_r
     scoring = make_scoring(references, features=make_set(encoder, few_of(references.collection, 1)), **about)
     run(scoring)
     make_scoring(references, features=features, **about)
-    found = run(scoring)
+    scored = run(scoring)
 
-    assert found.scores.get().value is not None
+    assert scored.scores.get().value is not None
     for other in (
         make_set(encoder, references.collection, precision=Precision.FLOAT16),
         make_set(make_encoder("Other"), references.collection),
@@ -214,16 +214,16 @@ def test_vectors_of_different_spaces_are_not_compared(references, encoder, model
     other = make_encoder("Other")
     features = make_set(other, references.collection)
     monkeypatch.setattr(MeanColours, "space", "mean-colours-1")
-    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
+    scored = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
 
-    assert "different spaces" in why(found, "cmedrel")
+    assert "different spaces" in why(scored, "cmedrel")
 
 
 def test_half_precision_stands_in_the_signature(references, encoder, model):
     half = make_set(encoder, references.collection, precision=Precision.FLOAT16)
-    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=half))
+    scored = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=half))
 
-    assert "|encoder:mean-colours-1+mean-colours-1.float16|" in found.scores.get().signature
+    assert "|encoder:mean-colours-1+mean-colours-1.float16|" in scored.scores.get().signature
 
 
 def test_without_the_extra_the_score_says_what_to_install(references, english, encoder, model, monkeypatch):
@@ -231,17 +231,17 @@ def test_without_the_extra_the_score_says_what_to_install(references, english, e
         raise ExtraMissingError("This needs PyTorch, which is not installed: pip install …")
 
     monkeypatch.setattr("scoring.services.visual.load", missing)
-    found = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=encoder, english=english))
+    scored = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=encoder, english=english))
 
-    assert "pip install" in why(found, "clinrel")
-    assert found.scores.get(metric="bleu-1").value is not None
+    assert "pip install" in why(scored, "clinrel")
+    assert scored.scores.get(metric="bleu-1").value is not None
 
 
 def test_an_encoder_whose_files_changed_is_not_used(references, english, model):
     old = make_encoder("Old", signature="mean-colours-0", space="mean-colours-0", dimensions=3)
-    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=old, english=english))
+    scored = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=old, english=english))
 
-    assert "have changed since its vectors were made" in why(found, "clinrel")
+    assert "have changed since its vectors were made" in why(scored, "clinrel")
 
 
 def test_what_is_known_of_an_encoder_once_it_was_loaded_is_written_down(references, english, encoder, model):
@@ -272,9 +272,9 @@ def test_texts_are_put_into_vectors_once(references, english, encoder, model, mo
 def test_a_set_of_the_captions_is_used_where_there_is_one(references, encoder, features, model, monkeypatch):
     make_set(encoder, references.collection, captions_of=model, language=references.language)
     monkeypatch.setattr(services, "_computed", lambda *_: pytest.fail("the vectors are there"))
-    found = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
+    scored = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
 
-    assert found.scores.get().value is not None
+    assert scored.scores.get().value is not None
 
 
 @pytest.mark.parametrize(
@@ -362,12 +362,12 @@ def test_a_clip_like_model_scores_captions_in_any_language(references, english, 
     clip = make_encoder("CLIP", backend="dual-encoder", source="clip")
     features = make_set(clip, references.collection)
     scoring = make_scoring(references, model=model, metrics=VISUAL, encoder=clip, english=english, features=features)
-    found = run(scoring)
+    scored = run(scoring)
 
     clip.refresh_from_db()
     assert clip.signature.startswith("dual-encoder-clip-")
-    assert f"|encoder:{clip.signature}|english:" in found.scores.get(metric="clinrel").signature
-    assert all(-1 <= kept.value <= 1 for kept in found.scores.all())
+    assert f"|encoder:{clip.signature}|english:" in scored.scores.get(metric="clinrel").signature
+    assert all(-1 <= kept.value <= 1 for kept in scored.scores.all())
 
 
 @pytest.fixture
@@ -385,19 +385,19 @@ def projections(settings, tmp_path):
 def test_projections_of_two_languages_meet_in_one_space(references, english, model, projections):
     german, of_english = projections
     about = {"model": model, "metrics": ["clinrel"], "english": english}
-    found = run(make_scoring(references, encoder=german, english_encoder=of_english, **about))
+    scored = run(make_scoring(references, encoder=german, english_encoder=of_english, **about))
 
     german.refresh_from_db()
     of_english.refresh_from_db()
     assert german.space == of_english.space == "made-up-1"
-    assert f"|encoder:{german.signature}+{of_english.signature}|english:" in found.scores.get().signature
+    assert f"|encoder:{german.signature}+{of_english.signature}|english:" in scored.scores.get().signature
 
 
 @needs_torch
 def test_a_projection_of_another_language_is_refused(references, english, model, projections):
-    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=projections[0], english=english))
+    scored = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=projections[0], english=english))
 
-    assert why(found, "clinrel") == "“W2VV++ de” encodes captions in de, but these are in en."
+    assert why(scored, "clinrel") == "“W2VV++ de” encodes captions in de, but these are in en."
 
 
 @needs_torch
@@ -406,19 +406,19 @@ def test_a_projection_whose_word_vectors_are_not_here_says_so(references, englis
     said = json.loads(manifest.read_text())
     other = Manifest(**{name: value for name, value in said.items() if name != "signature"} | {"vectors": "f" * 64})
     manifest.write_text(json.dumps(asdict(other) | {"signature": other.signature}))
-    found = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=projections[0], english=english))
+    scored = run(make_scoring(references, model=model, metrics=["clinrel"], encoder=projections[0], english=english))
 
-    assert "word vectors that are not here" in why(found, "clinrel")
+    assert "word vectors that are not here" in why(scored, "clinrel")
 
 
 def test_an_encoder_that_needs_pytorch_says_so_in_the_score(references, english, model, monkeypatch):
     # As where it is not installed.
     monkeypatch.setitem(sys.modules, "torch", None)
     eyes = make_encoder("Eyes", backend="dual-encoder", source=f"owner/name@{'0' * 40}")
-    found = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=eyes, english=english))
+    scored = run(make_scoring(references, model=model, metrics=["clinrel", "bleu"], encoder=eyes, english=english))
 
-    assert "requirements-gpu.txt" in why(found, "clinrel")
-    assert found.scores.get(metric="bleu-1").value is not None
+    assert "requirements-gpu.txt" in why(scored, "clinrel")
+    assert scored.scores.get(metric="bleu-1").value is not None
 
 
 def test_references_that_changed_stand_in_the_signature(references, english, encoder, model):

@@ -57,28 +57,28 @@ def fail_with(error: BaseException) -> Callable[[], object]:
 
 
 def test_a_pass_scores_every_metric_and_says_what_by():
-    found = run(make_scoring())
+    scored = run(make_scoring())
 
-    assert (found.state, found.error, found.total, found.done) == (JobState.DONE, "", 3, 3)
-    assert found.lease_until is None
-    assert found.finished_at > NOW
-    assert list(values_of(found)) == FIGURES
-    assert all(0 < value < 10 for value in values_of(found).values())
-    assert (found.images, found.left_out) == (3, 0)
-    for kept in found.scores.all():
+    assert (scored.state, scored.error, scored.total, scored.done) == (JobState.DONE, "", 3, 3)
+    assert scored.lease_until is None
+    assert scored.finished_at > NOW
+    assert list(values_of(scored)) == FIGURES
+    assert all(0 < value < 10 for value in values_of(scored).values())
+    assert (scored.images, scored.left_out) == (3, 0)
+    for kept in scored.scores.all():
         assert kept.signature.startswith(f"{kept.metric}|v:")
-        assert len(unpack_floats(kept.values)) == len(unpack_integers(found.image_ids)) == 3
+        assert len(unpack_floats(kept.values)) == len(unpack_integers(scored.image_ids)) == 3
 
 
 def test_what_is_kept_is_what_the_metrics_give_for_the_same_texts():
     scoring = make_scoring(metrics=["cider"], normalise=False)
-    found = run(scoring)
+    scored = run(scoring)
 
-    images = unpack_integers(found.image_ids).tolist()
+    images = unpack_integers(scored.image_ids).tolist()
     said = dict(ModelCaption.objects.filter(model=scoring.model).values_list("image_id", "text"))
     references = [list(Reference.objects.filter(image=image).values_list("text", flat=True)) for image in images]
     (expected,) = score([said[image] for image in images], references, metrics=["cider"], normalise=False)
-    (kept,) = found.scores.all()
+    (kept,) = scored.scores.all()
     assert kept.value == pytest.approx(expected.scores.corpus, abs=1e-12)
     assert unpack_floats(kept.values) == pytest.approx(expected.scores.per_image, abs=1e-12)
     assert kept.signature == str(expected.signature)
@@ -91,10 +91,10 @@ def test_only_images_with_a_caption_and_a_reference_are_scored_and_the_others_co
     first.delete()
     put_references(reference_set=references, captions={second.image_id: []}, now=NOW)
 
-    found = run(scoring)
+    scored = run(scoring)
 
-    assert (found.images, found.left_out) == (3, 1)
-    assert not {first.image_id, second.image_id} & set(unpack_integers(found.image_ids).tolist())
+    assert (scored.images, scored.left_out) == (3, 1)
+    assert not {first.image_id, second.image_id} & set(unpack_integers(scored.image_ids).tolist())
 
 
 def test_with_nothing_to_score_the_pass_says_what_is_missing():
@@ -114,34 +114,34 @@ def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypa
     monkeypatch.setattr(
         "crosslens_metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissingError("There is no Java."))()
     )
-    found = run(make_scoring(metrics=["meteor", "rouge-l"]))
+    scored = run(make_scoring(metrics=["meteor", "rouge-l"]))
 
-    assert (found.state, found.done) == (JobState.DONE, 2)
-    meteor, rouge_l = found.scores.all()
+    assert (scored.state, scored.done) == (JobState.DONE, 2)
+    meteor, rouge_l = scored.scores.all()
     assert (meteor.metric, meteor.value, meteor.why_undefined) == ("meteor", None, "There is no Java.")
     assert (rouge_l.metric, rouge_l.why_undefined) == ("rouge-l", "")
 
 
 def test_a_figure_that_is_undefined_says_why_in_the_words_of_pages():
-    found = run(make_scoring(make_references(texts=["…"]), metrics=["cider-d"]))
-    assert found.scores.get().why_undefined == str(MESSAGES[Reason.NO_WORDS])
+    scored = run(make_scoring(make_references(texts=["…"]), metrics=["cider-d"]))
+    assert scored.scores.get().why_undefined == str(MESSAGES[Reason.NO_WORDS])
 
 
 def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_it(monkeypatch):
     instead(monkeypatch, "bleu", fail_with(TypeError("a caption's words")))
-    found = run(make_scoring())
+    scored = run(make_scoring())
 
-    assert (found.state, list(values_of(found))) == (JobState.DONE, FIGURES)
-    bleu = found.scores.get(metric="bleu-4")
+    assert (scored.state, list(values_of(scored))) == (JobState.DONE, FIGURES)
+    bleu = scored.scores.get(metric="bleu-4")
     assert (bleu.value, "TypeError" in bleu.why_undefined, "words" in bleu.why_undefined) == (None, True, False)
 
 
 def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
     monkeypatch.setattr(scoring_passes, "prepare", lambda *_args, **_about: fail_with(ToolMissingError("No Java."))())
-    found = run(make_scoring(tokenizer="ptb"))
+    scored = run(make_scoring(tokenizer="ptb"))
 
-    assert (found.state, found.error) == (JobState.FAILED, "No Java.")
-    assert not found.scores.exists()
+    assert (scored.state, scored.error) == (JobState.FAILED, "No Java.")
+    assert not scored.scores.exists()
 
 
 def test_word_vectors_are_named_in_the_signature_and_their_loss_is_told(tmp_path, settings):
@@ -186,7 +186,7 @@ def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
 
 def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
     scoring = make_scoring()
-    found = scoring.passes.get()
+    scoring_pass = scoring.passes.get()
     kept = scoring_passes._keep
 
     def after_it_was_taken_over(held: Pass, scores: list[Score], *, now: datetime) -> None:
@@ -195,11 +195,11 @@ def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
         kept(held, scores, now=now)
 
     monkeypatch.setattr(scoring_passes, "_keep", after_it_was_taken_over)
-    scoring_passes.run_pass(pass_id=found.pk, clock=ticking())
+    scoring_passes.run_pass(pass_id=scoring_pass.pk, clock=ticking())
 
-    found.refresh_from_db()
-    assert (found.state, found.done, found.lease_until) == (JobState.RUNNING, 1, LATER)
-    assert list(values_of(found)) == FIGURES[:4]
+    scoring_pass.refresh_from_db()
+    assert (scoring_pass.state, scoring_pass.done, scoring_pass.lease_until) == (JobState.RUNNING, 1, LATER)
+    assert list(values_of(scoring_pass)) == FIGURES[:4]
 
 
 def test_a_scoring_that_is_removed_ends_its_pass_without_a_word(monkeypatch):
@@ -226,32 +226,32 @@ def broken_off(monkeypatch: pytest.MonkeyPatch, scoring: Scoring, *, at: str) ->
     return scoring.passes.first()
 
 
-def check_that_the_successor_goes_on(scoring: Scoring, found: Pass) -> None:
+def check_that_the_successor_goes_on(scoring: Scoring, scoring_pass: Pass) -> None:
     """With the second of three metrics, once the lease has run out; what the first gave stays as it is."""
-    before = list(found.scores.values_list("pk", "created_at"))
-    assert (found.state, found.done, len(before)) == (JobState.RUNNING, 1, 4)
+    before = list(scoring_pass.scores.values_list("pk", "created_at"))
+    assert (scoring_pass.state, scoring_pass.done, len(before)) == (JobState.RUNNING, 1, 4)
     assert passes_waiting(now=NOW) == []
-    assert passes_waiting(now=LATER) == [found.pk]
+    assert passes_waiting(now=LATER) == [scoring_pass.pk]
 
     after = run(scoring, at=LATER)
 
-    assert (after.pk, after.state, after.done) == (found.pk, JobState.DONE, 3)
+    assert (after.pk, after.state, after.done) == (scoring_pass.pk, JobState.DONE, 3)
     assert list(values_of(after)) == FIGURES
     assert list(after.scores.values_list("pk", "created_at"))[:4] == before
 
 
 def test_the_successor_goes_on_with_the_metric_at_hand(monkeypatch):
     scoring = make_scoring()
-    found = broken_off(monkeypatch, scoring, at="rouge-l")
-    check_that_the_successor_goes_on(scoring, found)
+    scoring_pass = broken_off(monkeypatch, scoring, at="rouge-l")
+    check_that_the_successor_goes_on(scoring, scoring_pass)
 
 
 @pytest.mark.parametrize("what", ["captions", "references"])
 def test_the_successor_begins_anew_where_captions_or_references_changed(monkeypatch, what):
     scoring = make_scoring()
     image = scoring.references.references.first().image_id
-    found = broken_off(monkeypatch, scoring, at="rouge-l")
-    before = set(found.scores.values_list("pk", flat=True))
+    scoring_pass = broken_off(monkeypatch, scoring, at="rouge-l")
+    before = set(scoring_pass.scores.values_list("pk", flat=True))
     if what == "references":
         put_references(reference_set=scoring.references, captions={image: ["something else"]}, now=NOW)
     else:
@@ -259,21 +259,21 @@ def test_the_successor_begins_anew_where_captions_or_references_changed(monkeypa
 
     after = run(scoring, at=LATER)
 
-    assert (after.pk, after.done, list(values_of(after))) == (found.pk, 3, FIGURES)
+    assert (after.pk, after.done, list(values_of(after))) == (scoring_pass.pk, 3, FIGURES)
     assert not before & set(after.scores.values_list("pk", flat=True))
     assert after.images == (3 if what == "references" else 2)
 
 
 def test_a_metric_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
     scoring = make_scoring()
-    found = scoring.passes.get()
+    scoring_pass = scoring.passes.get()
     instead(monkeypatch, "rouge-l", fail_with(KeyboardInterrupt()))
     for attempt in range(1, scoring_passes.SKIP_AFTER_ATTEMPTS + 1):
         # The first one did a metric, so that its start does not count.
         with pytest.raises(KeyboardInterrupt):
-            scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + attempt * 2 * leases.LEASE))
+            scoring_passes.run_pass(pass_id=scoring_pass.pk, clock=ticking(NOW + attempt * 2 * leases.LEASE))
     with pytest.raises(KeyboardInterrupt):
-        scoring_passes.run_pass(pass_id=found.pk, clock=ticking(NOW + 50 * leases.LEASE))
+        scoring_passes.run_pass(pass_id=scoring_pass.pk, clock=ticking(NOW + 50 * leases.LEASE))
 
     after = run(scoring, at=NOW + 100 * leases.LEASE)
 
@@ -286,9 +286,9 @@ def test_a_pass_that_never_gets_anywhere_ends_as_failed():
     scoring = make_scoring()
     scoring.passes.update(attempts=scoring_passes.MAX_ATTEMPTS)
 
-    found = run(scoring)
+    scored = run(scoring)
 
-    assert (found.state, "crashed 6 times" in found.error) == (JobState.FAILED, True)
+    assert (scored.state, "crashed 6 times" in scored.error) == (JobState.FAILED, True)
 
 
 def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypatch):
@@ -305,16 +305,16 @@ def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypat
         kept(held, scores, now=now)
 
     monkeypatch.setattr(scoring_passes, "_keep", while_more_are_asked_for)
-    found = run(scoring)
+    scored = run(scoring)
 
-    assert (scoring.passes.count(), found.done, found.total) == (1, 2, 2)
-    assert list(values_of(found)) == ["rouge-l", "cider"]
+    assert (scoring.passes.count(), scored.done, scored.total) == (1, 2, 2)
+    assert list(values_of(scored)) == ["rouge-l", "cider"]
 
 
 def claimed_without_a_lock(pass_id: int) -> bool:
     """As `claim` would be without its lock: looks first, writes afterwards."""
-    found = Pass.objects.get(pk=pass_id)
-    is_free = found.state == JobState.QUEUED
+    scoring_pass = Pass.objects.get(pk=pass_id)
+    is_free = scoring_pass.state == JobState.QUEUED
     time.sleep(0.3)
     if is_free:
         Pass.objects.filter(pk=pass_id).update(state=JobState.RUNNING)
@@ -323,16 +323,16 @@ def claimed_without_a_lock(pass_id: int) -> bool:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_several_workers_one_gets_a_pass():
-    found = make_scoring().passes.get()
+    scoring_pass = make_scoring().passes.get()
 
-    taken = together(lambda _: scoring_passes.claim(pass_id=found.pk, now=NOW), range(4))
+    taken = together(lambda _: scoring_passes.claim(pass_id=scoring_pass.pk, now=NOW), range(4))
 
     assert sum(one is not None for one in taken) == 1
-    found.refresh_from_db()
-    assert found.attempts == 1
+    scoring_pass.refresh_from_db()
+    assert scoring_pass.attempts == 1
 
     Pass.objects.update(state=JobState.QUEUED)
-    assert sum(together(claimed_without_a_lock, [found.pk] * 4)) > 1, "the control: nothing raced"
+    assert sum(together(claimed_without_a_lock, [scoring_pass.pk] * 4)) > 1, "the control: nothing raced"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -348,9 +348,9 @@ def test_of_several_who_ask_for_the_same_scores_all_get_one_scoring_with_one_pas
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_killed_in_the_middle_of_a_metric_leaves_what_was_done_to_its_successor(monkeypatch, tmp_path):
     scoring = make_scoring()
-    found = scoring.passes.get()
+    scoring_pass = scoring.passes.get()
     begun = tmp_path / "begun"
-    worker = in_a_process(lambda: run_until_it_hangs(monkeypatch, found.pk, begun))
+    worker = in_a_process(lambda: run_until_it_hangs(monkeypatch, scoring_pass.pk, begun))
     try:
         until = time.monotonic() + 60
         while not begun.exists():
@@ -360,8 +360,8 @@ def test_a_worker_killed_in_the_middle_of_a_metric_leaves_what_was_done_to_its_s
     finally:
         os.kill(worker, signal.SIGKILL)
         os.waitpid(worker, 0)
-    found.refresh_from_db()
-    check_that_the_successor_goes_on(scoring, found)
+    scoring_pass.refresh_from_db()
+    check_that_the_successor_goes_on(scoring, scoring_pass)
 
 
 def run_until_it_hangs(monkeypatch: pytest.MonkeyPatch, pass_id: int, begun: Path) -> None:

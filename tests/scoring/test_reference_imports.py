@@ -87,9 +87,10 @@ def test_json_lines_give_one_caption_or_several_on_any_number_of_lines(tmp_path)
     assert job.state == JobState.DONE, job.error
     assert set(outcomes(job).values()) == {Outcome.ADDED}
     assert texts() == {one: ["one", "eins"], two: ["two", "zwei"], three: ["café"]}
-    found = ReferenceSet.objects.get()
-    assert (found.images, found.captions, found.kind, found.changed_at) == (3, 5, ReferenceKind.IMPORTED, NOW)
-    assert found.digest == digest_anew(found) != ""
+    references = ReferenceSet.objects.get()
+    assert (references.images, references.captions) == (3, 5)
+    assert (references.kind, references.changed_at) == (ReferenceKind.IMPORTED, NOW)
+    assert references.digest == digest_anew(references) != ""
 
 
 def test_the_layout_of_crossmodal_3600_gives_one_language_or_all_it_has(tmp_path):
@@ -314,9 +315,9 @@ def test_an_import_that_was_broken_off_goes_on_and_tells_of_each_line_once(monke
         killed.setattr(reference_imports, "put_references", until_killed)
         with pytest.raises(KeyboardInterrupt):
             reference_imports.run_import(job_id=job.pk, clock=lambda: NOW)
-    found = ReferenceSet.objects.get()
-    assert (job.rows.count(), found.images) == (2, 2)
-    assert found.digest == digest_anew(found)
+    references = ReferenceSet.objects.get()
+    assert (job.rows.count(), references.images) == (2, 2)
+    assert references.digest == digest_anew(references)
 
     later = NOW + 2 * LEASE
     assert jobs.jobs_waiting(kind=ImportKind.REFERENCES, now=later) == [job.pk]
@@ -328,8 +329,8 @@ def test_an_import_that_was_broken_off_goes_on_and_tells_of_each_line_once(monke
         5,
         dict.fromkeys(range(1, 6), Outcome.ADDED),
     )
-    found.refresh_from_db()
-    assert (found.images, found.digest) == (5, digest_anew(found))
+    references.refresh_from_db()
+    assert (references.images, references.digest) == (5, digest_anew(references))
 
 
 def test_an_image_that_cannot_be_taken_does_not_keep_the_others_out(monkeypatch):
@@ -360,9 +361,9 @@ def test_the_command_imports_a_file_and_tells_of_what_is_wrong(tmp_path):
         "--kind", "translated", "--source", "CC BY 4.0", stdout=said,
     )  # fmt: skip
 
-    found = ReferenceSet.objects.get()
-    assert (found.project, found.collection, found.language_id) == (project, collection, "de")
-    assert (found.kind, found.source, found.captions) == (ReferenceKind.TRANSLATED, "CC BY 4.0", 1)
+    references = ReferenceSet.objects.get()
+    assert (references.project, references.collection, references.language_id) == (project, collection, "de")
+    assert (references.kind, references.source, references.captions) == (ReferenceKind.TRANSLATED, "CC BY 4.0", 1)
     assert "x: Not imported." in said.getvalue()
     assert "Added: 1" in said.getvalue()
     there = (project.slug, collection.slug, "n")

@@ -130,12 +130,12 @@ def test_the_sweep_looks_at_many_scorings_in_few_queries(django_assert_max_num_q
 
 
 def test_a_pass_whose_message_was_lost_is_sent_again_but_not_at_every_sweep():
-    found = make_scoring().passes.get()
+    scoring_pass = make_scoring().passes.get()
 
-    assert passes_waiting(now=NOW) == [found.pk]
+    assert passes_waiting(now=NOW) == [scoring_pass.pk]
     assert passes_waiting(now=NOW + NUDGE_AFTER / 2) == []
-    assert passes_waiting(now=NOW + NUDGE_AFTER) == [found.pk]
-    run(found.scoring, at=LATER)
+    assert passes_waiting(now=NOW + NUDGE_AFTER) == [scoring_pass.pk]
+    run(scoring_pass.scoring, at=LATER)
     assert passes_waiting(now=LATER + LATER.resolution) == []
 
 

@@ -61,20 +61,20 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return candidates, references
 
 
-def assert_published(found: dict[str, Any], names: list[str]) -> None:
+def assert_published(scores: dict[str, Any], names: list[str]) -> None:
     expected = json.loads((published("coco_example") / "reference_scores.json").read_text(encoding="utf-8"))
-    assert list(found["per_image"]) == sorted(expected["per_image"], key=int)
+    assert list(scores["per_image"]) == sorted(expected["per_image"], key=int)
     for name in names:
         figure = PUBLIC_NAMES[name]
-        assert found["corpus"][figure] == pytest.approx(expected["corpus"][name], abs=1e-6)
-        theirs = [expected["per_image"][image][name] for image in found["per_image"]]
-        ours = [values[figure] for values in found["per_image"].values()]
+        assert scores["corpus"][figure] == pytest.approx(expected["corpus"][name], abs=1e-6)
+        theirs = [expected["per_image"][image][name] for image in scores["per_image"]]
+        ours = [values[figure] for values in scores["per_image"].values()]
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
 
 
 def test_tokens_as_they_stand_have_the_scores_of_the_public_tool():
     folder = published("coco_example")
-    found = run_json(
+    report = run_json(
         folder / "candidates_tokenized.json",
         folder / "references_tokenized.json",
         "--tokenizer=whitespace",
@@ -82,17 +82,17 @@ def test_tokens_as_they_stand_have_the_scores_of_the_public_tool():
         "--per-image",
     )
 
-    assert_published(found, [name for name in PUBLIC_NAMES if name != "METEOR"])
+    assert_published(report, [name for name in PUBLIC_NAMES if name != "METEOR"])
     # Told apart: the original CIDEr is another number.
-    assert found["corpus"]["cider"] == pytest.approx(0.711060, abs=1e-6)
-    assert found["images"] == 1000
-    assert found["references"] == 5005
+    assert report["corpus"]["cider"] == pytest.approx(0.711060, abs=1e-6)
+    assert report["images"] == 1000
+    assert report["references"] == 5005
 
 
 def test_captions_as_they_were_written_have_the_scores_of_the_public_tool_by_its_tokeniser():
     needs_java()
     folder = published("coco_example")
-    found = run_json(
+    report = run_json(
         folder / "candidates.json",
         folder / "references.json",
         "--tokenizer=ptb",
@@ -100,18 +100,18 @@ def test_captions_as_they_were_written_have_the_scores_of_the_public_tool_by_its
         "--per-image",
     )
 
-    assert_published(found, [name for name in PUBLIC_NAMES if name != "METEOR"])
-    assert found["signatures"]["cider-d"].startswith("cider-d|v:1|text:ptb-3.4.1|n:4|sigma:6|df:references|refs:")
+    assert_published(report, [name for name in PUBLIC_NAMES if name != "METEOR"])
+    assert report["signatures"]["cider-d"].startswith("cider-d|v:1|text:ptb-3.4.1|n:4|sigma:6|df:references|refs:")
 
 
 def test_meteor_is_scored_in_another_language_by_its_program(files):
     needs_java()
 
-    found = run_json(*files, "--metrics=meteor", "--normalise", "--language=fi", "--per-image")
+    report = run_json(*files, "--metrics=meteor", "--normalise", "--language=fi", "--per-image")
 
-    assert found["per_image"]["a"]["meteor"] == pytest.approx(1.0)
-    assert found["per_image"]["b"]["meteor"] == 0
-    assert found["signatures"]["meteor"].startswith("meteor|v:1.5|text:whitespace-1+norm-1|lang:fi|refs:")
+    assert report["per_image"]["a"]["meteor"] == pytest.approx(1.0)
+    assert report["per_image"]["b"]["meteor"] == 0
+    assert report["signatures"]["meteor"].startswith("meteor|v:1.5|text:whitespace-1+norm-1|lang:fi|refs:")
 
 
 @pytest.mark.slow(reason="Java reads its paraphrases")
@@ -127,14 +127,14 @@ def test_chinese_captions_are_scored_with_meteors_english_parameters_as_publishe
         tmp_path, "theirs.jsonl", *({"image": key, "captions": texts[1:]} for key, texts in captions.items())
     )
 
-    found = run_json(ours, theirs, "--metrics=meteor,bmrc", "--language=zh", "--per-image")
+    report = run_json(ours, theirs, "--metrics=meteor,bmrc", "--language=zh", "--per-image")
 
     # By pycocoevalcap 1.2, which asks for English whatever the language.
     expected = {"a": 0.43183653808184225, "b": 0.4260452572141328, "c": 0.42775049193066345}
-    assert {key: values["meteor"] for key, values in found["per_image"].items()} == pytest.approx(expected, abs=1e-6)
-    assert found["corpus"]["meteor"] == pytest.approx(0.4283188190223626, abs=1e-6)
+    assert {key: values["meteor"] for key, values in report["per_image"].items()} == pytest.approx(expected, abs=1e-6)
+    assert report["corpus"]["meteor"] == pytest.approx(0.4283188190223626, abs=1e-6)
     for name in ("meteor", "bmrc"):
-        assert "|lang:zh|params:en|" in found["signatures"][name]
+        assert "|lang:zh|params:en|" in report["signatures"][name]
     assert capsys.readouterr().err.splitlines() == ["METEOR used the parameters of en for captions in zh."]
 
 
@@ -166,13 +166,13 @@ def test_languages_without_spaces_have_tokens_of_their_own(tmp_path, tokenizer):
     given = ({"image": row["image/key"], "caption": row["zh"]["caption"][0]} for row in rows)
     candidates, references = write(tmp_path, "candidates.jsonl", *given), write(tmp_path, "references.jsonl", *rows)
 
-    found = run_json(
+    report = run_json(
         candidates, references, "--metrics=rouge-l", f"--tokenizer={tokenizer}", "--language=zh", "--per-image"
     )
 
-    assert set(found["per_image"]) == {row["image/key"] for row in rows}
-    assert found["corpus"]["rouge-l"] == pytest.approx(1)
-    assert found["signatures"]["rouge-l"].count(tokenizer) == 1
+    assert set(report["per_image"]) == {row["image/key"] for row in rows}
+    assert report["corpus"]["rouge-l"] == pytest.approx(1)
+    assert report["signatures"]["rouge-l"].count(tokenizer) == 1
 
 
 def test_the_language_chooses_among_those_of_a_file(tmp_path):
@@ -297,9 +297,9 @@ def test_a_hundred_thousand_images_take_seconds(tmp_path):
             file.write(json.dumps({"image": number, "captions": [text, f"{text} on grass"]}) + "\n")
 
     begun = time.process_time()
-    found = run_json(candidates, references, "--metrics=rouge-l")
+    report = run_json(candidates, references, "--metrics=rouge-l")
 
-    assert found["corpus"]["rouge-l"] == pytest.approx(1)
+    assert report["corpus"]["rouge-l"] == pytest.approx(1)
     assert time.process_time() - begun < 60
 
 

@@ -138,9 +138,9 @@ class TestTable:
         assert "have changed since" not in text_of(manager.get(address("scoring-show", good.pk)))
         ModelCaption.objects.filter(model=good.model).order_by("pk").first().delete()
         assert "have changed since" in text_of(manager.get(address("scoring-show", good.pk)))
-        with CaptureQueriesContext(connection) as found:
+        with CaptureQueriesContext(connection) as queries:
             assert "out of date" not in text_of(manager.get(address("score-list")))
-        assert not [query for query in found.captured_queries if "inference_modelcaption" in query["sql"]]
+        assert not [query for query in queries.captured_queries if "inference_modelcaption" in query["sql"]]
         (asked,) = ask_where_changed(now=NOW)
         assert Pass.objects.get(pk=asked).scoring == good
         assert "running" in text_of(manager.get(address("score-list")))
@@ -149,9 +149,9 @@ class TestTable:
         run(good)
 
         def queries():
-            with CaptureQueriesContext(connection) as found:
+            with CaptureQueriesContext(connection) as queries:
                 assert manager.get(address("score-list")).status_code == 200
-            return len(found)
+            return len(queries)
 
         few = queries()
         for language in ("fr", "es"):
@@ -161,9 +161,9 @@ class TestTable:
         assert queries() == few
 
     def test_files_have_the_values_themselves(self, manager, good):
-        found = run(good)
+        scored = run(good)
         response = manager.get(address("score-export", "csv"))
-        value = found.scores.get(metric="cider-d").value
+        value = scored.scores.get(metric="cider-d").value
         assert f'"{value!r}"' in b"".join(response.streaming_content).decode()
         assert manager.get(address("score-export", "xls")).status_code == 404
 
@@ -190,9 +190,9 @@ class TestSettingUp:
 
     @pytest.mark.parametrize(("language", "tokenizer"), [("de", "whitespace"), ("ja", "icu"), ("th", "icu")])
     def test_tokens_are_found_by_icu_where_no_spaces_are_written(self, manager, project, language, tokenizer):
-        found = make_references(project=project, language=language)
-        make_captioner(found.collection, language=language)
-        page = manager.get(address("scoring-create"), {"references": found.pk})
+        references = make_references(project=project, language=language)
+        make_captioner(references.collection, language=language)
+        page = manager.get(address("scoring-create"), {"references": references.pk})
         assert page.context["form"]["tokenizer"].initial == tokenizer
 
     def test_word_vectors_are_offered_only_with_translated_references(self, manager, project, references):
@@ -374,8 +374,8 @@ class TestReferences:
         assert not ReferenceSet.objects.exists()
 
     def test_right_to_left_captions_find_their_direction(self, manager, project):
-        found = make_references(project=project, language="ar", texts=["قطة"])
-        content = manager.get(address("reference-show", found.pk)).content.decode()
+        references = make_references(project=project, language="ar", texts=["قطة"])
+        content = manager.get(address("reference-show", references.pk)).content.decode()
         assert '<li lang="ar" dir="auto">قطة</li>' in content
 
 

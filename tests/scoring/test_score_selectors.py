@@ -48,27 +48,27 @@ def figures(*values: float) -> PerImage:
 
 
 def test_best_and_worst_are_in_order_and_equal_ones_as_they_come():
-    found = figures(0.5, 0.9, 0.5, 0.1)
+    values = figures(0.5, 0.9, 0.5, 0.1)
 
-    assert found.best(2) == [(2, 0.9), (1, 0.5)]
-    assert found.best(2, start=2) == [(3, 0.5), (4, 0.1)]
-    assert found.worst(3) == [(4, 0.1), (1, 0.5), (3, 0.5)]
+    assert values.best(2) == [(2, 0.9), (1, 0.5)]
+    assert values.best(2, start=2) == [(3, 0.5), (4, 0.1)]
+    assert values.worst(3) == [(4, 0.1), (1, 0.5), (3, 0.5)]
 
 
 def test_gains_are_over_the_images_of_both():
     test = PerImage(np.array([7, 3, 5]), np.array([1.0, 2.0, 3.0]))
     base = PerImage(np.array([5, 9, 7]), np.array([0.5, 9.0, 0.25]))
 
-    found = gains(test, base)
+    gained = gains(test, base)
 
-    assert (found.images.tolist(), found.values.tolist()) == ([7, 5], [0.75, 2.5])
+    assert (gained.images.tolist(), gained.values.tolist()) == ([7, 5], [0.75, 2.5])
 
 
 def test_the_largest_disagreement_is_where_places_are_farthest_apart():
-    found = disagreements(figures(0.1, 0.2, 0.3, 0.4, 9.0), {1: 3.0, 2: -1.0, 3: 0.0, 4: -2.0})
+    places = disagreements(figures(0.1, 0.2, 0.3, 0.4, 9.0), {1: 3.0, 2: -1.0, 3: 0.0, 4: -2.0})
 
-    assert [(one.image_id, one.gap) for one in found] == [(1, -0.75), (4, 0.75), (2, 0.0), (3, 0.0)]
-    assert (found[0].value, found[0].verdict) == (0.1, 3.0)
+    assert [(one.image_id, one.gap) for one in places] == [(1, -0.75), (4, 0.75), (2, 0.0), (3, 0.0)]
+    assert (places[0].value, places[0].verdict) == (0.1, 3.0)
     assert disagreements(figures(1.0), {}) == []
     assert [one.gap for one in disagreements(figures(1.0, 1.0), {1: 0.0, 2: 0.0})] == [0.0, 0.0]
 
@@ -121,9 +121,9 @@ def test_rows_say_where_the_work_stands(django_assert_num_queries):
 
 def test_figures_of_images_come_with_what_was_said_of_them():
     scoring = make_scoring()
-    found = run(scoring)
+    scored = run(scoring)
 
-    values = per_image(found, "rouge-l")
+    values = per_image(scored, "rouge-l")
     texts = texts_of(scoring, values.images.tolist())
 
     assert len(values) == 3
@@ -131,7 +131,7 @@ def test_figures_of_images_come_with_what_was_said_of_them():
     said = texts[entry.image_id]
     assert (said.image, said.key, said.caption) == (entry.image, entry.key, f"base caption of {entry.key}")
     assert said.references == [f"test caption of {entry.key}", f"an image of {entry.key}"]
-    assert per_image(found, "meteor") is None
+    assert per_image(scored, "meteor") is None
 
 
 def test_two_models_are_compared_over_their_images_and_it_says_where_they_should_not_be():
@@ -211,13 +211,13 @@ def test_the_difference_is_that_of_the_two_corpus_figures(two_models, method):
         run(scoring)
 
     ours, theirs = (values_of(current_pass(scoring)) for scoring in two_models)
-    found = {name: difference_in(name, test, base, method=method, resamples=300) for name in ours}
-    assert list(found) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l"]
-    for name, one in found.items():
+    difference = {name: difference_in(name, test, base, method=method, resamples=300) for name in ours}
+    assert list(difference) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l"]
+    for name, one in difference.items():
         assert one.difference == pytest.approx(ours[name] - theirs[name], abs=1e-12)
         assert one.interval.low < one.difference < one.interval.high
     of_means = [per_image(current_pass(scoring), "bleu-4").values.mean() for scoring in two_models]
-    assert abs(of_means[0] - of_means[1] - found["bleu-4"].difference) > 0.01
+    assert abs(of_means[0] - of_means[1] - difference["bleu-4"].difference) > 0.01
 
 
 def test_over_fewer_images_the_difference_is_that_of_what_both_would_score_on_them(two_models):
@@ -230,8 +230,8 @@ def test_over_fewer_images_the_difference_is_that_of_what_both_would_score_on_th
 
     expected = zip(plain_bleus(test, images), plain_bleus(base, images), strict=True)
     for order, (ours, theirs) in enumerate(expected, start=1):
-        found = difference_in(f"bleu-{order}", test, base, method="bootstrap", resamples=50)
-        assert found.difference == pytest.approx(ours - theirs, abs=1e-9)
+        difference = difference_in(f"bleu-{order}", test, base, method="bootstrap", resamples=50)
+        assert difference.difference == pytest.approx(ours - theirs, abs=1e-9)
     result = paired_result(test=test, base=base, metric="bleu-4", method="bootstrap", resamples=50)
     assert (result.images, result.left_out) == (11, 1)
 
@@ -260,22 +260,22 @@ def test_meteor_and_bmrc_differ_by_their_corpus_figures_too(two_models, monkeypa
     ours, theirs = (values_of(current_pass(scoring)) for scoring in two_models)
     assert list(ours) == ["meteor", "bmrc"]
     for name in ours:
-        found = difference_in(name, *two_models, method="bootstrap", resamples=100)
-        assert found.difference == pytest.approx(ours[name] - theirs[name], abs=1e-10)
+        difference = difference_in(name, *two_models, method="bootstrap", resamples=100)
+        assert difference.difference == pytest.approx(ours[name] - theirs[name], abs=1e-10)
         of_means = [per_image(current_pass(scoring), name).values.mean() for scoring in two_models]
-        assert abs(of_means[0] - of_means[1] - found.difference) > 0.001
+        assert abs(of_means[0] - of_means[1] - difference.difference) > 0.001
 
 
 def test_sums_are_kept_where_the_figure_is_no_mean_and_only_there():
-    found = run(make_scoring())
-    kept = {score.metric: unpack_floats(score.sums) for score in found.scores.all()}
+    scored = run(make_scoring())
+    kept = {score.metric: unpack_floats(score.sums) for score in scored.scores.all()}
     assert {name: sums.size for name, sums in kept.items()} == {
         "bleu-1": 3 * 4, "bleu-2": 3 * 6, "bleu-3": 3 * 8, "bleu-4": 3 * 10, "rouge-l": 0, "cider-d": 0,
     }  # fmt: skip
-    for score in found.scores.exclude(sums=b""):
+    for score in scored.scores.exclude(sums=b""):
         sums = kept[score.metric].reshape(3, -1).sum(axis=0, keepdims=True)
         assert statistic_of(Signature.parse(score.signature))(sums) == pytest.approx([score.value], rel=1e-12)
-    for score in found.scores.filter(sums=b""):
+    for score in scored.scores.filter(sums=b""):
         assert statistic_of(Signature.parse(score.signature)) is None
         assert unpack_floats(score.values).mean() == pytest.approx(score.value, rel=1e-12)
 
@@ -299,12 +299,12 @@ def read(project: Project, layout: Layout) -> list[dict[str, Any]]:
 def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
     scoring = make_scoring(metrics=["rouge-l", "cider"], model=None)
     project = scoring.project
-    found = run(scoring)
+    scored = run(scoring)
     Score.objects.filter(metric="cider").update(value=None, why_undefined="why", values=b"")
     gone = scoring.references.collection.entries.last()
     gone.delete()
-    rouge_l = found.scores.get(metric="rouge-l")
-    of_images = per_image(found, "rouge-l")
+    rouge_l = scored.scores.get(metric="rouge-l")
+    of_images = per_image(scored, "rouge-l")
     values = dict(zip(of_images.images.tolist(), of_images.values.tolist(), strict=True))
 
     by_layout = {layout: read(project, layout) for layout in Layout}

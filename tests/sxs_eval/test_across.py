@@ -54,9 +54,9 @@ def ranked(contests: list[Contest], *, resamples: int = 100) -> list[RankedCompo
 
 
 def strengths_of(component: RankedComponent) -> dict[str, float]:
-    found = {model.model: model.strength for model in component.models}
-    assert not any(isinstance(strength, Undefined) for strength in found.values())
-    return found  # type: ignore[return-value]
+    strengths = {model.model: model.strength for model in component.models}
+    assert not any(isinstance(strength, Undefined) for strength in strengths.values())
+    return strengths  # type: ignore[return-value]
 
 
 def three_models(images: int = 300) -> list[Contest]:
@@ -125,8 +125,8 @@ def reasons_of(component: RankedComponent) -> dict[str, Reason]:
     """Why what has no interval has none, of models and pairs."""
     models = {model.model: model.interval for model in component.models}
     pairs = {f"{pair.stronger}, {pair.weaker}": pair.interval for pair in component.pairs}
-    found = {name: why.reason for name, why in (models | pairs).items() if isinstance(why, Undefined)}
-    return {name: reason for name, reason in found.items() if isinstance(reason, Reason)}
+    reasons = {name: why.reason for name, why in (models | pairs).items() if isinstance(why, Undefined)}
+    return {name: reason for name, reason in reasons.items() if isinstance(reason, Reason)}
 
 
 def bounds_of(figure: RankedModel | RankedPair) -> list[float]:

@@ -318,8 +318,8 @@ class TestDecisionsAboutRaters:
     def test_a_rater_left_out_of_one_comparison_works_on_in_another(self, comparison):
         other = make_comparison(project=comparison.project, images=4, batch_size=4)
         rater = make_rater(comparison)
-        for found in (comparison, other):
-            self.judge(found, rater)
+        for each in (comparison, other):
+            self.judge(each, rater)
         exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
         assert self.taken(comparison) == {0: 4}
         assert self.taken(other) == {1: 4}

@@ -92,12 +92,12 @@ class TestRoundTrip:
     def test_a_downloaded_file_gives_the_figures_of_the_page(self, comparison, layout, tmp_path, capsys):
         path = tmp_path / f"judgements.{layout}"
         write_whole(path, export_judgements([comparison], layout, until=LATER))
-        (found,) = figures(path, comparison, capsys)["comparisons"]
+        (reported,) = figures(path, comparison, capsys)["comparisons"]
         own = report(comparison).as_json()
         assert own["flips"]["same"]["total"] > 0
         assert [region["region"] for region in own["regions"]] == ["Africa", "Asia"]
-        assert found["report"] == own
-        assert found["gold"] == Judgement.objects.filter(kind=Kind.GOLD).count() > 0
+        assert reported["report"] == own
+        assert reported["gold"] == Judgement.objects.filter(kind=Kind.GOLD).count() > 0
 
     @pytest.mark.parametrize("layout", list(Layout))
     def test_so_it_does_where_some_is_set_aside(self, comparison, layout, tmp_path, capsys):
@@ -108,10 +108,10 @@ class TestRoundTrip:
         Judgement.objects.filter(pk__in=list(late)).update(is_late=True)
         path = tmp_path / f"judgements.{layout}"
         write_whole(path, export_judgements([comparison], layout, until=LATER))
-        (found,) = figures(path, comparison, capsys)["comparisons"]
+        (reported,) = figures(path, comparison, capsys)["comparisons"]
         own = report(comparison).as_json()
         assert own["set_aside"] > 2
-        assert found["report"] == own
+        assert reported["report"] == own
 
     def test_several_comparisons_come_out_as_the_pooled_rows_say(self, tmp_path, capsys):
         project, collection = make_project("lions"), make_collection(4)
@@ -121,21 +121,21 @@ class TestRoundTrip:
         path = tmp_path / "all.jsonl"
         call_command("export_judgements", "lions", format="jsonl", output=path)
         call_command("sxs_report", str(path), "--json", replication=1)
-        (found,) = json.loads(capsys.readouterr().out)["pooled"]
+        (pooled,) = json.loads(capsys.readouterr().out)["pooled"]
         (own,) = results(project).pooled
-        assert found["figures"] == own.pooled.as_json()
-        assert found["base_model"] == own.base == "m0"
+        assert pooled["figures"] == own.pooled.as_json()
+        assert pooled["base_model"] == own.base == "m0"
 
     def test_images_without_any_judgement_are_all_that_a_file_does_not_know(self, tmp_path, capsys):
         comparison = make_comparison(images=4, replication=1)
         judge_all(comparison, make_rater(comparison), dict(zip(keys_of(comparison)[:3], [3, -1, 2], strict=True)))
         path = tmp_path / "judgements.jsonl"
         write_whole(path, export_judgements([comparison], Layout.JSONL, until=LATER))
-        found = figures(path, comparison, capsys)["comparisons"][0]["report"]
+        reported = figures(path, comparison, capsys)["comparisons"][0]["report"]
         own = report(comparison).as_json()
         assert own["outcome"].pop("images")["incomplete"] == 1
-        assert found["outcome"].pop("images")["incomplete"] == 0
-        assert found == own
+        assert reported["outcome"].pop("images")["incomplete"] == 0
+        assert reported == own
 
 
 class TestRows:
@@ -182,11 +182,11 @@ class TestRows:
             assert row["choice"] == (3 if row["left_is"] == "test" else -3)
 
     def test_images_come_by_position_and_raters_by_pseudonym(self, comparison):
-        found = rows(comparison)
-        places = [int(row["image"].removeprefix("image-")) for row in found]
+        exported = rows(comparison)
+        places = [int(row["image"].removeprefix("image-")) for row in exported]
         assert places == sorted(places)
         for place in range(1, 9):
-            raters = [row["rater"] for row in found if row["image"] == f"image-{place}"]
+            raters = [row["rater"] for row in exported if row["image"] == f"image-{place}"]
             assert raters == sorted(raters)
 
     def test_what_does_not_count_says_why_not(self, comparison):
@@ -218,9 +218,9 @@ class TestRows:
         before = len(rows(comparison))
         gone = CollectionImage.objects.get(key="image-1")
         gone.delete()
-        found = rows(comparison)
-        assert len(found) == before
-        assert {row["image"] for row in found[-3:]} == {gone.image.sha256}
+        exported = rows(comparison)
+        assert len(exported) == before
+        assert {row["image"] for row in exported[-3:]} == {gone.image.sha256}
 
     def test_nobody_is_named(self, comparison):
         people = [row.person for row in Judgement.objects.select_related("person")]

@@ -80,20 +80,20 @@ def exported(client, layout):
 
 
 def test_each_comparison_is_a_point_and_correlations_stand_over_the_core_languages_and_the_others(manager, scored):
-    found = page(manager, metric="rouge-l").context["page"]
-    assert len(found.plot.points) == len(ANSWERS)
-    assert sorted(point.kind for point in found.plot.points) == ["core", "core", "rest", "rest", "rest"]
+    shown = page(manager, metric="rouge-l").context["page"]
+    assert len(shown.plot.points) == len(ANSWERS)
+    assert sorted(point.kind for point in shown.plot.points) == ["core", "core", "rest", "rest", "rest"]
     german = next(
-        line for line in found.lines if (str(line.comparison.base), line.comparison.language_id) == ("A", "de")
+        line for line in shown.lines if (str(line.comparison.base), line.comparison.language_id) == ("A", "de")
     )
     # Four wins and one loss of six.
     assert german.gain == "+50.0"
     assert german.difference.startswith("+")
-    assert "B against A, German: people +50.0, metric +" in found.plot.summary
-    assert [(part.evaluations, part.points) for part in found.parts] == [(5, 10), (2, 4), (3, 6)]
+    assert "B against A, German: people +50.0, metric +" in shown.plot.summary
+    assert [(part.evaluations, part.points) for part in shown.parts] == [(5, 10), (2, 4), (3, 6)]
     once = page(manager, metric="rouge-l", flip="no").context["page"]
     assert [part.points for part in once.parts] == [5, 2, 3]
-    assert once.parts[0].cells[0].value != found.parts[0].cells[0].value
+    assert once.parts[0].cells[0].value != shown.parts[0].cells[0].value
 
 
 @pytest.mark.parametrize("flip", [True, False])
@@ -142,9 +142,9 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, project, coll
     references = make_references(project=project, collection=collection, texts=[PEOPLE])
     for model in judged.values():
         run(make_scoring(references, model=model, metrics=["rouge-l"]))
-    found = references.scorings.get(model=judged["A"]).passes.get().scores.get()
-    found.signature = found.signature.replace("v:1", "v:0")
-    found.save()
+    score = references.scorings.get(model=judged["A"]).passes.get().scores.get()
+    score.signature = score.signature.replace("v:1", "v:0")
+    score.save()
     text = text_of(page(manager))
     assert "scored differently (versions of the metric: 1 against 0" in text
     assert len(page(manager).context["page"].plot.points) == 1

@@ -42,8 +42,8 @@ def run(file: Path, *options: str) -> str:
 
 
 def as_json(file: Path, *options: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(file, *TWO, "--pace", "20", "--json", *options))
-    return found
+    plan: dict[str, Any] = json.loads(run(file, *TWO, "--pace", "20", "--json", *options))
+    return plan
 
 
 def test_the_table_tells_each_pair_with_both_differences_the_reasons_and_the_cost(file):

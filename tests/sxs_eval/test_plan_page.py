@@ -88,15 +88,15 @@ def test_a_click_creates_what_is_ticked_with_one_seed_and_has_its_pairs_made(
     made = list(Comparison.objects.order_by("language_id"))
     assert answer.status_code == 302
     assert answer.url == reverse("sxs_eval:comparison-list", args=[project.slug])
-    assert [(found.language_id, found.base.name, found.test.name) for found in made] == [
+    assert [(comparison.language_id, comparison.base.name, comparison.test.name) for comparison in made] == [
         ("de", "Alpha", "Beta"),
         ("zh", "Alpha", "Beta"),
     ]
-    assert sorted(asked) == sorted(found.pk for found in made)
-    for found in made:
-        assert (found.collection, found.subset, found.seed, found.scale) == (collection, 3, 7, 7)
-        assert (found.replication, found.gold_percent, found.repeat_percent) == (3, 10, 5)
-        assert (found.created_by, found.project) == (project.created_by, project)
+    assert sorted(asked) == sorted(comparison.pk for comparison in made)
+    for comparison in made:
+        assert (comparison.collection, comparison.subset, comparison.seed, comparison.scale) == (collection, 3, 7, 7)
+        assert (comparison.replication, comparison.gold_percent, comparison.repeat_percent) == (3, 10, 5)
+        assert (comparison.created_by, comparison.project) == (project.created_by, project)
 
 
 def test_a_clear_pair_can_be_ticked_and_a_proposed_one_left_out(manager, project, collection, models):

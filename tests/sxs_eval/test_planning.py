@@ -217,9 +217,9 @@ def test_every_pair_is_proposed_with_a_reason_or_clear_or_lacks_a_score_and_come
 
     models = {score.model for score in scores}
     wanted = {(score.language, frozenset(pair)) for score in scores for pair in combinations(models, 2)}
-    found = [(pair.language, frozenset((pair.base, pair.test))) for pair in plan.pairs]
-    assert len(found) == len(set(found)) == count_pairs(scores)
-    assert set(found) == wanted
+    pairs = [(pair.language, frozenset((pair.base, pair.test))) for pair in plan.pairs]
+    assert len(pairs) == len(set(pairs)) == count_pairs(scores)
+    assert set(pairs) == wanted
     by_cell = {(score.language, score.model): score.on_sets for score in scores}
     for pair in plan.pairs:
         a, b = pair.differences

@@ -186,10 +186,10 @@ class TestWhatDoesNotCount:
 
     def test_judgements_of_a_paused_rater_are_set_aside_and_told(self, reader, comparison, rater):
         RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED, paused_at=NOW)
-        found = report(comparison)
-        assert (found.judgements, found.set_aside) == (9, 5)
-        assert found.outcome.images.complete == 0
-        assert pseudonym(comparison.project, rater.pk) not in [row.rater for row in found.raters]
+        figures = report(comparison)
+        assert (figures.judgements, figures.set_aside) == (9, 5)
+        assert figures.outcome.images.complete == 0
+        assert pseudonym(comparison.project, rater.pk) not in [row.rater for row in figures.raters]
         text = page_of(comparison)
         assert "5 judgements are set aside: 0 late, 5 by paused raters, 0 by excluded raters." in text
         assert f"{pseudonym(comparison.project, rater.pk)} Paused 0 5" in text
@@ -221,13 +221,13 @@ class TestWhatDoesNotCount:
         keys = keys_of(comparison)
         rater = make_rater(comparison)
         judge_all(comparison, rater, dict.fromkeys(keys, 2), gold=-3, again=2)
-        found = report(comparison)
-        assert found.judgements == found.outcome.images.complete == 12
-        assert found.distribution[-3] == 0
-        assert found.flips.same.total > 0
-        (row,) = rater_rows(comparison, found, evidence_of([comparison])[comparison.pk])
+        figures = report(comparison)
+        assert figures.judgements == figures.outcome.images.complete == 12
+        assert figures.distribution[-3] == 0
+        assert figures.flips.same.total > 0
+        (row,) = rater_rows(comparison, figures, evidence_of([comparison])[comparison.pk])
         assert row.checks.golds == row.checks.golds_failed > 0
-        assert (row.checks.repeats, row.checks.repeats_failed) == (found.flips.same.total, 0)
+        assert (row.checks.repeats, row.checks.repeats_failed) == (figures.flips.same.total, 0)
 
     def test_a_repeat_of_a_late_judgement_is_in_no_flip(self):
         comparison = make_comparison(images=12, replication=1, batch_size=20, repeat_percent=50)

@@ -105,10 +105,10 @@ def left_out_just_after_the_check(monkeypatch: pytest.MonkeyPatch, comparison: C
     check = permissions.missing_requirements
 
     def check_then_leave_out(rater: User, asked: Comparison) -> list[MissingRequirement]:
-        found = check(rater, asked)
-        if not found:
+        checked = check(rater, asked)
+        if not checked:
             leave_out(comparison, rater)
-        return found
+        return checked
 
     monkeypatch.setattr(services, "missing_requirements", check_then_leave_out)
 
