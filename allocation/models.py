@@ -8,7 +8,8 @@ what it is adds a row of its own with a one-to-one link. `places` is how many di
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
+from datetime import datetime
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -102,6 +103,32 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.pk} ({self.state})"
+
+    def is_open_at(self, now: datetime) -> bool:
+        """Whether work on it still counts."""
+        return self.state == BatchState.OPEN and now < self.deadline
+
+    def is_late_at(self, now: datetime) -> bool:
+        """Whether its deadline has passed; a sweep may not have noticed yet."""
+        return self.state == BatchState.EXPIRED or (self.state == BatchState.OPEN and self.deadline <= now)
+
+
+class LeasedBatch(models.Model):
+    """What an app stores about a batch, in a row of its own: one model for each kind of batch."""
+
+    lease: models.OneToOneField[Any, Batch]
+    shown_above: ClassVar[tuple[str, ...]] = ()
+    """Paths of the rows that the head of every page needs."""
+    left_out: ClassVar[tuple[str, ...]] = ()
+    """Long columns of those rows, which no such page shows."""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def with_heads(cls) -> models.QuerySet[Self]:
+        """All batches of this kind, with what the head of every page needs."""
+        return cls._default_manager.select_related("lease", *cls.shown_above).defer(*cls.left_out)
 
 
 class AssignmentState(models.TextChoices):

@@ -1,15 +1,84 @@
-"""Progress of pools."""
+"""How far the work of pools is, and what people see of their batches."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
+from uuid import UUID
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
-from allocation.models import Assignment, AssignmentState, Task
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
+from languages.models import Language
+from people.models import Project, User
+from people.selectors.qualification import MissingRequirement
+
+LEASE_COLUMNS = {
+    "batch": F("lease"),
+    "state": F("lease__state"),
+    "taken_at": F("lease__taken_at"),
+    "deadline": F("lease__deadline"),
+    "closed_at": F("lease__closed_at"),
+}
+"""What a data export says of every batch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchHead:
+    """What stands above every page of a batch."""
+
+    id: UUID
+    project: Project
+    language: Language
+    size: int
+    state: BatchState
+    deadline: datetime
+    is_late: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == BatchState.OPEN and not self.is_late
+
+
+HeadT = TypeVar("HeadT", bound=BatchHead)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnWork(Generic[HeadT]):
+    """A round or a comparison as one person sees it."""
+
+    project: Project
+    language: Language
+    open_batch: HeadT | None
+    resumable: Sequence[HeadT]
+    missing_requirements: Sequence[MissingRequirement]
+    is_anything_left: bool
+
+
+def lease_fields(lease: Batch, *, now: datetime) -> dict[str, Any]:
+    """The fields of a `BatchHead` that every batch has."""
+    state = BatchState(lease.state)
+    return {"id": lease.pk, "state": state, "deadline": lease.deadline, "is_late": lease.is_late_at(now)}
+
+
+def open_and_resumable(heads: Iterable[tuple[int, HeadT]]) -> tuple[dict[int, HeadT], dict[int, list[HeadT]]]:
+    """Unfinished batches by their round or comparison: the open one of each, and those that can be resumed."""
+    assigned, resumable = {}, defaultdict(list)
+    for work_id, head in heads:
+        if head.is_open:
+            assigned[work_id] = head
+        else:
+            resumable[work_id].append(head)
+    return assigned, resumable
+
+
+def pools_with_tasks_for(person: User, pools: Collection[int], *, without: Q | None = None) -> set[int]:
+    """Those of `pools` that are open and have a task for `person`, other than tasks `without` excludes."""
+    tasks = Task.objects.open_for(person, OuterRef("pk")).exclude(without or Q(pk__in=[]))
+    return set(Pool.objects.filter(Exists(tasks), pk__in=pools, is_open=True).values_list("pk", flat=True))
 
 
 @dataclass(frozen=True, kw_only=True)

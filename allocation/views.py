@@ -9,12 +9,17 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
 
 from allocation.refusals import Refusal, refusal_of
+from people.models import User
+from people.requests import user_of
 
 MS_PER_DAY = 24 * 3600 * 1000
 CLEAR = "Clear-Site-Data"
@@ -86,6 +91,20 @@ def saves(addresses: Addresses, *, stays: bool, has_form: bool = False) -> Calla
         return answer
 
     return decorate
+
+
+def resumes(addresses: Addresses, find: Callable[[User, UUID], object], resume_batch: Callable[..., object]) -> View:
+    """Make the view that resumes a batch; `find` gets it or raises 404."""
+
+    @require_POST
+    @login_required
+    @explains_refusals(addresses)
+    def view(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+        find(user_of(request), batch_id)
+        resume_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
+        return redirect(addresses.batch, batch_id)
+
+    return view
 
 
 def says_where(view: View) -> View:

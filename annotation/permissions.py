@@ -45,10 +45,7 @@ RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
     """Return the user's own batch, with what the head of its pages needs."""
-    heads = CaptionBatch.objects.select_related("lease", "round__project", "round__language", "guidelines")
-    # The guidelines' text is long, and no page of a batch shows it.
-    heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
-    return get_object_or_404(heads, pk=batch_id, lease__person=user.pk)
+    return get_object_or_404(CaptionBatch.with_heads(), pk=batch_id, lease__person=user.pk)
 
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
@@ -70,10 +67,7 @@ def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch
     Somebody who has left the project may not see it: others wrote the captions.
     """
     mine = Membership.objects.filter(user=user.pk, role__in=RATERS).values("project")
-    heads = VerificationBatch.objects.select_related(
-        "lease", "round__project", "round__language", "round__verifies", "guidelines"
-    )
-    heads = heads.defer("guidelines__rating", "guidelines__writing", "round__project__description")
+    heads = VerificationBatch.with_heads()
     return get_object_or_404(heads, pk=batch_id, lease__person=user.pk, round__project__in=mine)
 
 

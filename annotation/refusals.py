@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from allocation.refusals import Refusal, refusal_of, refuse_as_not_assigned
 from annotation.models import CaptionBatch, CaptionItem, Feedback, Verdict, VerificationBatch
 from annotation.rules.text_checks import COPIED
-from annotation.services import batches
+from annotation.services import batches, round_batches
 from annotation.services.releases import ReleaseSettingsError
 
 refuse_as_not_assigned(
@@ -16,12 +16,12 @@ refuse_as_not_assigned(
 
 
 @refusal_of.register
-def _stale_state(error: batches.StaleStateError) -> Refusal:
+def _stale_state(error: round_batches.StaleStateError) -> Refusal:
     return Refusal(409, "stale-state", _("This batch has moved to another stage in another tab."))
 
 
 @refusal_of.register
-def _unrated_images(error: batches.UnratedImagesError) -> Refusal:
+def _unrated_images(error: round_batches.UnratedImagesError) -> Refusal:
     missing = ", ".join(map(str, error.positions))
     said = _("Rate every caption first. Not rated yet: %(missing)s.") % {"missing": missing}
     return Refusal(409, "unrated-images", said, {str(position): [_("Not rated yet.")] for position in error.positions})

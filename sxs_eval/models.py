@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from allocation.models import Assignment, Batch, Pool, Task
+from allocation.models import Assignment, Batch, LeasedBatch, Pool, Task
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS
 from images.models import Collection, Image
 from inference.models import CaptioningModel, ModelCaption
@@ -150,12 +150,15 @@ class GoldPair(models.Model):
         return f"gold pair {self.pk} of comparison {self.comparison_id}"
 
 
-class JudgingBatch(models.Model):
+class JudgingBatch(LeasedBatch):
     """The batch of one rater in a comparison; its progress is in its judgements."""
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="judging_batch")
     comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="batches")
     instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT, related_name="+")
+
+    shown_above = ("comparison__project", "comparison__language", "instructions")
+    left_out = ("instructions__body", "comparison__project__description")
 
     def __str__(self) -> str:
         return f"batch {self.pk} of comparison {self.comparison_id}"

@@ -21,9 +21,7 @@ READERS = (Role.MANAGER, Role.RESEARCHER)
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> JudgingBatch:
     """Return the user's own batch, with what the head of its page needs; nothing of the models is read."""
-    heads = JudgingBatch.objects.select_related("lease", "comparison__project", "comparison__language", "instructions")
-    heads = heads.defer("instructions__body", "comparison__project__description")
-    return get_object_or_404(heads, pk=batch_id, lease__person=user.pk)
+    return get_object_or_404(JudgingBatch.with_heads(), pk=batch_id, lease__person=user.pk)
 
 
 def comparison_to_judge(user: User | AnonymousUser, comparison_id: int) -> Comparison:

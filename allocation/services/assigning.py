@@ -9,9 +9,9 @@ from random import Random
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
-from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task, TaskQuerySet
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
 from allocation.services.errors import (
     BatchClosedError,
     NoTasksAvailableError,
@@ -19,8 +19,16 @@ from allocation.services.errors import (
     PoolBusyError,
     PoolClosedError,
 )
-from allocation.services.lifecycle import end_lease, expire_overdue, open_batch_of
-from allocation.services.locks import lock_open_batches, lock_person, lock_pool_shared, lock_tasks
+from allocation.services.lifecycle import end_lease, expire_batch, expire_overdue, open_batch_of
+from allocation.services.locks import (
+    lock_batch,
+    lock_free_tasks,
+    lock_open_batches,
+    lock_people,
+    lock_person,
+    lock_pool_shared,
+    lock_tasks_of,
+)
 from people.models import User
 
 BUSY_PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
@@ -64,9 +72,10 @@ def _try_to_take(
             if not pool.is_open:
                 raise PoolClosedError
             open_tasks = Task.objects.open_for(person, pool).exclude(without or Q(pk__in=[]))
-            tasks = _take_free(open_tasks, pool.batch_size, rng)
+            # A random start spreads rivals over the pool, and a person who did most of it need not skip all that again.
+            tasks = lock_free_tasks(open_tasks, pool.batch_size, start=rng.randrange(SHUFFLE_KEYS))
             if len(tasks) < pool.batch_size:
-                # Either these are the last, or rivals hold some in this instant; nobody should get a crumb for that.
+                # Either these are the last, or rivals have locked others: then nobody should get a crumb.
                 free = open_tasks.values_list("pk", flat=True)[: pool.batch_size]
                 if len(free) > len(tasks) and not (is_last_try and tasks):
                     continue
@@ -74,19 +83,6 @@ def _try_to_take(
                 return None
             return _assign(pool, person, tasks, now, prepare)
     raise PoolBusyError(pool.pk)
-
-
-def _take_free(open_tasks: TaskQuerySet, size: int, rng: Random) -> list[Task]:
-    """Lock up to `size` of `open_tasks`, beginning at a random place in the pool's order and going round once.
-
-    The random start spreads rivals over the pool and keeps one who did most of it from skipping over it all again.
-    """
-    start = rng.randrange(SHUFFLE_KEYS)
-    in_order = open_tasks.order_by("shuffle_key").select_for_update(skip_locked=True, no_key=True, of=("self",))
-    tasks = list(in_order.filter(shuffle_key__gte=start)[:size])
-    if len(tasks) < size:
-        tasks += in_order.filter(shuffle_key__lt=start)[: size - len(tasks)]
-    return tasks
 
 
 def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare: Prepare) -> Batch:
@@ -109,29 +105,18 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
     PoolClosedError, NoTasksAvailableError, OpenBatchExistsError
     """
     with transaction.atomic():
-        lock_person(person)
-        pool = Batch.objects.select_related("pool").get(pk=batch_id, person=person).pool
-        lock_pool_shared(pool)
-        batch = Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
-        batch.pool = pool
-        if batch.state == BatchState.OPEN:
-            if batch.deadline > now:
-                return batch
-            end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+        batch = _lock_to_change(Batch.objects.filter(pk=batch_id, person=person), person)
+        if batch.is_open_at(now):
+            return batch
+        expire_batch(batch=batch, now=now)
         if batch.state == BatchState.DONE:
             raise NoTasksAvailableError
         if not batch.pool.is_open:
             raise PoolClosedError
         let_go = batch.assignments.filter(state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED])
-        overdue = Assignment.objects.filter(
-            batch__in=[other.pk for other in lock_open_batches(batch.pool, person)], state=AssignmentState.ASSIGNED
-        )
-        lock_tasks(let_go | overdue)
-        assigned = open_batch_of(batch.pool, person, now)
-        if assigned:
-            raise OpenBatchExistsError(assigned)
-        tasks = Task.objects.filter(assignments__in=let_go).order_by("pk").select_for_update(no_key=True, of=("self",))
-        free = [task.pk for task in tasks if task.places_taken < task.places]
+        _lock_tasks_without_open_batch(let_go, batch.pool, person, now)
+        with_places = Task.objects.filter(assignments__in=let_go, places_taken__lt=F("places"))
+        free = list(with_places.values_list("pk", flat=True))
         if not free:
             raise NoTasksAvailableError
         Task.objects.filter(pk__in=free).update(places_taken=F("places_taken") + 1)
@@ -163,29 +148,41 @@ def move_batch(
     """
     with transaction.atomic():
         holder = Batch.objects.select_related("person").only("person__id").get(pk=batch_id).person
-        for person in sorted((holder, to), key=lambda one: one.pk):
-            lock_person(person)
-        pool = Batch.objects.select_related("pool").get(pk=batch_id).pool
-        lock_pool_shared(pool)
-        batch = Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
-        batch.pool = pool
-        if batch.state != BatchState.OPEN or batch.deadline <= now:
+        batch = _lock_to_change(Batch.objects.filter(pk=batch_id), holder, to)
+        if not batch.is_open_at(now):
             raise BatchClosedError
         if not batch.pool.is_open:
             raise PoolClosedError
         assigned = batch.assignments.filter(state=AssignmentState.ASSIGNED)
-        overdue = Assignment.objects.filter(
-            batch__in=[other.pk for other in lock_open_batches(batch.pool, to)], state=AssignmentState.ASSIGNED
-        )
-        lock_tasks(assigned | overdue)
-        there = open_batch_of(batch.pool, to, now)
-        if there:
-            raise OpenBatchExistsError(there)
+        _lock_tasks_without_open_batch(assigned, batch.pool, to, now)
         in_order = list(assigned.order_by("position").values_list("task_id", flat=True))
-        end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
-        # All of them are locked, so that nobody takes one between its being freed and its being taken.
-        open_tasks = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
-        tasks = sorted(open_tasks, key=lambda task: in_order.index(task.pk))
+        end_lease(batch, BatchState.RETURNED, now)
+        # All of them are locked, so nobody can take one that is free for this instant.
+        movable = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
+        tasks = sorted(movable, key=lambda task: in_order.index(task.pk))
         if not tasks:
             raise NoTasksAvailableError
         return _assign(batch.pool, to, tasks, now, prepare), len(in_order) - len(tasks)
+
+
+def _lock_to_change(batches: QuerySet[Batch], *people: User) -> Batch:
+    """Lock the people, the pool (which cannot be closed meanwhile) and the one batch of `batches`."""
+    lock_people(people)
+    asked = batches.select_related("pool").get()
+    lock_pool_shared(asked.pool)
+    batch = lock_batch(asked.pk)
+    batch.pool = asked.pool
+    return batch
+
+
+def _lock_tasks_without_open_batch(assignments: QuerySet[Assignment], pool: Pool, person: User, now: datetime) -> None:
+    """Lock the tasks of `assignments`, which `person` is to get, and those of a batch of theirs that expires with this.
+
+    Raises
+    ------
+    OpenBatchExistsError
+    """
+    other = [batch.pk for batch in lock_open_batches(pool, person)]
+    lock_tasks_of(assignments | Assignment.objects.filter(batch__in=other, state=AssignmentState.ASSIGNED))
+    if batch := open_batch_of(pool, person, now):
+        raise OpenBatchExistsError(batch)

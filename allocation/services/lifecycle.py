@@ -1,4 +1,4 @@
-"""Renew, finish, expire and return batches."""
+"""Renew, finish, expire and return locked batches: the states and places. `kinds` has the steps that people take."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
-from allocation.services.locks import lock_open_batches, lock_tasks
+from allocation.services.locks import lock_batches, lock_if_free, lock_open_batches, lock_tasks, lock_tasks_of
 from people.models import User
 
 SWEEP_AT_ONCE = 500
 
 
 def open_batch_of(pool: Pool, person: User, now: datetime) -> Batch | None:
-    """Lock and return what `person` has assigned in `pool`; what is overdue expires."""
+    """Lock and return the open batch of `person` in `pool`; past its deadline, it expires."""
     batch = lock_open_batches(pool, person).first()
     if batch and batch.deadline <= now:
-        end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+        end_lease(batch, BatchState.EXPIRED, now)
         return None
     return batch
 
@@ -58,28 +58,27 @@ def reopen_assignment(*, assignment: Assignment) -> None:
 
 
 def return_batch(*, batch: Batch, now: datetime) -> None:
-    """Free the places of a locked open batch."""
+    """Free the places of a locked batch if it is open."""
     if batch.state == BatchState.OPEN:
-        end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+        end_lease(batch, BatchState.RETURNED, now)
 
 
 def expire_batch(*, batch: Batch, now: datetime) -> None:
-    """Expire a locked batch whose lease has run out."""
+    """Free the places of a locked batch if it is past its deadline."""
     if batch.state == BatchState.OPEN and batch.deadline <= now:
-        end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+        end_lease(batch, BatchState.EXPIRED, now)
 
 
 def expire_overdue(*, now: datetime, pool: Pool | None = None) -> int:
-    """Expire every batch whose lease has run out; return how many."""
+    """Expire every batch past its deadline; returns how many."""
     overdue = Batch.objects.filter(state=BatchState.OPEN, deadline__lte=now)
     if pool:
         overdue = overdue.filter(pool=pool)
     expired = 0
     for pk in list(overdue.order_by("deadline").values_list("pk", flat=True)[:SWEEP_AT_ONCE]):
         with transaction.atomic():
-            batch = overdue.select_for_update(no_key=True, skip_locked=True).filter(pk=pk).first()
-            if batch:
-                end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
+            if batch := lock_if_free(overdue, pk):
+                end_lease(batch, BatchState.EXPIRED, now)
                 expired += 1
     return expired
 
@@ -90,38 +89,34 @@ def return_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
 
 
 def expire_batches(*, batches: QuerySet[Batch], now: datetime) -> list[Batch]:
-    """Do the same as `return_batches`, for batches whose lease has run out."""
+    """As `return_batches`, for those past their deadline."""
     return _let_all_go(batches.filter(state=BatchState.OPEN, deadline__lte=now), now)
 
 
 def _let_all_go(batches: QuerySet[Batch], now: datetime) -> list[Batch]:
-    locked = list(batches.order_by("pk").select_for_update(no_key=True, of=("self",)))
-    lock_tasks(Assignment.objects.filter(batch__in=locked, state=AssignmentState.ASSIGNED))
+    locked = lock_batches(batches)
+    lock_tasks_of(Assignment.objects.filter(batch__in=locked, state=AssignmentState.ASSIGNED))
     for batch in locked:
-        if batch.deadline <= now:
-            end_lease(batch, BatchState.EXPIRED, AssignmentState.EXPIRED, now)
-        else:
-            end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+        end_lease(batch, BatchState.EXPIRED if batch.deadline <= now else BatchState.RETURNED, now)
     return locked
 
 
-def end_lease(batch: Batch, state: BatchState, assignment_state: AssignmentState, now: datetime) -> None:
-    """Free the places of a locked batch, and close it."""
+def end_lease(batch: Batch, state: BatchState, now: datetime) -> None:
+    """Free the places of a locked batch and close it as expired or returned."""
     assigned = batch.assignments.filter(state=AssignmentState.ASSIGNED)
     tasks = list(assigned.values_list("task_id", flat=True))
     free_places(batch.pool_id, tasks)
-    assigned.update(state=assignment_state)
-    # Where each task is done by itself, a batch may have nothing left to free.
+    assigned.update(state=AssignmentState(state.value))
+    # If each task is done by itself, all of a batch may be done already.
     _close(batch, state if tasks else BatchState.DONE, now)
 
 
 def free_places(pool_id: int, task_ids: Iterable[int]) -> None:
     """Free one place of each task."""
-    # Locked by primary key first: two batches closed at once update the same tasks in the same order.
-    locked = Task.objects.filter(pk__in=list(task_ids)).order_by("pk").select_for_update(no_key=True)
-    freed = Task.objects.filter(pk__in=[task.pk for task in locked])
+    # Locked first: an update of many rows takes their locks in any order.
+    freed = Task.objects.filter(pk__in=lock_tasks(Task.objects.filter(pk__in=list(task_ids))))
     freed.update(places_taken=F("places_taken") - 1)
-    # A place above a replication that was lowered meanwhile goes with its holder.
+    # If replication was lowered meanwhile, places above it go.
     replication = Pool.objects.values_list("replication", flat=True).get(pk=pool_id)
     freed.filter(places__gt=replication).update(places=Greatest(F("places_taken"), replication))
 

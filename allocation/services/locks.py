@@ -1,21 +1,38 @@
-"""Lock people, pools, batches and tasks, always in this order; tasks by primary key.
+"""Lock people, pools, batches and tasks: always in this order, and several of one kind by primary key.
 
-docs/decisions/0039-one-order-of-locks.md lists what apps lock besides. Only `assigning._take_free` takes tasks out of
-order, and it never waits for one (`SKIP LOCKED`), so there is no deadlock.
+Two steps that lock in different orders could deadlock. So only this module of the app locks rows, which
+`tests/allocation/test_locks.py` checks. `lock_free_tasks` and `lock_if_free` skip rows that others have locked, and
+never wait. docs/decisions/0039-one-order-of-locks.md has the order for all apps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeVar
+from uuid import UUID
+
 from django.db import connection
 from django.db.models import QuerySet
 
-from allocation.models import Assignment, Batch, BatchState, Pool, Task
+from allocation.models import Assignment, Batch, BatchState, LeasedBatch, Pool, Task, TaskQuerySet
 from people.models import User
+
+BatchT = TypeVar("BatchT", bound=LeasedBatch)
 
 
 def lock_person(person: User) -> None:
     """Make the tabs of one person take turns; the lock leaves foreign keys to the person free."""
     User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
+
+
+def lock_people(people: Iterable[User]) -> None:
+    for person in sorted(people, key=lambda one: one.pk):
+        lock_person(person)
+
+
+def lock_pool(pool: Pool) -> None:
+    """Lock a pool against every step that assigns tasks of it."""
+    Pool.objects.select_for_update().get(pk=pool.pk)
 
 
 def lock_pool_shared(pool: Pool) -> None:
@@ -30,18 +47,48 @@ def lock_pool_shared(pool: Pool) -> None:
     pool.refresh_from_db()
 
 
+def lock_batch(batch_id: UUID) -> Batch:
+    return Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
+
+
+def lock_batches(batches: QuerySet[Batch]) -> list[Batch]:
+    return list(batches.order_by("pk").select_for_update(no_key=True, of=("self",)))
+
+
+def lock_if_free(batches: QuerySet[Batch], pk: UUID) -> Batch | None:
+    """Lock one of `batches`, unless somebody else has locked it."""
+    return batches.select_for_update(no_key=True, skip_locked=True).filter(pk=pk).first()
+
+
+def lock_with_lease(batches: QuerySet[BatchT]) -> QuerySet[BatchT]:
+    """Lock an app's rows of batches with their leases as they are read. Both are one lock: nobody locks only one."""
+    return batches.select_for_update(no_key=True, of=("self", "lease"))
+
+
 def lock_open_batches(pool: Pool, person: User) -> QuerySet[Batch]:
     return Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN)
 
 
 def lock_unfinished_batches(pools: QuerySet[Pool], person: User) -> list[Batch]:
     """Lock all batches that `person` could still submit, even late; returns the open ones."""
-    theirs = Batch.objects.filter(pool__in=pools, person=person).exclude(state=BatchState.DONE)
-    locked = theirs.order_by("pk").select_for_update(no_key=True, of=("self",))
-    return [batch for batch in locked if batch.state == BatchState.OPEN]
+    unfinished = Batch.objects.filter(pool__in=pools, person=person).exclude(state=BatchState.DONE)
+    return [batch for batch in lock_batches(unfinished) if batch.state == BatchState.OPEN]
 
 
-def lock_tasks(assignments: QuerySet[Assignment]) -> None:
+def lock_tasks(tasks: QuerySet[Task]) -> list[int]:
+    """Lock tasks; returns their primary keys."""
+    return list(tasks.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+
+
+def lock_tasks_of(assignments: QuerySet[Assignment]) -> None:
     """Lock at once all tasks that a step frees or takes: in two rounds, each in order, two steps could deadlock."""
-    tasks = Task.objects.filter(pk__in=assignments.values("task")).order_by("pk").select_for_update(no_key=True)
-    list(tasks.values_list("pk", flat=True))
+    lock_tasks(Task.objects.filter(pk__in=assignments.values("task")))
+
+
+def lock_free_tasks(open_tasks: TaskQuerySet, size: int, *, start: int) -> list[Task]:
+    """Lock up to `size` of `open_tasks` that nobody else has locked: from `start` in the pool's order, round once."""
+    in_order = open_tasks.order_by("shuffle_key").select_for_update(skip_locked=True, no_key=True, of=("self",))
+    tasks = list(in_order.filter(shuffle_key__gte=start)[:size])
+    if len(tasks) < size:
+        tasks += in_order.filter(shuffle_key__lt=start)[: size - len(tasks)]
+    return tasks

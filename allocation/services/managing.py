@@ -10,7 +10,7 @@ from django.db.models.functions import Greatest
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
 from allocation.services.lifecycle import end_lease, free_places, return_batches
-from allocation.services.locks import lock_person, lock_tasks, lock_unfinished_batches
+from allocation.services.locks import lock_person, lock_pool, lock_tasks, lock_tasks_of, lock_unfinished_batches
 from people.models import User
 
 
@@ -19,7 +19,7 @@ def close_pool(*, pool: Pool) -> None:
 
     Call within a transaction that has locked none of its batches and tasks yet.
     """
-    Pool.objects.select_for_update().get(pk=pool.pk)
+    lock_pool(pool)
     Pool.objects.filter(pk=pool.pk).update(is_open=False)
     pool.is_open = False
 
@@ -37,9 +37,9 @@ def reject_all_work(*, pools: QuerySet[Pool], person: User, now: datetime) -> in
     lock_person(person)
     theirs = Assignment.objects.filter(batch__pool__in=pools, person=person)
     assigned = lock_unfinished_batches(pools, person)
-    lock_tasks(theirs.filter(state__in=[AssignmentState.ASSIGNED, AssignmentState.DONE]))
+    lock_tasks_of(theirs.filter(state__in=[AssignmentState.ASSIGNED, AssignmentState.DONE]))
     for batch in assigned:
-        end_lease(batch, BatchState.RETURNED, AssignmentState.RETURNED, now)
+        end_lease(batch, BatchState.RETURNED, now)
     return set_aside(assignments=theirs)
 
 
@@ -49,7 +49,7 @@ def set_aside(*, assignments: QuerySet[Assignment]) -> int:
     Call within a transaction that has locked the person; all `assignments` are theirs.
     """
     finished = assignments.filter(state=AssignmentState.DONE)
-    lock_tasks(finished)
+    lock_tasks_of(finished)
     done = defaultdict(list)
     for pool_id, task_id in finished.values_list("batch__pool", "task"):
         done[pool_id].append(task_id)
@@ -71,7 +71,7 @@ def restore_work(*, assignments: QuerySet[Assignment]) -> list[int]:
     Call within a transaction that has locked the person; all `assignments` are theirs.
     """
     set_aside = assignments.filter(state=AssignmentState.REJECTED)
-    lock_tasks(set_aside)
+    lock_tasks_of(set_aside)
     free = list(set_aside.filter(task__places_taken__lt=F("task__places")).values_list("pk", "task_id"))
     Task.objects.filter(pk__in=[task for _, task in free]).update(places_taken=F("places_taken") + 1)
     restored = [pk for pk, _ in free]
@@ -86,8 +86,7 @@ def change_replication(*, pool: Pool, replication: int) -> int:
     """
     Pool.objects.filter(pk=pool.pk).update(replication=replication)
     tasks = Task.objects.filter(pool=pool.pk)
-    # Locked by primary key first, as when a batch is closed, so that there is no deadlock; all of them, as those being
-    # freed right now are still cut to the replication before.
-    list(tasks.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    # All are locked: a batch that ends right now still trims its tasks to the replication before.
+    lock_tasks(tasks)
     tasks.exclude(places=replication).update(places=Greatest(F("places_taken"), replication))
     return tasks.filter(places__gt=replication).count()

@@ -209,7 +209,7 @@ def parts_of(captions: QuerySet[Caption], rounds: QuerySet[Round]) -> Iterator[P
 
 
 def shown_by(project: Project, shape: type[serializers.Serializer[Any]]) -> Any:
-    """Show rows in `shape`, with the keys of their images and the pseudonyms of the project."""
+    """Show rows in `shape`, with the keys of their images and pseudonyms of people."""
 
     def show(rows: Sequence[Model]) -> Any:
         return shape(rows, many=True, context=shapes.context_of(project, rows)).data

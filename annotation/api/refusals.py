@@ -1,4 +1,4 @@
-"""Answer with a problem where a service refuses: a code that never changes, and the same sentence as on pages."""
+"""What the services refuse: each refusal has a stable code, and the sentence that the pages show."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ explain(
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Answer with a problem where a service refuses."""
+    """Answer with a problem if a service refuses."""
     try:
         yield
     except Exception as error:

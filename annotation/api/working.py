@@ -1,11 +1,12 @@
-"""An annotator's own work: rounds to work in, a batch from taking it to submitting it, and feedback by managers.
+"""An annotator's own work: rounds, batches from taking to submitting, and feedback.
 
-The English captions of a batch are shown on screen 1 and never again; the selectors of the pages see to that.
+A batch has its English captions on screen 1 and never after it, because the pages' selectors say what is shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any
 from uuid import UUID
@@ -47,18 +48,21 @@ class WarningSerializer(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
-class HeadSerializer(serializers.Serializer[Any]):
+class BatchHeadSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     project = serializers.CharField(source="project.slug")
     language = serializers.CharField(source="language.tag")
-    round = serializers.IntegerField(source="round_id")
-    stage = serializers.ChoiceField(Stage.choices)
+    round = serializers.IntegerField(source="round.pk")
     state = serializers.ChoiceField(BatchState.choices)
     is_open = serializers.BooleanField(help_text="Whether a submission counts now.")
     is_late = serializers.BooleanField()
     deadline = serializers.DateTimeField(help_text="When the lease ends. Saving work renews it.")
     submitted_at = serializers.DateTimeField(allow_null=True)
     guidelines_version = serializers.IntegerField()
+
+
+class HeadSerializer(BatchHeadSerializer):
+    stage = serializers.ChoiceField(Stage.choices)
 
 
 class ItemSerializer(serializers.Serializer[Any]):
@@ -77,15 +81,18 @@ class BatchSerializer(HeadSerializer):
     items = ItemSerializer(many=True, help_text="Empty if the batch was returned, or expired before screen 2.")
 
 
-class RoundWorkSerializer(serializers.Serializer[Any]):
+class OwnRoundSerializer(serializers.Serializer[Any]):
     round = serializers.IntegerField(source="round.pk")
     project = serializers.CharField(source="project.slug")
     language = serializers.CharField(source="language.tag")
-    open_batch = HeadSerializer(allow_null=True)
-    resumable = HeadSerializer(many=True)
     finished = serializers.IntegerField(help_text="Number of submitted batches.")
     missing_requirements = MissingRequirementSerializer(many=True)
     is_anything_left = serializers.BooleanField()
+
+
+class RoundWorkSerializer(OwnRoundSerializer):
+    open_batch = HeadSerializer(allow_null=True)
+    resumable = HeadSerializer(many=True)
 
 
 class WorkSerializer(serializers.Serializer[Any]):
@@ -179,52 +186,6 @@ def draft_save(request: Request, batch_id: UUID, position: int) -> Response:
     return Response(DraftedSerializer({**kept, "warnings": warnings}).data)
 
 
-def _step(
-    id: str,
-    summary: str,
-    description: str,
-    service: Callable[..., object],
-    *,
-    shape: Shape | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> View:
-    """Make the view of a step that a batch takes as a whole; `shape` is of what is sent with it."""
-
-    @api.post(id, summary, BatchSerializer, description=description, request=shape)
-    def view(request: Request, batch_id: UUID) -> Response:
-        batch_for(asker(request), batch_id)
-        sent = given(shape, request) if shape else {}
-        with refusals():
-            service(batch_id=batch_id, person=asker(request), now=timezone.now(), **sent)
-        response = answer(request, batch_id)
-        for name, value in (headers or {}).items():
-            response[name] = value
-        return response
-
-    return view
-
-
-writing_open = _step(
-    "writing_open",
-    "Open writing",
-    "You cannot go back: from then on, no English caption of the batch is sent. Repeating the request has no further "
-    "effect.",
-    batches.open_writing,
-    # As on the page: screen 1 must be gone from a browser's cache, too.
-    headers={"Clear-Site-Data": '"cache"'},
-)
-batch_submit = _step(
-    "batch_submit",
-    "Submit a batch",
-    "Repeating the request has no further effect and gets the same answer. Captions that are almost the same as the "
-    "English ones are refused the first time, and accepted with `copies_seen`.",
-    batches.submit_batch,
-    shape=SubmitSerializer,
-)
-batch_return = _step("batch_return", "Return a batch", "Your ratings and drafts are kept.", batches.return_batch)
-batch_resume = _step("batch_resume", "Resume a batch", "You get the images that are still free.", batches.resume_batch)
-
-
 class OwnCaptionSerializer(serializers.ModelSerializer[Caption]):
     project = serializers.CharField(source="round.project.slug")
     language = serializers.CharField(source="round.language_id")
@@ -307,7 +268,7 @@ def answer(request: Request, batch_id: UUID) -> Response:
 
 
 def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
-    """List the items as the page of the stage shows them; after screen 1, its captions are not read."""
+    """Return items by stage, as on its page. Nothing of screen 1 is read after it."""
     if batch.stage == Stage.RATE:
         return [
             _item(item.position, item.image, english=item.english, rating=item.rating or None)
@@ -323,3 +284,62 @@ def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
 def _item(position: int, image: Any, **more: Any) -> dict[str, Any]:
     nothing = {"english": None, "rating": None, "text": None, "revision": None, "warnings": ()}
     return {"position": position, "image": served_fields(image)} | nothing | more
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Makes the views of steps that a batch of one kind takes as a whole."""
+
+    api: Operations
+    shown_as: Shape
+    find: Callable[[User, UUID], object]
+    answer: Callable[[Request, UUID], Response]
+
+    def view(
+        self,
+        id: str,
+        summary: str,
+        description: str,
+        service: Callable[..., object],
+        *,
+        shape: Shape | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> View:
+        """`shape` is of what is sent with the step."""
+
+        @self.api.post(id, summary, self.shown_as, description=description, request=shape)
+        def view(request: Request, batch_id: UUID) -> Response:
+            self.find(asker(request), batch_id)
+            sent = given(shape, request) if shape else {}
+            with refusals():
+                service(batch_id=batch_id, person=asker(request), now=timezone.now(), **sent)
+            response = self.answer(request, batch_id)
+            for name, value in (headers or {}).items():
+                response[name] = value
+            return response
+
+        return view
+
+
+STEPS = Steps(api, BatchSerializer, batch_for, answer)
+writing_open = STEPS.view(
+    "writing_open",
+    "Open writing",
+    "You cannot go back: from then on, no English caption of the batch is sent. Repeating the request has no further "
+    "effect.",
+    batches.open_writing,
+    # As on the page: screen 1 must be gone from a browser's cache, too.
+    headers={"Clear-Site-Data": '"cache"'},
+)
+batch_submit = STEPS.view(
+    "batch_submit",
+    "Submit a batch",
+    "Repeating the request has no further effect and gets the same answer. Captions that are almost the same as the "
+    "English ones are refused the first time, and accepted with `copies_seen`.",
+    batches.submit_batch,
+    shape=SubmitSerializer,
+)
+batch_return = STEPS.view("batch_return", "Return a batch", "Your ratings and drafts are kept.", batches.return_batch)
+batch_resume = STEPS.view(
+    "batch_resume", "Resume a batch", "You get the images that are still free.", batches.resume_batch
+)

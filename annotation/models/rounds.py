@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from allocation.models import Pool
+from allocation.models import LeasedBatch, Pool
 from images.models import Collection, Image
 from inference.models import CaptioningModel
 from languages.models import Language
@@ -165,6 +165,20 @@ class Round(models.Model):
         if self.kind == RoundKind.PILOT:
             return str(_("Pilot %(number)d") % {"number": self.number})
         return str(self.get_kind_display())
+
+
+class RoundBatch(LeasedBatch):
+    """A batch of a round, of captions to write or to rate. Submitted as a whole."""
+
+    round: models.ForeignKey[Any, Round]
+    guidelines = models.ForeignKey(Guidelines, on_delete=models.PROTECT, related_name="+")
+    submitted_at = models.DateTimeField(null=True, blank=True)
+
+    shown_above = ("round__project", "round__language", "round__verifies", "guidelines")
+    left_out = ("guidelines__rating", "guidelines__writing", "round__project__description")
+
+    class Meta:
+        abstract = True
 
 
 class Tally(models.Model):

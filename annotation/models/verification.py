@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from allocation.models import Assignment, Batch, Task
 from annotation.models.captions import Caption
-from annotation.models.rounds import Guidelines, Rating, Round
+from annotation.models.rounds import Rating, Round, RoundBatch
 
 
 class VerificationTask(models.Model):
@@ -29,13 +29,11 @@ class VerificationTask(models.Model):
         return f"caption {self.caption_id} in round {self.round_id}"
 
 
-class VerificationBatch(models.Model):
+class VerificationBatch(RoundBatch):
     """Captions assigned to one rater, submitted together."""
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="verification_batch")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="verification_batches")
-    guidelines = models.ForeignKey(Guidelines, on_delete=models.PROTECT, related_name="+")
-    submitted_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"batch {self.pk}"

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from allocation.models import Assignment, Batch, Task
-from annotation.models.rounds import Guidelines, Rating, Round
+from annotation.models.rounds import Rating, Round, RoundBatch
 from images.models import Image
 from inference.models import ModelCaption
 
@@ -38,15 +38,13 @@ class Stage(models.TextChoices):
     SUBMITTED = "submitted", _("Submitted")
 
 
-class CaptionBatch(models.Model):
+class CaptionBatch(RoundBatch):
     """A batch on its way from screen 1 through screen 2 to submitted. There is no way back."""
 
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="caption_batch")
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="batches")
-    guidelines = models.ForeignKey(Guidelines, on_delete=models.PROTECT, related_name="+")
     stage = models.CharField(max_length=9, choices=Stage.choices, default=Stage.RATE)
     writing_opened_at = models.DateTimeField(null=True, blank=True)
-    submitted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import CharField, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
+from allocation.selectors import LEASE_COLUMNS
 from annotation.models import (
     AnnotatorStatus,
     Caption,
@@ -42,7 +43,11 @@ def data_export(person: User) -> Iterator[Part]:
             "image", flat=True
         )
     )
-    yield Part("batches", _("Batches of images that you took to rate and describe."), _batches(person))
+    yield Part(
+        "batches",
+        _("Batches of images that you took to rate and describe."),
+        _batches(CaptionBatch.objects.all(), person, "writing_opened_at", "stage"),
+    )
     yield Part(
         "images",
         _("Every image in these batches: how you rated its English caption, and what you typed, whether "
@@ -65,7 +70,9 @@ def data_export(person: User) -> Iterator[Part]:
         _feedback(person),
     )
     yield Part(
-        "rating-batches", _("Batches of other people's captions that you took to rate."), _rating_batches(person)
+        "rating-batches",
+        _("Batches of other people's captions that you took to rate."),
+        _batches(VerificationBatch.objects.all(), person),
     )
     yield Part(
         "verdicts",
@@ -83,19 +90,17 @@ def data_export(person: User) -> Iterator[Part]:
     )
 
 
-def _batches(person: User) -> QuerySet[Any, Any]:
-    batches = CaptionBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
-    return batches.values(
-        "writing_opened_at",
-        "submitted_at",
-        "stage",
-        batch=F("lease"),
-        guidelines_version=F("guidelines__version"),
-        state=F("lease__state"),
-        taken_at=F("lease__taken_at"),
-        deadline=F("lease__deadline"),
-        closed_at=F("lease__closed_at"),
-        **_of_round("round"),
+def _batches(batches: QuerySet[Any], person: User, *columns: str) -> QuerySet[Any, Any]:
+    return (
+        batches.filter(lease__person=person)
+        .order_by("lease__taken_at", "pk")
+        .values(
+            "submitted_at",
+            *columns,
+            guidelines_version=F("guidelines__version"),
+            **LEASE_COLUMNS,
+            **_of_round("round"),
+        )
     )
 
 
@@ -163,20 +168,6 @@ def _feedback(person: User) -> QuerySet[Any, Any]:
             image_key=_key("caption__round__collection", "caption__image"),
             **_of_round("round"),
         )
-    )
-
-
-def _rating_batches(person: User) -> QuerySet[Any, Any]:
-    batches = VerificationBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
-    return batches.values(
-        "submitted_at",
-        batch=F("lease"),
-        guidelines_version=F("guidelines__version"),
-        state=F("lease__state"),
-        taken_at=F("lease__taken_at"),
-        deadline=F("lease__deadline"),
-        closed_at=F("lease__closed_at"),
-        **_of_round("round"),
     )
 
 

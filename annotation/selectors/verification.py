@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 
-from allocation.models import AssignmentState, BatchState, Task
+from allocation.models import AssignmentState, BatchState
+from allocation.selectors import open_and_resumable
 from annotation.models import (
     DECIDED,
     Caption,
@@ -23,40 +23,12 @@ from annotation.models import (
     Verdict,
     VerificationBatch,
 )
-from annotation.permissions import RATERS, missing_requirements_of_rounds
-from annotation.selectors.work import LevelChoice, level_choices
+from annotation.permissions import RATERS
+from annotation.selectors.work import LevelChoice, RoundBatchHead, RoundWork, batch_head, level_choices, works_of
 from images.models import CollectionImage
 from images.selectors import ServedImage, served_image
 from inference.selectors import assigned_work
-from languages.models import Language
-from people.models import Membership, Project, User
-from people.selectors.qualification import MissingRequirement
-
-
-@dataclass(frozen=True)
-class RatingsHead:
-    """The head of every page of a batch of captions to rate."""
-
-    id: UUID
-    round: Round
-    size: int
-    state: BatchState
-    deadline: datetime
-    submitted_at: datetime | None
-    guidelines_version: int
-    is_late: bool
-
-    @property
-    def project(self) -> Project:
-        return self.round.project
-
-    @property
-    def language(self) -> Language:
-        return self.round.language
-
-    @property
-    def is_open(self) -> bool:
-        return self.state == BatchState.OPEN and not self.is_late
+from people.models import Membership, User
 
 
 @dataclass(frozen=True)
@@ -69,30 +41,10 @@ class CaptionToRate:
 
 @dataclass(frozen=True)
 class RatingsPage:
-    batch: RatingsHead
+    batch: RoundBatchHead
     items: Sequence[CaptionToRate]
     levels: Sequence[LevelChoice]
     rated: int
-
-
-@dataclass(frozen=True)
-class RatingWork:
-    """A verification round as one rater sees it."""
-
-    round: Round
-    open_batch: RatingsHead | None
-    resumable: Sequence[RatingsHead]
-    finished: int
-    missing_requirements: Sequence[MissingRequirement]
-    is_anything_left: bool
-
-    @property
-    def project(self) -> Project:
-        return self.round.project
-
-    @property
-    def language(self) -> Language:
-        return self.round.language
 
 
 def captions_by_image(round: Round) -> dict[str, list[int]]:
@@ -147,23 +99,6 @@ def not_for(rater: User) -> Q:
     )
 
 
-def ratings_head(batch: VerificationBatch, *, size: int, now: datetime) -> RatingsHead:
-    lease = batch.lease
-    was_late = batch.submitted_at is not None and lease.state != BatchState.DONE
-    return RatingsHead(
-        id=lease.pk,
-        round=batch.round,
-        size=size,
-        state=BatchState(lease.state),
-        deadline=lease.deadline,
-        submitted_at=batch.submitted_at,
-        guidelines_version=batch.guidelines.version,
-        is_late=was_late
-        or lease.state == BatchState.EXPIRED
-        or (lease.state == BatchState.OPEN and lease.deadline <= now),
-    )
-
-
 def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> RatingsPage:
     items = [
         CaptionToRate(
@@ -172,58 +107,29 @@ def ratings_page(batch: VerificationBatch, viewer: User, now: datetime) -> Ratin
         for verdict in to_rate(batch).select_related("caption__image")
     ]
     return RatingsPage(
-        batch=ratings_head(batch, size=len(items), now=now),
+        batch=batch_head(batch, size=len(items), now=now),
         items=items,
         levels=level_choices(),
         rated=sum(1 for item in items if item.rating),
     )
 
 
-def rating_work_of(rater: User, now: datetime) -> list[RatingWork]:
-    """List the verification rounds in the languages of `rater`, where they have the role, while they are open.
-
-    Other rounds are listed only if the rater has unfinished work in them.
-    """
+def rating_work_of(rater: User, now: datetime) -> list[RoundWork]:
+    """Open rounds in which `rater` can rate captions of their languages, and closed ones with an open batch."""
     projects = Membership.objects.filter(user=rater, role__in=RATERS).values("project")
     unfinished = (
-        VerificationBatch.objects.filter(lease__person=rater, submitted_at=None, round__project__in=projects)
-        .select_related("lease", "round__project", "round__language", "round__verifies", "guidelines")
+        VerificationBatch.with_heads()
+        .filter(lease__person=rater, submitted_at=None, round__project__in=projects)
         .annotate(size=Count("verdicts"))
         .order_by("-lease__taken_at")
     )
-    assigned: dict[int, RatingsHead] = {}
-    resumable: dict[int, list[RatingsHead]] = defaultdict(list)
-    for batch in unfinished:
-        head = ratings_head(batch, size=batch.size, now=now)
-        if head.is_open:
-            assigned[batch.round_id] = head
-        elif batch.round.state == RoundState.OPEN:
-            resumable[batch.round_id].append(head)
+    heads = [(batch.round_id, batch_head(batch, size=batch.size, now=now)) for batch in unfinished]
+    assigned, resumable = open_and_resumable(
+        (pk, head) for pk, head in heads if head.is_open or head.round.state == RoundState.OPEN
+    )
     rounds = list(
         Round.objects.filter(kind=RoundKind.VERIFICATION, project__in=projects)
         .filter(Q(state=RoundState.OPEN, language__in=rater.language_skills.values("language")) | Q(pk__in=assigned))
         .select_related("project", "language", "pool", "verifies")
     )
-    finished = dict(
-        VerificationBatch.objects.filter(lease__person=rater, submitted_at__isnull=False, round__in=rounds)
-        .values_list("round")
-        .annotate(Count("pk"))
-        .order_by()
-    )
-    missing = missing_requirements_of_rounds(rater, rounds)
-    hidden = not_for(rater)
-    return [
-        RatingWork(
-            round=round,
-            open_batch=assigned.get(round.pk),
-            resumable=resumable[round.pk],
-            finished=finished.get(round.pk, 0),
-            missing_requirements=missing[round.pk],
-            is_anything_left=(
-                round.pool.is_open
-                and round.state == RoundState.OPEN
-                and Task.objects.open_for(rater, round.pool).exclude(hidden).exists()
-            ),
-        )
-        for round in rounds
-    ]
+    return works_of(rater, rounds, VerificationBatch.objects.all(), assigned, resumable, without=not_for(rater))

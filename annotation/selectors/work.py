@@ -1,46 +1,43 @@
-"""The annotator's pages. They show nothing of other people's work, and screen 2 nothing of screen 1."""
+"""What annotators' pages show: nothing of other people's work, and on screen 2 nothing of screen 1."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 
-from allocation.models import AssignmentState, BatchState, Task
-from annotation.models import CaptionBatch, CaptionItem, Rating, Round, RoundKind, RoundState, Stage
+from allocation.models import AssignmentState
+from allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
+from annotation.models import (
+    CaptionBatch,
+    CaptionItem,
+    Rating,
+    Round,
+    RoundKind,
+    RoundState,
+    Stage,
+    VerificationBatch,
+)
 from annotation.permissions import missing_requirements_of_rounds
 from annotation.rules import text_checks
 from annotation.selectors.guidelines import News, news_for
 from images.selectors import ServedImage, served_image
 from languages.models import Language
-from people.models import Project, Role, User
-from people.selectors.qualification import MissingRequirement
+from people.models import Role, User
 
 
-@dataclass(frozen=True)
-class BatchHead:
-    """The head of every page of a batch."""
+@dataclass(frozen=True, kw_only=True)
+class RoundBatchHead(BatchHead):
+    """What stands above every page of a batch. `stage` is of captions to write."""
 
-    id: UUID
-    project: Project
-    language: Language
-    round_id: int
-    size: int
-    stage: Stage
-    state: BatchState
-    deadline: datetime
+    round: Round
+    stage: Stage | None
     submitted_at: datetime | None
     guidelines_version: int
-    is_late: bool
-
-    @property
-    def is_open(self) -> bool:
-        return self.state == BatchState.OPEN and not self.is_late
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class RateItem:
 
 @dataclass(frozen=True)
 class RatePage:
-    batch: BatchHead
+    batch: RoundBatchHead
     items: Sequence[RateItem]
     levels: Sequence[LevelChoice]
     rated: int
@@ -90,7 +87,7 @@ class Step:
 
 @dataclass(frozen=True)
 class WritePage:
-    batch: BatchHead
+    batch: RoundBatchHead
     item: WriteItem
     language: Language
     steps: Sequence[Step]
@@ -99,29 +96,17 @@ class WritePage:
     following: int | None
 
 
-@dataclass(frozen=True)
-class RoundWork:
-    """A round as one annotator sees it."""
+@dataclass(frozen=True, kw_only=True)
+class RoundWork(OwnWork[RoundBatchHead]):
+    """A round as one person sees it."""
 
     round: Round
-    open_batch: BatchHead | None
-    resumable: Sequence[BatchHead]
     finished: int
-    missing_requirements: Sequence[MissingRequirement]
-    is_anything_left: bool
-    news: News | None = None
-
-    @property
-    def project(self) -> Project:
-        return self.round.project
-
-    @property
-    def language(self) -> Language:
-        return self.round.language
+    news: News | None
 
 
 def workable(batch: CaptionBatch) -> QuerySet[CaptionItem]:
-    """Return the items to work on: in a resumed batch, those whose place was still free."""
+    """The items of a batch that were not reassigned."""
     return (
         CaptionItem.objects.filter(batch=batch)
         .exclude(assignment__state=AssignmentState.REASSIGNED)
@@ -131,7 +116,7 @@ def workable(batch: CaptionBatch) -> QuerySet[CaptionItem]:
 
 @lru_cache(maxsize=10_000)
 def language_of(round_id: int) -> Language:
-    """Return a round's language. It never changes and every save asks for it, so it is cached."""
+    """A round's language, which never changes: asked with every save, and read from the database once."""
     return Round.objects.select_related("language").get(pk=round_id).language
 
 
@@ -155,20 +140,16 @@ def warnings_by_position(items: Sequence[CaptionItem], language: Language) -> di
     }
 
 
-def batch_head(batch: CaptionBatch, *, size: int, now: datetime) -> BatchHead:
-    lease = batch.lease
-    return BatchHead(
-        id=lease.pk,
+def batch_head(batch: CaptionBatch | VerificationBatch, *, size: int, now: datetime) -> RoundBatchHead:
+    return RoundBatchHead(
+        **lease_fields(batch.lease, now=now),
         project=batch.round.project,
         language=batch.round.language,
-        round_id=batch.round_id,
+        round=batch.round,
         size=size,
-        stage=Stage(batch.stage),
-        state=BatchState(lease.state),
-        deadline=lease.deadline,
+        stage=Stage(batch.stage) if isinstance(batch, CaptionBatch) else None,
         submitted_at=batch.submitted_at,
         guidelines_version=batch.guidelines.version,
-        is_late=lease.state == BatchState.EXPIRED or (lease.state == BatchState.OPEN and lease.deadline <= now),
     )
 
 
@@ -197,13 +178,13 @@ def written_so_far(batch: CaptionBatch) -> int:
 
 
 def first_to_write(batch: CaptionBatch) -> int | None:
-    """Return the position to begin at: the first without a text, else the first; None if no work is left."""
+    """The position to begin at: the first without a text, else the first; None if every image was reassigned."""
     items = list(workable(batch).values_list("position", "text"))
     return next((position for position, text in items if not text.strip()), items[0][0] if items else None)
 
 
 def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) -> WritePage | None:
-    """Return screen 2 at one image, or None if `position` is not one of those to work on."""
+    """Screen 2 at one image, or None if `position` has none or was reassigned."""
     texts = dict(workable(batch).values_list("position", "text"))
     if position not in texts:
         return None
@@ -237,7 +218,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
 
 
 def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
-    """Return all texts of an unfinished batch, with the results of the checks."""
+    """All texts of an open batch, with the warnings about them."""
     items = list(workable(batch).select_related("image"))
     warnings = warnings_by_position(items, batch.round.language)
     return [
@@ -263,13 +244,11 @@ def submitted(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
 
 
 def batches_of(annotator: User) -> QuerySet[CaptionBatch]:
-    return CaptionBatch.objects.filter(lease__person=annotator).select_related(
-        "lease", "round__project", "round__language", "guidelines"
-    )
+    return CaptionBatch.with_heads().filter(lease__person=annotator)
 
 
 def assigned_images(person: User) -> QuerySet[CaptionItem, int]:
-    """Return images whose English captions `person` must not see elsewhere until the batch is submitted."""
+    """Images whose English captions must not reach `person` by another way, until the batch is submitted."""
     return (
         CaptionItem.objects.filter(person=person).exclude(batch__stage=Stage.SUBMITTED).values_list("image", flat=True)
     )
@@ -296,32 +275,42 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
         .annotate(size=Count("items"))
         .order_by("-lease__taken_at")
     )
-    assigned: dict[int, BatchHead] = {}
-    resumable: dict[int, list[BatchHead]] = {round.pk: [] for round in rounds}
-    for batch in unfinished:
-        head = batch_head(batch, size=batch.size, now=now)
-        if head.is_open:
-            assigned[batch.round_id] = head
-        else:
-            resumable[batch.round_id].append(head)
-    finished = dict(
-        CaptionBatch.objects.filter(lease__person=annotator, stage=Stage.SUBMITTED)
-        .values_list("round")
-        .annotate(Count("pk"))
+    assigned, resumable = open_and_resumable(
+        (batch.round_id, batch_head(batch, size=batch.size, now=now)) for batch in unfinished
     )
-    missing = missing_requirements_of_rounds(annotator, rounds)
-    news = news_for(annotator, rounds)
+    # In a closed round people can only finish an open batch.
+    shown = [round for round in rounds if round.state == RoundState.OPEN or round.pk in assigned]
+    news = {pk: new for pk, new in news_for(annotator, shown).items() if pk not in assigned}
+    return works_of(annotator, shown, CaptionBatch.objects.all(), assigned, resumable, news=news)
+
+
+def works_of(
+    person: User,
+    rounds: list[Round],
+    batches: QuerySet[CaptionBatch] | QuerySet[VerificationBatch],
+    assigned: Mapping[int, RoundBatchHead],
+    resumable: Mapping[int, Sequence[RoundBatchHead]],
+    *,
+    news: Mapping[int, News] | None = None,
+    without: Q | None = None,
+) -> list[RoundWork]:
+    """`rounds` as `person` sees them; tasks `without` excludes are not theirs to take."""
+    submitted = batches.filter(lease__person=person, submitted_at__isnull=False, round__in=rounds)
+    finished = dict(submitted.order_by().values_list("round").annotate(Count("pk")))
+    missing = missing_requirements_of_rounds(person, rounds)
+    pools = [round.pool_id for round in rounds if round.state == RoundState.OPEN]
+    with_tasks = pools_with_tasks_for(person, pools, without=without)
     return [
         RoundWork(
+            project=round.project,
+            language=round.language,
             round=round,
             open_batch=assigned.get(round.pk),
-            resumable=resumable[round.pk],
+            resumable=resumable.get(round.pk, []),
             finished=finished.get(round.pk, 0),
             missing_requirements=missing[round.pk],
-            is_anything_left=round.pool.is_open and Task.objects.open_for(annotator, round.pool).exists(),
-            news=None if round.pk in assigned else news.get(round.pk),
+            is_anything_left=round.pool_id in with_tasks,
+            news=(news or {}).get(round.pk),
         )
         for round in rounds
-        # In a closed round, only work that is already assigned can still be done.
-        if round.state == RoundState.OPEN or round.pk in assigned
     ]

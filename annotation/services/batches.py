@@ -1,22 +1,19 @@
-"""Rate, then write: the life of a batch, one transaction a step.
-
-Every step locks the batch's rows first, so that two tabs, a double click and a late request take turns.
-"""
+"""Rate, then write: the steps of a batch of captions. `allocation.services.kinds` has those that all batches share."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import datetime
 from random import Random
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
-from allocation.models import Assignment, Batch, BatchState
-from allocation.services import assigning, lifecycle
-from allocation.services.assigning import Prepare
-from allocation.services.errors import BatchReturnedError, LeaseExpiredError
-from allocation.services.lifecycle import finish_batch, is_half_over, renew_lease
-from allocation.services.locks import lock_person
+from allocation.models import BatchState
+from allocation.services.errors import BatchReturnedError
+from allocation.services.kinds import check_in_time, credible_ms
+from allocation.services.lifecycle import finish_batch
 from annotation.models import (
     Caption,
     CaptionBatch,
@@ -28,32 +25,23 @@ from annotation.models import (
     RoundKind,
     Stage,
 )
-from annotation.permissions import check_still_qualified, missing_requirements
 from annotation.rules import text_checks
 from annotation.selectors.previously_seen import previously_seen
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
+from annotation.services.round_batches import (
+    LONGEST_SITTING,
+    RoundBatchKind,
+    StaleStateError,
+    UnratedImagesError,
+    rate,
+    rate_many,
+)
 from people.models import User
-from people.selectors.qualification import MissingRequirement, NotQualifiedError
-
-# (ours) Longer than this between two signs of life of one image is not time on task, whatever a browser says.
-LONGEST_SITTING = timedelta(minutes=30)
-
-
-class StaleStateError(Exception):
-    """The batch is past the stage that the request is about."""
-
-
-class UnratedImagesError(Exception):
-    """Screen 2 opens when every image is rated."""
-
-    def __init__(self, positions: list[int]) -> None:
-        super().__init__(positions)
-        self.positions = positions
 
 
 class InvalidCaptionError(Exception):
-    """A text that no caption can be."""
+    """The text cannot be a caption."""
 
     def __init__(self, problem: text_checks.CaptionFault) -> None:
         super().__init__(problem.message)
@@ -61,7 +49,7 @@ class InvalidCaptionError(Exception):
 
 
 class StaleDraftError(Exception):
-    """The text was changed elsewhere since the sender saw it; `item` holds what is stored."""
+    """The text was changed elsewhere since the sender saw it; `item` has the stored one."""
 
     def __init__(self, item: CaptionItem) -> None:
         super().__init__(item.pk)
@@ -69,7 +57,7 @@ class StaleDraftError(Exception):
 
 
 class IncompleteBatchError(Exception):
-    """Captions are missing or cannot be submitted: {position: what is wrong}."""
+    """Captions are missing or cannot be submitted; `problems` says why, by position."""
 
     def __init__(self, problems: dict[int, text_checks.CaptionFault]) -> None:
         super().__init__(problems)
@@ -77,67 +65,42 @@ class IncompleteBatchError(Exception):
 
 
 class NearCopyError(Exception):
-    """Captions at these `positions` are almost what screen 1 showed, and their writer was not told yet."""
+    """Captions at these `positions` are near copies of what screen 1 showed, and their writer was not warned yet."""
 
     def __init__(self, positions: list[int]) -> None:
         super().__init__(positions)
         self.positions = positions
 
 
+class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
+    """Batches of images to rate and to describe."""
+
+    model, task_model, row_model = CaptionBatch, CaptionTask, CaptionItem
+    copied = ("image_id", "english_id")
+
+    def not_for(self, person: User, work: Round) -> Iterator[Q]:
+        yield previously_seen(person, work)
+        if work.kind == RoundKind.MAIN:
+            yield previously_seen(person, work, besides_pilots=True)
+
+    def to_lock(self) -> QuerySet[CaptionBatch]:
+        # Every save locks the batch, and none needs its round.
+        return CaptionBatch.objects.select_related("lease")
+
+
+KIND = CaptionBatchKind()
+return_batch, resume_batch = KIND.return_batch, KIND.resume_batch
+
+
 def take_batch(*, round: Round, person: User, now: datetime, rng: Random) -> CaptionBatch | None:
-    """Hand `person` a batch of `round` (the open one, where there is one), or None when nothing is left for them.
-
-    Raises
-    ------
-    NotQualifiedError, PoolClosedError, PoolBusyError
-    """
-    found = missing_requirements(person, round)
-    if found:
-        raise NotQualifiedError(found)
-
-    exclusions = [previously_seen(person, round)]
-    if round.kind == RoundKind.MAIN:
-        exclusions.append(previously_seen(person, round, besides_pilots=True))
-    for without in exclusions:
-        batch = assigning.take_batch(
-            pool=round.pool,
-            person=person,
-            now=now,
-            rng=rng,
-            prepare=prepare_items(round, person),
-            without=without,
-        )
-        if batch:
-            return CaptionBatch.objects.select_related("lease", "round").get(pk=batch.pk)
-    return None
-
-
-def prepare_items(round: Round, person: User) -> Prepare:
-    """What makes the rows of a batch of `round` when its tasks are handed to `person`."""
-
-    def prepare(batch: Batch, assignments: list[Assignment]) -> None:
-        check_still_qualified(person, round)
-        caption_batch = CaptionBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
-        tasks = CaptionTask.objects.in_bulk([assignment.task_id for assignment in assignments])
-        CaptionItem.objects.bulk_create(
-            CaptionItem(
-                assignment=assignment,
-                batch=caption_batch,
-                person=person,
-                position=assignment.position,
-                image_id=tasks[assignment.task_id].image_id,
-                english_id=tasks[assignment.task_id].english_id,
-            )
-            for assignment in assignments
-        )
-
-    return prepare
+    """Take a batch of `round`; see `BatchKind.take_batch`."""
+    return KIND.take_batch(work=round, person=person, now=now, rng=rng)
 
 
 def save_rating(
     *, batch_id: UUID, person: User, position: int, rating: Rating, active_ms: int, now: datetime
 ) -> CaptionItem:
-    """Keep a rating of screen 1; it may be changed until screen 2 opens.
+    """Save a rating of screen 1. It can be changed until screen 2 opens.
 
     Raises
     ------
@@ -146,36 +109,29 @@ def save_rating(
     with transaction.atomic():
         item = _locked_item(batch_id, person, position)
         _must_be_in_screen_1(item.batch, now)
-        item.rating_ms += credible_ms(active_ms, since=item.rated_at or item.batch.lease.taken_at, now=now)
-        item.rating, item.rated_at = rating, now
-        item.save(update_fields=["rating", "rated_at", "rating_ms"])
-        _renew_lease(item.batch, person, now)
+        rate(item, item.batch.lease, rating, active_ms, now)
+        KIND.renew(item.batch, person, now)
     return item
 
 
 def save_ratings(*, batch_id: UUID, person: User, ratings: dict[int, Rating], now: datetime) -> None:
-    """Keep many ratings at once, as the form without scripts sends them."""
+    """Save many ratings at once, as the form without scripts sends them."""
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
+        batch = KIND.locked(batch_id, person)
         _must_be_in_screen_1(batch, now)
-        changed = []
-        for item in batch.items.filter(position__in=ratings):
-            if item.rating != ratings[item.position]:
-                item.rating, item.rated_at = ratings[item.position], now
-                changed.append(item)
-        CaptionItem.objects.bulk_update(changed, ["rating", "rated_at"])
-        _renew_lease(batch, person, now)
+        rate_many(batch.items.all(), ratings, now)
+        KIND.renew(batch, person, now)
 
 
 def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch:
-    """Go from screen 1 to screen 2, for good. Asked twice, it is done once.
+    """Go from screen 1 to screen 2, for good. Repeating it has no further effect.
 
     Raises
     ------
     CaptionBatch.DoesNotExist, UnratedImagesError, LeaseExpiredError, BatchReturnedError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
+        batch = KIND.locked(batch_id, person)
         if batch.stage != Stage.RATE:
             return batch
         _must_be_in_screen_1(batch, now)
@@ -184,14 +140,14 @@ def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch
             raise UnratedImagesError(unrated)
         batch.stage, batch.writing_opened_at = Stage.WRITE, now
         batch.save(update_fields=["stage", "writing_opened_at"])
-        _renew_lease(batch, person, now)
+        KIND.renew(batch, person, now)
     return batch
 
 
 def save_draft(
     *, batch_id: UUID, person: User, position: int, text: str, revision: int, active_ms: int, now: datetime
 ) -> CaptionItem:
-    """Keep what was typed so far, letter for letter. `revision` is of the text that the writer began from.
+    """Save what was typed so far, letter for letter. `revision` is of the text that the writer began from.
 
     Sending the same again changes nothing. After the lease ran out a draft is still kept.
 
@@ -215,10 +171,10 @@ def save_draft(
                 raise StaleDraftError(item)
             item.revision += 1
         began_at = item.saved_at or batch.writing_opened_at or now
-        item.writing_ms += credible_ms(active_ms, since=began_at, now=now)
+        item.writing_ms += credible_ms(active_ms, since=began_at, now=now, longest=LONGEST_SITTING)
         item.text, item.saved_at = text, now
         item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
-        _renew_lease(batch, person, now)
+        KIND.renew(batch, person, now)
     return item
 
 
@@ -234,33 +190,29 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bo
         Nothing is submitted yet. With `copies_seen` the check is skipped.
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
+        batch = KIND.locked(batch_id, person)
         if batch.stage == Stage.SUBMITTED:
             return batch
         if batch.stage != Stage.WRITE:
             raise StaleStateError
-        if batch.lease.state == BatchState.RETURNED:
-            raise BatchReturnedError
-        stops = _lost_requirements(person, batch)
-        if stops:
-            raise NotQualifiedError(stops)
+        KIND.check_may_submit(batch, person)
         items = list(workable(batch).select_related("english"))
         problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
             raise IncompleteBatchError(problems)
-        copied = [] if copies_seen else _copied(batch, items)
+        copied = [] if copies_seen else _warn_of_copies(batch, items)
         if not copied:
             _submit(batch, items, person=person, now=now)
     if copied:
-        # After the transaction, which stores what the writer is shown.
+        # After the transaction, which has stored the warnings.
         raise NearCopyError(copied)
     return batch
 
 
-def _copied(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
-    """Return the positions of captions that are almost copied, to warn the writer before submitting.
+def _warn_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
+    """Return the positions of near copies, which the writer is warned about before submitting.
 
-    They are searched only once: asking again with other texts would reveal the English captions.
+    They are looked for once: by asking again with other texts, somebody could find out what the English captions said.
     """
     if not CaptionItem.objects.filter(batch=batch, copied_revision__isnull=False).exists():
         for item in items:
@@ -298,53 +250,12 @@ def _codes(warnings: list[text_checks.CaptionFault], item: CaptionItem) -> list[
     return [*codes, text_checks.COPIED.code] if text_checks.is_copied(item.text, item.english.text) else codes
 
 
-def return_batch(*, batch_id: UUID, person: User, now: datetime) -> None:
-    """Return a batch's places to the round. What was rated and written stays with the batch."""
-    with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
-        lifecycle.return_batch(batch=batch.lease, now=now)
-
-
-def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
-    """Resume an expired or returned batch, as far as its images are still free.
-
-    Raises
-    ------
-    NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
-    """
-    batch = CaptionBatch.objects.select_related("round__project", "round__language").get(
-        pk=batch_id, lease__person=person
-    )
-    if batch.stage == Stage.SUBMITTED:
-        raise StaleStateError
-    found = missing_requirements(person, batch.round)
-    if found:
-        raise NotQualifiedError(found)
-    with transaction.atomic():
-        lock_person(person)
-        check_still_qualified(person, batch.round)
-        return assigning.resume_batch(batch_id=batch_id, person=person, now=now)
-
-
 def _locked_item(batch_id: UUID, person: User, position: int) -> CaptionItem:
-    # The batch's lock covers its items; locking an item first could wait in a circle with who holds the batch.
-    batch = _locked_batch(batch_id, person)
+    # The batch's lock covers its items. Locking an item first could cause a deadlock.
+    batch = KIND.locked(batch_id, person)
     item = CaptionItem.objects.get(batch=batch, position=position)
     item.batch = batch
     return item
-
-
-def _locked_batch(batch_id: UUID, person: User) -> CaptionBatch:
-    return (
-        CaptionBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
-        .select_related("lease")
-        .get(pk=batch_id, lease__person=person)
-    )
-
-
-def _lost_requirements(person: User, batch: CaptionBatch) -> list[MissingRequirement]:
-    """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
-    return [found for found in missing_requirements(person, batch.round) if found.code in ("role", "consent")]
 
 
 def _is_forgotten(person: User, batch: CaptionBatch) -> bool:
@@ -353,21 +264,7 @@ def _is_forgotten(person: User, batch: CaptionBatch) -> bool:
     return is_over and User.objects.filter(pk=person.pk, deleted_at__isnull=False).exists()
 
 
-def _renew_lease(batch: CaptionBatch, person: User, now: datetime) -> None:
-    if is_half_over(batch=batch.lease, now=now) and not _lost_requirements(person, batch):
-        renew_lease(batch=batch.lease, now=now)
-
-
 def _must_be_in_screen_1(batch: CaptionBatch, now: datetime) -> None:
     if batch.stage != Stage.RATE:
         raise StaleStateError
-    if batch.lease.state == BatchState.RETURNED:
-        raise BatchReturnedError
-    if batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now:
-        raise LeaseExpiredError
-
-
-def credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:
-    """What a browser says it was active, at most as long as the clock ran; a repeated request adds nothing."""
-    longest = min(now - since, LONGEST_SITTING)
-    return max(0, min(active_ms, int(longest.total_seconds() * 1000)))
+    check_in_time(batch.lease, now)

@@ -1,6 +1,6 @@
-"""Captions returned to their authors with a note, and written anew.
+"""Captions returned to their authors with a note, and rewritten.
 
-A caption is returned or comes to be rated by others, never both: whoever does one locks its row first.
+A caption is either returned or rated by others, never both: each step locks its row first.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from annotation.models import (
 from annotation.rules import text_checks
 from annotation.selectors.corrections import warnings_for
 from annotation.services import tallies
+from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record
 from people.models import Role, User
 from people.selectors.qualification import still_takes_part
@@ -35,31 +36,23 @@ UNDECIDED = (RoundState.OPEN, RoundState.CLOSED)
 
 
 class CorrectionRequestError(Exception):
-    """Says why, and what to do."""
+    """The caption cannot be returned. The message says why and what to do."""
 
 
 class RewriteRefusedError(Exception):
-    """Says why, and what to do; what was typed is not kept."""
+    """The caption cannot be rewritten. The message says why and what to do. The text is not kept."""
 
 
 class AlreadyRewrittenError(Exception):
-    """The caption is no longer returned; `caption` has what is stored."""
+    """The caption is no longer returned; `caption` has the stored text."""
 
     def __init__(self, caption: Caption) -> None:
         super().__init__(caption.pk)
         self.caption = caption
 
 
-class InvalidCaptionError(Exception):
-    """A text that no caption can be."""
-
-    def __init__(self, problem: text_checks.CaptionFault) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
 def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime) -> CorrectionRequest:
-    """Ask the author of a caption to write it anew; until they did it does not count, and keeps its place.
+    """Ask the author of a caption to rewrite it. Until then it does not count, and keeps its place.
 
     Raises
     ------
@@ -70,7 +63,7 @@ def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime
     note = clean_note(note)
     with transaction.atomic():
         round_id = Caption.objects.values_list("round_id", flat=True).get(pk=caption_id)
-        # Who decides about the round waits here, or has decided.
+        # A decision about the round waits here, or has been made.
         round = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("project").get(pk=round_id)
         caption = (
             Caption.objects.select_for_update(of=("self",)).select_related("author", "item__batch").get(pk=caption_id)
@@ -95,7 +88,7 @@ def return_for_correction(*, caption_id: int, note: str, by: User, now: datetime
 
 
 def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Caption:
-    """Submit a rewritten caption. Submitting it twice changes nothing.
+    """Submit a rewritten caption. Sending the same text again has no further effect.
 
     Raises
     ------
@@ -108,7 +101,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
         raise InvalidCaptionError(problem)
     stored = text_checks.as_nfc(text).strip()
     with transaction.atomic():
-        # A withdrawal or exclusion at this moment frees the place of a returned caption.
+        # Withdrawal and exclusion free the place of a returned caption, and lock the person too.
         lock_person(author)
         work = Assignment.objects.filter(item__caption=caption_id, person=author)
         restored = restore_work(assignments=work.filter(item__caption__state=CaptionState.RETURNED))

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from random import Random
 
 from django.db import transaction
 
 from allocation.models import AssignmentState, Batch, BatchState
 from allocation.services import assigning, lifecycle
 from allocation.services.errors import BatchClosedError, PoolClosedError
+from allocation.services.locks import lock_batch
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
-from annotation.permissions import missing_requirements
 from annotation.selectors.previously_seen import previously_seen
-from annotation.services.batches import prepare_items
+from annotation.services.batches import KIND
 from annotation.services.feedback import record
 from people.models import User
-from people.selectors.qualification import NotQualifiedError
 
 
 class ReassignmentError(Exception):
-    """Work of this kind goes back to all, and cannot be given to one person."""
+    """A batch of captions to rate can be returned, but not reassigned."""
 
 
 @dataclass(frozen=True)
 class Moved:
-    """`left` is how many images could not come along: the new person had them before, or may not meet them."""
+    """`left` is how many images could not be moved: the new person has seen them, or must not see them now."""
 
     batch: CaptionBatch
     moved: int
@@ -33,7 +33,7 @@ class Moved:
 
 
 def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
-    """Reassign the images of an unfinished batch to somebody else, who starts again; drafts stay with their author.
+    """Give the images of an open batch to somebody else, who starts afresh. Drafts stay with the first person.
 
     Raises
     ------
@@ -41,9 +41,9 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
     NotQualifiedError
         `to` could not take a batch of this round either.
     OpenBatchExistsError
-        `to` has an open batch of this round.
+        `to` already has an open batch of this round.
     NoTasksAvailableError
-        `to` had all of the images before, or may not see any of them now.
+        `to` has seen all of the images, or must not see any of them now.
     """
     round = Round.objects.select_related("project", "language", "pool").get(pool=batch.pool_id)
     if round.kind == RoundKind.VERIFICATION:
@@ -51,14 +51,12 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
     if round.state != RoundState.OPEN:
         raise PoolClosedError
     with transaction.atomic():
-        found = missing_requirements(to, round)
-        if found:
-            raise NotQualifiedError(found)
+        KIND.check_qualified(to, round)
         made, left = assigning.move_batch(
             batch_id=batch.pk,
             to=to,
             now=now,
-            prepare=prepare_items(round, to),
+            prepare=KIND.preparing(round, Random()),
             without=previously_seen(to, round),
         )
         moved = Moved(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
@@ -68,9 +66,9 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
 
 
 def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
-    """Return somebody's batch, for anybody to take; return how many places that frees.
+    """Return somebody's open batch; returns how many places that frees for others.
 
-    What they rated and wrote stays with the batch, and they can resume it as far as it is still free.
+    Ratings and drafts stay with the batch, and the person can resume it with the images that are still free.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def return_batch(*, batch: Batch, by: User, now: datetime) -> int:
     """
     round = Round.objects.select_related("project").get(pool=batch.pool_id)
     with transaction.atomic():
-        locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        locked = lock_batch(batch.pk)
         if locked.state != BatchState.OPEN:
             raise BatchClosedError
         freed = locked.assignments.filter(state=AssignmentState.ASSIGNED).count()

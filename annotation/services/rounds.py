@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from allocation.models import Pool, Task
+from allocation.services.locks import lock_pool
 from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
 from annotation.rules.sampling import draw_images
 from annotation.services import figures
@@ -104,7 +105,7 @@ def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
     described an image, the seed and the image decide which caption is used.
     """
     with transaction.atomic():
-        Pool.objects.select_for_update().get(pk=round.pool_id)
+        lock_pool(round.pool)
         captions = _missing(round).order_by("image_id", "model_id").only("pk", "image_id")
         added = 0
         per_image = (list(group) for _, group in groupby(captions.iterator(), key=lambda caption: caption.image_id))

@@ -1,11 +1,11 @@
-"""Captions rated by others: which are drawn, and the life of a rater's batch, one transaction a step.
+"""Captions rated by others: which are drawn, and the steps of a batch of them.
 
-Every step locks the batch's rows first, so that two tabs, a double click and a late request take turns.
+`allocation.services.kinds` has the steps that all batches share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from random import Random
 from uuid import UUID
@@ -14,10 +14,10 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
-from allocation.models import Assignment, Batch, BatchState, Pool, Task
-from allocation.services import assigning, lifecycle
-from allocation.services.errors import BatchReturnedError, LeaseExpiredError, PoolClosedError
-from allocation.services.lifecycle import finish_batch, is_half_over, renew_lease
+from allocation.models import Pool, Task
+from allocation.services.errors import PoolClosedError
+from allocation.services.kinds import check_in_time, check_not_returned
+from allocation.services.lifecycle import finish_batch
 from annotation.models import (
     Caption,
     CaptionState,
@@ -28,19 +28,17 @@ from annotation.models import (
     VerificationBatch,
     VerificationTask,
 )
-from annotation.permissions import check_still_qualified, missing_requirements
 from annotation.rules.drawing import Drawn, draw_captions
 from annotation.selectors.verification import captions_by_image, not_for, to_rate
 from annotation.services import figures, tallies
-from annotation.services.batches import StaleStateError, UnratedImagesError, credible_ms
+from annotation.services.round_batches import RoundBatchKind, StaleStateError, UnratedImagesError, rate, rate_many
 from people.models import User
-from people.selectors.qualification import MissingRequirement, NotQualifiedError
 
 TASKS_PER_INSERT = 5000
 
 
 def fill_verification(*, round_id: int) -> int:
-    """Draw the captions that an open round lacks, some at a time so that nobody's writing waits; returns how many.
+    """Draw the captions that an open round lacks, some at a time so that nobody has to wait; return how many.
 
     Before, not all captions are there to draw from; afterwards its sample is what it was judged by.
 
@@ -50,9 +48,9 @@ def fill_verification(*, round_id: int) -> int:
     added = 0
     while True:
         with transaction.atomic(durable=True):
-            # Whoever asks for more tasks meanwhile waits for this lock, so that the mark they set is not lost.
-            found = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool", "verifies")
-            round = found.get(pk=round_id)
+            # A request for more tasks waits for this lock, so its mark is not lost.
+            rounds = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool", "verifies")
+            round = rounds.get(pk=round_id)
             made = _add_missing(round) if round.state == RoundState.OPEN else 0
             added += made
             if made < TASKS_PER_INSERT:
@@ -62,8 +60,8 @@ def fill_verification(*, round_id: int) -> int:
 
 def _add_missing(round: Round) -> int:
     assert round.verifies is not None
-    # Those who take a batch hold tasks while they refer to the pool: a lock that left no room for that could wait for
-    # them while they wait for it.
+    # This lock leaves foreign keys to the pool free: taking a batch adds one while it has tasks locked. A stronger lock
+    # could cause a deadlock.
     Pool.objects.select_for_update(no_key=True).get(pk=round.pool_id)
     _fit_places(round)
     kept = set(
@@ -85,7 +83,7 @@ def _add_missing(round: Round) -> int:
 
 
 def _drawn_and_locked(round: Round, verified: Round, kept: set[int]) -> list[Drawn]:
-    """Captions that the sample lacks; none of them is returned meanwhile, as who does that waits for the lock."""
+    """Draw and lock the captions that the sample lacks. The lock keeps managers from returning them meanwhile."""
     while True:
         drawn = draw_captions(captions_by_image(verified), seed=round.seed, size=round.sample_size, kept=kept)
         missing = [one for one in drawn if one.caption not in kept][:TASKS_PER_INSERT]
@@ -96,7 +94,7 @@ def _drawn_and_locked(round: Round, verified: Round, kept: set[int]) -> list[Dra
 
 
 def _fit_places(round: Round) -> None:
-    """Take captions that do not count out of the sample, or their free places where somebody had them already."""
+    """Remove captions that do not count from the sample, or their free places if they were assigned already."""
     counts = Q(verification_task__caption__state=CaptionState.COUNTED)
     tasks = Task.objects.filter(pool=round.pool_id).filter(~counts | ~Q(places=round.replication))
     locked = list(tasks.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
@@ -105,49 +103,35 @@ def _fit_places(round: Round) -> None:
     Task.objects.filter(counts, pk__in=locked).update(places=Greatest(F("places_taken"), round.replication))
 
 
+class VerificationBatchKind(RoundBatchKind[VerificationBatch]):
+    """Batches of captions to rate."""
+
+    model, task_model, row_model = VerificationBatch, VerificationTask, Verdict
+    copied = ("caption_id",)
+
+    def check_still_qualified(self, person: User, work: Round) -> None:
+        # Closing the round changes the row that a new batch refers to, so the two take turns.
+        if not Round.objects.filter(pk=work.pk, state=RoundState.OPEN).exists():
+            raise PoolClosedError
+        super().check_still_qualified(person, work)
+
+    def not_for(self, person: User, work: Round) -> Iterator[Q]:
+        yield not_for(person)
+
+
+KIND = VerificationBatchKind()
+return_batch, resume_batch = KIND.return_batch, KIND.resume_batch
+
+
 def take_batch(*, round: Round, person: User, now: datetime, rng: Random) -> VerificationBatch | None:
-    """Hand `person` captions of `round` (the open batch, where there is one), or None when nothing is left for them.
-
-    Raises
-    ------
-    NotQualifiedError, PoolClosedError, PoolBusyError
-    """
-    found = missing_requirements(person, round)
-    if found:
-        raise NotQualifiedError(found)
-
-    def prepare(batch: Batch, assignments: list[Assignment]) -> None:
-        _must_be_open(round)
-        check_still_qualified(person, round)
-        rows = VerificationBatch.objects.create(lease=batch, round=round, guidelines_id=round.guidelines_id)
-        tasks = VerificationTask.objects.in_bulk([assignment.task_id for assignment in assignments])
-        Verdict.objects.bulk_create(
-            Verdict(
-                assignment=assignment,
-                batch=rows,
-                person=person,
-                position=assignment.position,
-                caption_id=tasks[assignment.task_id].caption_id,
-            )
-            for assignment in assignments
-        )
-
-    batch = assigning.take_batch(
-        pool=round.pool, person=person, now=now, rng=rng, prepare=prepare, without=not_for(person)
-    )
-    return VerificationBatch.objects.select_related("lease", "round").get(pk=batch.pk) if batch else None
-
-
-def _must_be_open(round: Round) -> None:
-    """Within the transaction that hands out; who closes the round changes the same row as who takes refers to."""
-    if not Round.objects.filter(pk=round.pk, state=RoundState.OPEN).exists():
-        raise PoolClosedError
+    """Take captions of `round` to rate; see `BatchKind.take_batch`."""
+    return KIND.take_batch(work=round, person=person, now=now, rng=rng)
 
 
 def save_verdict(
     *, batch_id: UUID, person: User, position: int, rating: Rating, active_ms: int, now: datetime
 ) -> Verdict:
-    """Keep how one caption was rated; it may be changed until the batch is submitted.
+    """Save a rating of one caption. It can be changed until the batch is submitted.
 
     Raises
     ------
@@ -156,35 +140,27 @@ def save_verdict(
         The rating is kept all the same.
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
+        batch = KIND.locked(batch_id, person)
         _must_be_assigned(batch)
         verdict = to_rate(batch).get(position=position)
-        verdict.rating_ms += credible_ms(active_ms, since=verdict.rated_at or batch.lease.taken_at, now=now)
-        verdict.rating, verdict.rated_at = rating, now
-        verdict.save(update_fields=["rating", "rated_at", "rating_ms"])
-        _renew_lease(batch, person, now)
-    if _is_over(batch, now):
-        raise LeaseExpiredError
+        rate(verdict, batch.lease, rating, active_ms, now)
+        KIND.renew(batch, person, now)
+    check_in_time(batch.lease, now)
     return verdict
 
 
 def save_verdicts(*, batch_id: UUID, person: User, ratings: Mapping[int, Rating], now: datetime) -> None:
-    """Keep many ratings at once, as the form without scripts sends them; after the lease ran out too.
+    """Save many ratings at once, as the form without scripts sends them; also after the lease has ended.
 
     Raises
     ------
     VerificationBatch.DoesNotExist, StaleStateError, BatchReturnedError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
+        batch = KIND.locked(batch_id, person)
         _must_be_assigned(batch)
-        changed = []
-        for verdict in to_rate(batch).filter(position__in=ratings):
-            if verdict.rating != ratings[verdict.position]:
-                verdict.rating, verdict.rated_at = ratings[verdict.position], now
-                changed.append(verdict)
-        Verdict.objects.bulk_update(changed, ["rating", "rated_at"])
-        _renew_lease(batch, person, now)
+        rate_many(to_rate(batch), ratings, now)
+        KIND.renew(batch, person, now)
 
 
 def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> VerificationBatch:
@@ -197,13 +173,10 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> Verification
     VerificationBatch.DoesNotExist, BatchReturnedError, UnratedImagesError, NotQualifiedError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
+        batch = KIND.locked(batch_id, person)
         if batch.submitted_at:
             return batch
-        _must_be_assigned(batch)
-        stops = _lost_requirements(person, batch)
-        if stops:
-            raise NotQualifiedError(stops)
+        KIND.check_may_submit(batch, person)
         verdicts = list(to_rate(batch))
         unrated = [verdict.position for verdict in verdicts if not verdict.rating]
         if unrated:
@@ -215,60 +188,7 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> Verification
     return batch
 
 
-def return_batch(*, batch_id: UUID, person: User, now: datetime) -> None:
-    """Return a batch's places to the round. What was rated stays with the batch."""
-    with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
-        lifecycle.return_batch(batch=batch.lease, now=now)
-
-
-def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
-    """Resume an expired or returned batch, as far as its captions are still free.
-
-    Raises
-    ------
-    NotQualifiedError, StaleStateError, and those of allocation.services.assigning.resume_batch
-    """
-    batch = VerificationBatch.objects.select_related("round__project", "round__language").get(
-        pk=batch_id, lease__person=person
-    )
-    if batch.submitted_at:
-        raise StaleStateError
-    found = missing_requirements(person, batch.round)
-    if found:
-        raise NotQualifiedError(found)
-    with transaction.atomic():
-        resumed = assigning.resume_batch(batch_id=batch_id, person=person, now=now)
-        _must_be_open(batch.round)
-        check_still_qualified(person, batch.round)
-    return resumed
-
-
-def _locked_batch(batch_id: UUID, person: User) -> VerificationBatch:
-    return (
-        VerificationBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
-        .select_related("lease", "round__project", "round__language")
-        .defer("round__project__description")
-        .get(pk=batch_id, lease__person=person)
-    )
-
-
 def _must_be_assigned(batch: VerificationBatch) -> None:
     if batch.submitted_at:
         raise StaleStateError
-    if batch.lease.state == BatchState.RETURNED:
-        raise BatchReturnedError
-
-
-def _is_over(batch: VerificationBatch, now: datetime) -> bool:
-    return batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now
-
-
-def _lost_requirements(person: User, batch: VerificationBatch) -> list[MissingRequirement]:
-    """Whether the role or the consent that the batch was taken with is gone: nothing counts without them."""
-    return [found for found in missing_requirements(person, batch.round) if found.code in ("role", "consent")]
-
-
-def _renew_lease(batch: VerificationBatch, person: User, now: datetime) -> None:
-    if is_half_over(batch=batch.lease, now=now) and not _lost_requirements(person, batch):
-        renew_lease(batch=batch.lease, now=now)
+    check_not_returned(batch.lease)

@@ -37,11 +37,11 @@ from annotation.views.ratings import rating_sent, ratings_sent
 from people.requests import user_of
 
 UNFINISHED = "unfinished"
-"""In the address of a caption that cannot be gone on from: say why."""
+"""In the address of a caption: say what must be fixed before going on."""
 
 
 def _batch_at(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
-    """The batch, and where to go instead where it does not stand at `stage`."""
+    """Return the batch, and where to go instead if it is not at `stage`."""
     batch = batch_for(user_of(request), batch_id)
     is_away = batch.lease.state == BatchState.RETURNED or (
         stage == Stage.RATE and (batch.lease.state != BatchState.OPEN or batch.lease.deadline <= timezone.now())
@@ -54,7 +54,7 @@ def _batch_at(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[Capti
 @require_safe
 @login_required
 def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    """Go to where the batch stands."""
+    """Go to the page of the batch's stage."""
     batch = batch_for(user_of(request), batch_id)
     now = timezone.now()
     if batch.stage == Stage.SUBMITTED:
@@ -115,7 +115,7 @@ def writing_open(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     services.open_writing(batch_id=batch_id, person=user_of(request), now=timezone.now())
     response = redirect("annotation:batch-show", batch_id)
-    # Screen 1 must be gone from the browser too, from its cache and from what the back button would bring up.
+    # Screen 1 must be gone from the browser too: from its cache, and from behind the back button.
     response[CLEAR] = '"cache"'
     return response
 
@@ -160,7 +160,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
         )
         return _writing_again(request, batch_id, position, 409, message, text)
     if request.POST.get("go") == "following" and text_checks.hard_error(text):
-        # A page of its own address: loaded again, it shows what is stored by then.
+        # With an address of its own: reloading it shows what is stored by then.
         return redirect(f"{reverse('annotation:caption-write', args=[batch_id, position])}?{UNFINISHED}")
     return _go_on(request, item.batch, position)
 

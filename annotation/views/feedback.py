@@ -18,6 +18,7 @@ from annotation.rules import text_checks
 from annotation.selectors.corrections import rewriting, warnings_for
 from annotation.selectors.feedback import note_to, notes_to, unread
 from annotation.services import corrections
+from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import acknowledge
 from people.requests import user_of
 from people.rules.markdown import to_html
@@ -66,7 +67,7 @@ def _submit(request: HttpRequest, caption: Caption) -> HttpResponse:
         return _page(request, caption, typed=text, warnings=warnings)
     try:
         corrections.rewrite(caption_id=caption.pk, author=author, text=text, now=timezone.now())
-    except corrections.InvalidCaptionError as refused:
+    except InvalidCaptionError as refused:
         return _page(request, caption, 422, typed=text, problem=refused.problem.message)
     except corrections.RewriteRefusedError as refused:
         return _page(request, caption, 409, typed=text, problem=str(refused))

@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from allocation.views import active_ms_of, explains_refusals, saves, says_where
+from allocation.views import active_ms_of, explains_refusals, resumes, saves, says_where
 from annotation import tasks
 from annotation.models import VerificationBatch
 from annotation.permissions import ratings_for, round_to_rate
-from annotation.selectors.verification import ratings_head, ratings_page, to_rate
+from annotation.selectors.verification import ratings_page, to_rate
+from annotation.selectors.work import batch_head
 from annotation.services import verification as services
 from annotation.views.addresses import RATINGS
 from annotation.views.ratings import rating_sent, ratings_sent
@@ -89,7 +90,7 @@ def verification_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = ratings_for(request.user, batch_id)
     if not batch.submitted_at:
         return redirect("annotation:verification-show", batch_id)
-    head = ratings_head(batch, size=to_rate(batch).count(), now=timezone.now())
+    head = batch_head(batch, size=to_rate(batch).count(), now=timezone.now())
     return render(request, "annotation/rated_captions.html", {"batch": head})
 
 
@@ -102,15 +103,9 @@ def verification_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         return redirect("annotation:work-show")
     if batch.submitted_at:
         return redirect("annotation:verification-done", batch_id)
-    head = ratings_head(batch, size=to_rate(batch).count(), now=timezone.now())
+    head = batch_head(batch, size=to_rate(batch).count(), now=timezone.now())
     keep_url = reverse("annotation:verification-show", args=[batch_id])
     return render(request, "annotation/return.html", {"batch": head, "keep_url": keep_url})
 
 
-@require_POST
-@login_required
-@explains_refusals(RATINGS)
-def verification_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    ratings_for(request.user, batch_id)
-    services.resume_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
-    return redirect(RATINGS.batch, batch_id)
+verification_resume = resumes(RATINGS, ratings_for, services.resume_batch)

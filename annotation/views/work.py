@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.views import explains_refusals
+from allocation.views import explains_refusals, resumes
 from annotation.models import Stage
 from annotation.permissions import batch_for, round_for
 from annotation.selectors.corrections import to_rewrite
@@ -75,10 +75,4 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     return render(request, "annotation/return.html", {"batch": head})
 
 
-@require_POST
-@login_required
-@explains_refusals(CAPTIONS)
-def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch_for(user_of(request), batch_id)
-    services.resume_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
-    return redirect(CAPTIONS.batch, batch_id)
+batch_resume = resumes(CAPTIONS, batch_for, services.resume_batch)

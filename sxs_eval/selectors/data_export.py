@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
+from allocation.selectors import LEASE_COLUMNS
 from crosslens_metrics.scales import SCALES
 from people.models import User
 from people.personal_data import Part
@@ -28,14 +29,10 @@ def _batches(person: User) -> QuerySet[Any, Any]:
     batches = JudgingBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
     return batches.values(
         "comparison",
-        batch=F("lease"),
         project_slug=F("comparison__project__slug"),
         language_tag=F("comparison__language"),
         instructions_version=F("instructions__version"),
-        state=F("lease__state"),
-        taken_at=F("lease__taken_at"),
-        deadline=F("lease__deadline"),
-        closed_at=F("lease__closed_at"),
+        **LEASE_COLUMNS,
     )
 
 

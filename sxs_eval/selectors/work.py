@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from allocation.models import AssignmentState, BatchState, Task
+from allocation.selectors import BatchHead, OwnWork, lease_fields, open_and_resumable, pools_with_tasks_for
 from crosslens_metrics.scales import SCALES, Scale
 from images.models import Image
 from images.selectors import ServedImage, served_image
-from languages.models import Language
-from people.models import Project, Role, User
-from people.selectors.qualification import MissingRequirement
+from people.models import Role, User
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import missing_requirements_of_comparisons
 
@@ -35,20 +32,13 @@ FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
 """For the trials of a batch that is not open: those that resuming it would bring back."""
 
 
-@dataclass(frozen=True)
-class BatchHead:
+@dataclass(frozen=True, kw_only=True)
+class JudgingHead(BatchHead):
     """The head of a batch's page. `size` and `answered` count trials."""
 
-    id: UUID
-    project: Project
-    language: Language
     comparison_id: int
-    size: int
     answered: int
-    state: BatchState
-    deadline: datetime
     instructions_version: int
-    is_open: bool
 
     @property
     def left(self) -> int:
@@ -81,31 +71,19 @@ class Trial:
 class JudgingPage:
     """`trial` is None if all are answered; `undoable` is the position of the last answer; `ahead` the next image."""
 
-    batch: BatchHead
+    batch: JudgingHead
     trial: Trial | None
     ahead: ServedImage | None
     undoable: int | None
     scale: Scale
 
 
-@dataclass(frozen=True)
-class ComparisonWork:
+@dataclass(frozen=True, kw_only=True)
+class ComparisonWork(OwnWork[JudgingHead]):
     """A comparison as one rater sees it; `judged` counts their answers."""
 
     comparison: Comparison
-    open_batch: BatchHead | None
-    resumable: Sequence[BatchHead]
     judged: int
-    missing_requirements: Sequence[MissingRequirement]
-    is_anything_left: bool
-
-    @property
-    def project(self) -> Project:
-        return self.comparison.project
-
-    @property
-    def language(self) -> Language:
-        return self.comparison.language
 
 
 def assigned_images(person: User) -> QuerySet[Judgement, int]:
@@ -127,7 +105,7 @@ def _unfinished(person: User) -> QuerySet[Judgement]:
 
 
 def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
-    """Return the trials of a batch; if it was resumed, without those whose place was gone, and their repeats."""
+    """Return the trials of a batch, except those that were reassigned and their repeats."""
     here = Q(assignment=None) | ~Q(assignment__state=AssignmentState.REASSIGNED)
     original = Q(repeated=None) | ~Q(repeated__assignment__state=AssignmentState.REASSIGNED)
     return Judgement.objects.filter(here, original, batch=batch).order_by("position")
@@ -145,19 +123,15 @@ def last_answered(trials: Iterable[Progress]) -> Progress | None:
     return max(answered, key=attrgetter("judged_at", "position"), default=None)
 
 
-def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) -> BatchHead:
-    lease = batch.lease
-    return BatchHead(
-        id=lease.pk,
+def batch_head(batch: JudgingBatch, *, size: int, answered: int, now: datetime) -> JudgingHead:
+    return JudgingHead(
+        **lease_fields(batch.lease, now=now),
         project=batch.comparison.project,
         language=batch.comparison.language,
         comparison_id=batch.comparison_id,
         size=size,
         answered=answered,
-        state=BatchState(lease.state),
-        deadline=lease.deadline,
         instructions_version=batch.instructions.version,
-        is_open=lease.state == BatchState.OPEN and lease.deadline > now,
     )
 
 
@@ -212,13 +186,6 @@ def is_anything_left(rater: User, comparison: Comparison) -> bool:
     return pool.is_open and Task.objects.open_for(rater, pool).exists()
 
 
-def _with_something_left(rater: User, comparisons: Iterable[Comparison]) -> set[int]:
-    """Return `is_anything_left` for all of `comparisons` in one query."""
-    waiting = Task.objects.open_for(rater, OuterRef("pool"))
-    asked = Comparison.objects.filter(pk__in=[comparison.pk for comparison in comparisons], pool__is_open=True)
-    return set(asked.filter(Exists(waiting)).order_by().values_list("pk", flat=True))
-
-
 def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
     """List every comparison in the languages of `rater`, where they have the role, with their work in it."""
     languages = rater.language_skills.values("language")
@@ -228,38 +195,36 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         ).select_related("project", "language", "pool")
     )
     unfinished = (
-        JudgingBatch.objects.filter(lease__person=rater, comparison__in=comparisons)
+        JudgingBatch.with_heads()
+        .filter(lease__person=rater, comparison__in=comparisons)
         .exclude(lease__state=BatchState.DONE)
-        .select_related("lease", "comparison__project", "comparison__language", "instructions")
         .annotate(
             size=Count("judgements", filter=STILL_SHOWN), answered=Count("judgements__choice", filter=STILL_SHOWN)
         )
         .annotate(free=Count("judgements", filter=FREE_AGAIN))
         .order_by("-lease__taken_at")
     )
-    assigned: dict[int, BatchHead] = {}
-    resumable: dict[int, list[BatchHead]] = defaultdict(list)
-    for batch in unfinished:
-        head = batch_head(batch, size=batch.size, answered=batch.answered, now=now)
-        if head.is_open:
-            assigned[batch.comparison_id] = head
-        elif batch.free:
-            resumable[batch.comparison_id].append(head)
+    heads = [(batch, batch_head(batch, size=batch.size, answered=batch.answered, now=now)) for batch in unfinished]
+    assigned, resumable = open_and_resumable(
+        (batch.comparison_id, head) for batch, head in heads if head.is_open or batch.free
+    )
     judged = dict(
         Judgement.objects.filter(person=rater, comparison__in=comparisons, choice__isnull=False)
         .values_list("comparison")
         .annotate(Count("pk"))
     )
     missing = missing_requirements_of_comparisons(rater, comparisons)
-    waiting = _with_something_left(rater, comparisons)
+    with_tasks = pools_with_tasks_for(rater, [comparison.pool_id for comparison in comparisons])
     return [
         ComparisonWork(
+            project=comparison.project,
+            language=comparison.language,
             comparison=comparison,
             open_batch=assigned.get(comparison.pk),
             resumable=resumable[comparison.pk],
             judged=judged.get(comparison.pk, 0),
             missing_requirements=missing[comparison.pk],
-            is_anything_left=comparison.pk in waiting,
+            is_anything_left=comparison.pool_id in with_tasks,
         )
         for comparison in comparisons
     ]

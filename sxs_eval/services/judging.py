@@ -1,11 +1,11 @@
-"""Judging pairs side by side: the life of a batch, one transaction a step.
+"""Judging pairs side by side: the steps of a batch. `allocation.services.kinds` has those that all batches share.
 
-Every answer counts by itself the moment it is in; the batch only says what is assigned. Each step locks the batch's row
-first, so that two tabs, a double click and a late request take turns.
+Every answer counts by itself as soon as it is stored; the batch only says which pairs are assigned.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
@@ -15,19 +15,15 @@ from django.db import transaction
 from django.db.models import Q
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
-from allocation.services import assigning, lifecycle
-from allocation.services.errors import (
-    BatchReturnedError,
-    LeaseExpiredError,
-    NoTasksAvailableError,
-    OpenBatchExistsError,
-    PoolClosedError,
-)
+from allocation.services import lifecycle
+from allocation.services.errors import LeaseExpiredError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
+from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from allocation.services.lifecycle import expire_batch, finish_assignment, finish_batch, renew_lease, reopen_assignment
+from allocation.services.locks import lock_with_lease
 from crosslens_metrics.scales import SCALES
 from inference.selectors import assigned_work
 from people.models import User
-from people.selectors.qualification import NotQualifiedError
+from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from sxs_eval.models import (
     Comparison,
     GoldPair,
@@ -43,17 +39,17 @@ from sxs_eval.permissions import is_still_welcome, missing_requirements
 from sxs_eval.rules import judging as rules
 from sxs_eval.selectors.work import last_answered, progress_of, workable
 
-# (ours) Longer than this over one pair is not time on task, whatever a browser says.
+# (ours) Longer than this over one pair is not active time, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=15)
 LONGEST_COMMENT = 2000
 
 
 class StaleTrialError(Exception):
-    """The pair was answered otherwise, or another one is next."""
+    """The pair has another answer already, or another pair is next."""
 
 
 class NotOnScaleError(Exception):
-    """The answer is none of the comparison's scale: `choices` are."""
+    """The answer is not on the comparison's scale; `choices` are."""
 
     def __init__(self, choices: tuple[int, ...]) -> None:
         super().__init__(choices)
@@ -64,47 +60,45 @@ class CommentTooLongError(Exception):
     """A comment has at most LONGEST_COMMENT characters."""
 
 
+class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
+    """Batches of pairs to judge."""
+
+    model = JudgingBatch
+
+    def work_of(self, batch: JudgingBatch) -> Comparison:
+        return batch.comparison
+
+    def missing_requirements(self, person: User, work: Comparison) -> list[MissingRequirement]:
+        return missing_requirements(person, work)
+
+    def check_still_qualified(self, person: User, work: Comparison) -> None:
+        if not is_still_welcome(person, work):
+            raise NotQualifiedError(missing_requirements(person, work))
+
+    def not_for(self, person: User, work: Comparison) -> Iterator[Q]:
+        # Nobody sees what models say of an image while they write about it.
+        yield assigned_work.is_assigned(person, "pair__image", besides="sxs_eval")
+
+    def add_rows(self, work: Comparison, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
+        instructions = Instructions.objects.filter(project=work.project_id).latest("version")
+        batch = JudgingBatch.objects.create(lease=lease, comparison=work, instructions=instructions)
+        _lay_out(batch, lease.person, assignments, rng)
+
+    def close_if_done(self, person: User, work: Comparison, now: datetime) -> None:
+        with transaction.atomic():
+            open_batches = JudgingBatch.objects.filter(comparison=work, lease__state=BatchState.OPEN)
+            batch = lock_with_lease(open_batches.select_related("lease")).filter(lease__person=person).first()
+            if batch and not workable(batch).filter(choice=None).exists():
+                finish_batch(batch=batch.lease, now=now)
+
+
+KIND = JudgingBatchKind()
+return_batch, resume_batch = KIND.return_batch, KIND.resume_batch
+
+
 def take_batch(*, comparison: Comparison, person: User, now: datetime, rng: Random) -> JudgingBatch | None:
-    """Hand `person` a batch of `comparison` (the open one, where there is one), or None when nothing is left for them.
-
-    Raises
-    ------
-    NotQualifiedError, PoolClosedError, PoolBusyError
-    """
-    found = missing_requirements(person, comparison)
-    if found:
-        raise NotQualifiedError(found)
-    _close_if_answered(comparison, person, now)
-    instructions = Instructions.objects.filter(project=comparison.project_id).latest("version")
-
-    def prepare(batch: Batch, assignments: list[Assignment]) -> None:
-        # Somebody may have been left out or paused since; who decides on that waits for the same lock.
-        _must_still_be_welcome(person, comparison)
-        judging = JudgingBatch.objects.create(lease=batch, comparison=comparison, instructions=instructions)
-        _lay_out(judging, person, assignments, rng)
-
-    batch = assigning.take_batch(
-        pool=comparison.pool,
-        person=person,
-        now=now,
-        rng=rng,
-        prepare=prepare,
-        # What models say of an image stays away from whoever is writing about it.
-        without=assigned_work.is_assigned(person, "pair__image", besides="sxs_eval"),
-    )
-    return JudgingBatch.objects.select_related("lease", "comparison").get(pk=batch.pk) if batch else None
-
-
-def _close_if_answered(comparison: Comparison, person: User, now: datetime) -> None:
-    with transaction.atomic():
-        batch = (
-            JudgingBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
-            .select_related("lease")
-            .filter(comparison=comparison, lease__person=person, lease__state=BatchState.OPEN)
-            .first()
-        )
-        if batch and not workable(batch).filter(choice=None).exists():
-            finish_batch(batch=batch.lease, now=now)
+    """Take a batch of `comparison`; see `BatchKind.take_batch`."""
+    return KIND.take_batch(work=comparison, person=person, now=now, rng=rng)
 
 
 def _lay_out(batch: JudgingBatch, person: User, assignments: list[Assignment], rng: Random) -> None:
@@ -155,21 +149,21 @@ def _lay_out(batch: JudgingBatch, person: User, assignments: list[Assignment], r
 
 
 def _golds_for(comparison: Comparison, person: User) -> list[GoldPair]:
-    """Gold pairs that the rater has not met, in an order of their own."""
+    """Return the gold pairs that the rater has not seen, in a fixed order."""
     if not comparison.gold_percent:
         return []
     seen = Judgement.objects.filter(person=person, gold__comparison=comparison).values("gold")
-    found = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=seen)
+    golds = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=seen)
     for image in ("image", "other_image"):
-        found = found.exclude(assigned_work.is_assigned(person, image, besides="sxs_eval"))
-    return list(found.order_by("pk"))
+        golds = golds.exclude(assigned_work.is_assigned(person, image, besides="sxs_eval"))
+    return list(golds.order_by("pk"))
 
 
 def _unrepeated(comparison: Comparison, person: User) -> list[Judgement]:
-    """What the rater judged in earlier batches and has not answered again."""
+    """Return what the rater judged in earlier batches and has not judged again."""
     if not comparison.repeat_percent:
         return []
-    found = Judgement.objects.filter(
+    judged = Judgement.objects.filter(
         Q(repeat=None) | Q(repeat__choice=None),
         comparison=comparison,
         person=person,
@@ -177,7 +171,7 @@ def _unrepeated(comparison: Comparison, person: User) -> list[Judgement]:
         choice__isnull=False,
         is_late=False,
     )
-    return list(found.exclude(assigned_work.is_assigned(person, "pair__image", besides="sxs_eval")).order_by("pk"))
+    return list(judged.exclude(assigned_work.is_assigned(person, "pair__image", besides="sxs_eval")).order_by("pk"))
 
 
 def judge(
@@ -190,10 +184,10 @@ def judge(
     active_ms: int = 0,
     now: datetime,
 ) -> Judgement:
-    """Keep an answer. `choice` is in the rater's view: above 0 where left is better.
+    """Save an answer. `choice` is in the rater's view: above 0 where left is better.
 
-    The same answer sent twice is one. An expired batch is resumed as far as it is free; an
-    answer whose place has gone to somebody else is kept, flagged as late, and never counted.
+    Sending the same answer again has no further effect. An expired batch is resumed with the pairs that are still free;
+    an answer to a pair that was reassigned is kept, marked late, and never counted.
 
     Raises
     ------
@@ -213,7 +207,7 @@ def _resume(batch_id: UUID, person: User, now: datetime) -> None:
     try:
         resume_batch(batch_id=batch_id, person=person, now=now)
     except (NoTasksAvailableError, PoolClosedError, OpenBatchExistsError):
-        # The answer is taken as a late one.
+        # The answer is stored as late.
         return
 
 
@@ -229,7 +223,7 @@ class _Given:
 
 def _judge(batch_id: UUID, person: User, given: _Given, now: datetime, *, is_last_chance: bool) -> Judgement:
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
+        batch = KIND.locked(batch_id, person)
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=given.position)
         judgement.batch = batch
         if judgement.choice is not None:
@@ -239,7 +233,7 @@ def _judge(batch_id: UUID, person: User, given: _Given, now: datetime, *, is_las
         scale = SCALES[judgement.scale]
         if given.choice not in scale:
             raise NotOnScaleError(scale.numbers)
-        _must_still_be_welcome(person, batch.comparison)
+        KIND.check_still_qualified(person, batch.comparison)
         judgement.is_late = _is_late(batch, judgement, now, is_last_chance=is_last_chance)
         trials = progress_of(batch)
         if not judgement.is_late and any(one.choice is None and one.position < given.position for one in trials):
@@ -256,15 +250,14 @@ def _judge(batch_id: UUID, person: User, given: _Given, now: datetime, *, is_las
 
 
 def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_last_chance: bool) -> bool:
-    """Whether the place of `judgement` is not the rater's any more.
+    """Say whether the place of `judgement` is no longer the rater's.
 
     Raises
     ------
     BatchReturnedError, LeaseExpiredError
     """
-    if batch.lease.state == BatchState.RETURNED:
-        raise BatchReturnedError
-    if batch.lease.state == BatchState.OPEN and batch.lease.deadline > now:
+    check_not_returned(batch.lease)
+    if batch.lease.is_open_at(now):
         return judgement.assignment is not None and judgement.assignment.state != AssignmentState.ASSIGNED
     if not is_last_chance:
         raise LeaseExpiredError
@@ -273,7 +266,7 @@ def _is_late(batch: JudgingBatch, judgement: Judgement, now: datetime, *, is_las
 
 
 def _keep(judgement: Judgement, given: _Given, *, since: datetime, now: datetime) -> None:
-    judgement.active_ms += _credible_ms(given.active_ms, since=since, now=now)
+    judgement.active_ms += credible_ms(given.active_ms, since=since, now=now, longest=LONGEST_SITTING)
     judgement.choice = given.choice
     judgement.score = given.choice if judgement.test_is_left else -given.choice
     judgement.comment, judgement.judged_at = given.comment, now
@@ -288,16 +281,16 @@ def _settle(assignment: Assignment, *, is_late: bool) -> None:
 
 
 def undo(*, batch_id: UUID, person: User, position: int, now: datetime) -> Judgement:
-    """Take back the answer at `position`, if it is the last one of an open batch; asked twice, one is taken back.
+    """Undo the answer at `position` if it is the last one of an open batch. Repeating it has no further effect.
 
     Raises
     ------
     Judgement.DoesNotExist, NotQualifiedError, StaleTrialError
     """
     with transaction.atomic():
-        batch = _locked_batch(batch_id, person)
-        _must_still_be_welcome(person, batch.comparison)
-        if batch.lease.state != BatchState.OPEN or batch.lease.deadline <= now:
+        batch = KIND.locked(batch_id, person)
+        KIND.check_still_qualified(person, batch.comparison)
+        if not batch.lease.is_open_at(now):
             raise StaleTrialError
         judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
         judgement.batch = batch
@@ -312,45 +305,6 @@ def undo(*, batch_id: UUID, person: User, position: int, now: datetime) -> Judge
             reopen_assignment(assignment=judgement.assignment)
         renew_lease(batch=batch.lease, now=now)
     return judgement
-
-
-def return_batch(*, batch_id: UUID, person: User, now: datetime) -> bool:
-    """Return what is not judged of a batch to the comparison; False where all was judged. What is judged counts."""
-    with transaction.atomic():
-        batch = _locked_batch(batch_id, person).lease
-        lifecycle.return_batch(batch=batch, now=now)
-    return batch.state == BatchState.RETURNED
-
-
-def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
-    """Resume an expired or returned batch, as far as its pairs are still free.
-
-    Raises
-    ------
-    NotQualifiedError, and those of allocation.services.assigning.resume_batch
-    """
-    batch = JudgingBatch.objects.select_related("comparison__language").get(pk=batch_id, lease__person=person)
-    found = missing_requirements(person, batch.comparison)
-    if found:
-        raise NotQualifiedError(found)
-    with transaction.atomic():
-        resumed = assigning.resume_batch(batch_id=batch_id, person=person, now=now)
-        _must_still_be_welcome(person, batch.comparison)
-    return resumed
-
-
-def _must_still_be_welcome(person: User, comparison: Comparison) -> None:
-    if not is_still_welcome(person, comparison):
-        raise NotQualifiedError(missing_requirements(person, comparison))
-
-
-def _locked_batch(batch_id: UUID, person: User) -> JudgingBatch:
-    return (
-        JudgingBatch.objects.select_for_update(no_key=True, of=("self", "lease"))
-        .select_related("lease", "comparison__project", "comparison__language", "instructions")
-        .defer("instructions__body", "comparison__project__description")
-        .get(pk=batch_id, lease__person=person)
-    )
 
 
 def _pause_if_inattentive(batch: JudgingBatch, person: User, now: datetime) -> None:
@@ -375,9 +329,3 @@ def _pause_if_inattentive(batch: JudgingBatch, person: User, now: datetime) -> N
         RaterStatus.objects.update_or_create(
             comparison=comparison, person=person, defaults={"state": RaterState.PAUSED, "paused_at": now}
         )
-
-
-def _credible_ms(active_ms: int, *, since: datetime, now: datetime) -> int:
-    """What a browser says it was active, at most as long as the clock ran."""
-    longest = max(timedelta(0), min(now - since, LONGEST_SITTING))
-    return max(0, min(active_ms, int(longest.total_seconds() * 1000)))

@@ -1,4 +1,4 @@
-"""The rater's pages: what waits, one pair after the other, a break, and the way back."""
+"""The rater's pages: available work, one pair after the other, a break, and returning a batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from allocation.views import Addresses, active_ms_of, explains_refusals, is_script, saves
+from allocation.views import Addresses, active_ms_of, explains_refusals, is_script, resumes, saves
 from people.permissions import project_for
 from people.requests import user_of
 from people.rules.markdown import to_html
@@ -67,7 +67,7 @@ def batch_show(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_POST
 @saves(JUDGING, stays=False, has_form=True)
 def judgement_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    """Keep an answer; a form is sent on to the next pair, the page's script gets it in the same answer."""
+    """Save an answer. A form is redirected to the next pair; the page's script gets it in the response."""
     choice = _whole_number(request.POST.get("choice"))
     judgement = services.judge(
         batch_id=batch_id,
@@ -109,13 +109,7 @@ def batch_return(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     return render(request, "sxs_eval/return.html", {"batch": page.batch})
 
 
-@require_POST
-@login_required
-@explains_refusals(JUDGING)
-def batch_resume(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch_for(user_of(request), batch_id)
-    services.resume_batch(batch_id=batch_id, person=user_of(request), now=timezone.now())
-    return redirect(JUDGING.batch, batch_id)
+batch_resume = resumes(JUDGING, batch_for, services.resume_batch)
 
 
 @require_safe

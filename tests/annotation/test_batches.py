@@ -13,6 +13,7 @@ from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from annotation.models import Caption, CaptionBatch, CaptionItem, Guidelines, Rating, Stage
 from annotation.selectors.work import workable
 from annotation.services import batches as services
+from annotation.services.round_batches import StaleStateError, UnratedImagesError
 from annotation.services.rounds import add_missing_tasks
 from inference.models import ModelCaption
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
@@ -160,14 +161,14 @@ class TestScreenOne:
         assert batch.items.get(position=2).rating == Rating.EXCELLENT
         services.save_rating(batch_id=batch.pk, person=ann, position=2, rating=Rating.BAD, active_ms=0, now=NOW)
 
-        with pytest.raises(services.UnratedImagesError) as stopped:
+        with pytest.raises(UnratedImagesError) as stopped:
             services.open_writing(batch_id=batch.pk, person=ann, now=NOW)
         assert stopped.value.positions == [1, 3]
 
     def test_no_rating_changes_once_writing_is_open(self, writing, ann):
-        with pytest.raises(services.StaleStateError):
+        with pytest.raises(StaleStateError):
             services.save_rating(batch_id=writing.pk, person=ann, position=1, rating=Rating.BAD, active_ms=0, now=NOW)
-        with pytest.raises(services.StaleStateError):
+        with pytest.raises(StaleStateError):
             rate(writing, ann, Rating.BAD)
         assert set(writing.items.values_list("rating", flat=True)) == {Rating.GOOD}
 
@@ -193,7 +194,7 @@ class TestScreenTwo:
         assert writing.items.get(position=1).text == typed
 
     def test_nothing_is_written_before_screen_two(self, batch, ann):
-        with pytest.raises(services.StaleStateError):
+        with pytest.raises(StaleStateError):
             save(batch, ann, "zu früh")
 
     def test_the_same_draft_twice_is_one_and_a_stale_tab_does_not_overwrite(self, writing, ann):
@@ -246,7 +247,7 @@ class TestHandingIn:
         submit(writing, ann)
 
         assert Caption.objects.count() == 3
-        with pytest.raises(services.StaleStateError):
+        with pytest.raises(StaleStateError):
             save(writing, ann, "Nachtrag", revision=1)
 
     def test_missing_captions_are_named(self, writing, ann):
@@ -356,7 +357,7 @@ class TestTakingUpAgain:
     def test_a_submitted_batch_is_not_resumed(self, writing, ann):
         write_all(writing, ann)
         submit(writing, ann, now=writing.lease.deadline)
-        with pytest.raises(services.StaleStateError):
+        with pytest.raises(StaleStateError):
             services.resume_batch(batch_id=writing.pk, person=ann, now=writing.lease.deadline)
 
 

@@ -23,7 +23,7 @@ from annotation.models import (
 from annotation.rules.drawing import draw_captions
 from annotation.services import batches
 from annotation.services import verification as services
-from annotation.services.batches import StaleStateError, UnratedImagesError
+from annotation.services.round_batches import StaleStateError, UnratedImagesError
 from people.models import Consent, LanguageSkill, Level, Membership, Role
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.verifying import (

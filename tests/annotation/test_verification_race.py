@@ -24,7 +24,7 @@ from annotation.models import CaptionItem, Rating, Round, Tally, Verdict, Verifi
 from annotation.selectors.verification import images_being_rated, images_to_write_about
 from annotation.services import batches
 from annotation.services import verification as services
-from annotation.services.batches import StaleStateError
+from annotation.services.round_batches import StaleStateError
 from people.models import LanguageSkill, Level, User
 from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.test_race import Clock

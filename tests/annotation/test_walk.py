@@ -43,7 +43,7 @@ from annotation.services import (
     tallies,
 )
 from annotation.services import verification as rating
-from annotation.services.batches import UnratedImagesError
+from annotation.services.round_batches import StaleStateError, UnratedImagesError
 from people.models import Role, User
 from people.selectors.qualification import NotQualifiedError, still_takes_part
 from people.services import audit_log
@@ -66,7 +66,7 @@ class NothingThereError(Exception):
 
 REFUSALS = (
     NothingThereError, NotQualifiedError, OpenBatchExistsError, BatchReturnedError, NoTasksAvailableError,
-    BatchClosedError, PoolClosedError, LeaseExpiredError, UnratedImagesError, batches.StaleStateError,
+    BatchClosedError, PoolClosedError, LeaseExpiredError, UnratedImagesError, StaleStateError,
     batches.IncompleteBatchError, campaign.StepNotAllowedError, corrections.RewriteRefusedError,
     corrections.CorrectionRequestError, corrections.AlreadyRewrittenError,
 )  # fmt: skip
@@ -118,7 +118,7 @@ class Walk:
     def submit(self) -> None:
         batch = self.a_batch(self.round, BatchState.OPEN, BatchState.EXPIRED)
         self.texts += 1
-        with suppress(batches.StaleStateError, LeaseExpiredError):
+        with suppress(StaleStateError, LeaseExpiredError):
             write(batch.caption_batch, batch.person, f"Ein Bild davon {self.texts}", now=self.now)
         for _twice in range(2):
             batches.submit_batch(batch_id=batch.pk, person=batch.person, now=self.now)
@@ -129,7 +129,7 @@ class Walk:
             batch = batches.take_batch(round=self.anew(self.round), person=person, now=self.now, rng=self.rng)
             if batch:
                 self.texts += 1
-                with suppress(batches.StaleStateError):
+                with suppress(StaleStateError):
                     write(batch, person, f"Ein Bild davon {self.texts}", now=self.now)
                 batches.submit_batch(batch_id=batch.pk, person=person, now=self.now)
 

@@ -1,0 +1,106 @@
+"""What batches of captions to write and to rate have in common; `allocation.services.kinds` has their life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
+
+from allocation.models import Assignment, Batch
+from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
+from allocation.services.lifecycle import is_half_over, renew_lease
+from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
+from annotation.permissions import check_still_qualified, missing_requirements
+from people.models import User
+from people.selectors.qualification import MissingRequirement, NotQualifiedError
+
+# (ours) Longer than this between two signs of life of one image is not active time, whatever a browser says.
+LONGEST_SITTING = timedelta(minutes=30)
+BatchT = TypeVar("BatchT", bound=RoundBatch)
+RatedT = TypeVar("RatedT", CaptionItem, Verdict)
+
+
+class StaleStateError(Exception):
+    """The batch is past the stage that the request is about."""
+
+
+class UnratedImagesError(Exception):
+    """Every image must be rated before the next step."""
+
+    def __init__(self, positions: list[int]) -> None:
+        super().__init__(positions)
+        self.positions = positions
+
+
+class RoundBatchKind(BatchKind[BatchT, Round]):
+    """A kind of batch of a round, with a row for each task. `copied` are the columns that a row has from its task."""
+
+    task_model: type[Any]
+    row_model: type[Any]
+    copied: tuple[str, ...]
+
+    def work_of(self, batch: BatchT) -> Round:
+        return batch.round
+
+    def missing_requirements(self, person: User, work: Round) -> list[MissingRequirement]:
+        return missing_requirements(person, work)
+
+    def check_still_qualified(self, person: User, work: Round) -> None:
+        check_still_qualified(person, work)
+
+    def add_rows(self, work: Round, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
+        batch = self.model._default_manager.create(lease=lease, round=work, guidelines_id=work.guidelines_id)
+        tasks = self.task_model.objects.in_bulk([assignment.task_id for assignment in assignments])
+        self.row_model.objects.bulk_create(
+            self.row_model(
+                assignment=assignment,
+                batch=batch,
+                person=lease.person,
+                position=assignment.position,
+                **{column: getattr(tasks[assignment.task_id], column) for column in self.copied},
+            )
+            for assignment in assignments
+        )
+
+    def check_resumable(self, batch: BatchT) -> None:
+        if batch.submitted_at:
+            raise StaleStateError
+
+    def check_may_submit(self, batch: BatchT, person: User) -> None:
+        """
+        Raises
+        ------
+        BatchReturnedError, NotQualifiedError
+        """
+        check_not_returned(batch.lease)
+        if missing := _lost_requirements(batch, person):
+            raise NotQualifiedError(missing)
+
+    def renew(self, batch: BatchT, person: User, now: datetime) -> None:
+        """Renew the lease in its second half, unless nothing could be submitted."""
+        if is_half_over(batch=batch.lease, now=now) and not _lost_requirements(batch, person):
+            renew_lease(batch=batch.lease, now=now)
+
+
+def _lost_requirements(batch: RoundBatch, person: User) -> list[MissingRequirement]:
+    """The role or the consent that the batch was taken with, if it is gone: nothing counts without them."""
+    return [missing for missing in missing_requirements(person, batch.round) if missing.code in ("role", "consent")]
+
+
+def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating, active_ms: int, now: datetime) -> None:
+    """Keep the rating of one image of a locked batch."""
+    since = row.rated_at or lease.taken_at
+    row.rating_ms += credible_ms(active_ms, since=since, now=now, longest=LONGEST_SITTING)
+    row.rating, row.rated_at = rating, now
+    row.save(update_fields=["rating", "rated_at", "rating_ms"])
+
+
+def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: datetime) -> None:
+    """Keep many ratings of a locked batch at once, by position, as the form without scripts sends them."""
+    changed = [row for row in rows.filter(position__in=ratings) if row.rating != ratings[row.position]]
+    for row in changed:
+        row.rating, row.rated_at = ratings[row.position], now
+    rows.model._default_manager.bulk_update(changed, ["rating", "rated_at"])
