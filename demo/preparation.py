@@ -14,7 +14,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 
 from demo import content
 
-MADE_FROM = ("static", "*/migrations/*.py", "requirements.txt")
+MADE_FROM = ("static", "*/migrations/*.py", "requirements.txt", "requirements-models.txt")
 
 
 def prepare(*, say: Callable[[str], object]) -> None:

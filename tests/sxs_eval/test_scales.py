@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class TestOn:
         client.force_login(trial.person)
         page = client.get(reverse("sxs_eval:batch-show", args=[trial.batch_id])).content.decode()
         key = next(key for key, level in scale.keys.items() if level.number == number)
-        assert f'data-key="{key}" name="choice" value="{number}"' in page
+        assert re.search(rf'data-key="{key}"\s+name="choice" value="{number}"', page)
         assert page.count('name="choice"') == scale.points
         answer(client, trial, number)
         trial.refresh_from_db()
