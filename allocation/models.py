@@ -114,7 +114,7 @@ class Batch(models.Model):
 
 
 class LeasedBatch(models.Model):
-    """What an app stores about a batch, in a row of its own: one model for each kind of batch."""
+    """The app's own row of a batch. Each kind of batch has a model."""
 
     lease: models.OneToOneField[Any, Batch]
     shown_above: ClassVar[tuple[str, ...]] = ()
@@ -127,7 +127,7 @@ class LeasedBatch(models.Model):
 
     @classmethod
     def with_heads(cls) -> models.QuerySet[Self]:
-        """All batches of this kind, with what the head of every page needs."""
+        """Select all batches of this kind, with what the head of every page needs."""
         return cls._default_manager.select_related("lease", *cls.shown_above).defer(*cls.left_out)
 
 

@@ -28,7 +28,7 @@ LEASE_COLUMNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BatchHead:
-    """What stands above every page of a batch."""
+    """The head of every page of a batch."""
 
     id: UUID
     project: Project
@@ -59,13 +59,13 @@ class OwnWork(Generic[HeadT]):
 
 
 def lease_fields(lease: Batch, *, now: datetime) -> dict[str, Any]:
-    """The fields of a `BatchHead` that every batch has."""
+    """Return the fields of a `BatchHead` that come from its lease."""
     state = BatchState(lease.state)
     return {"id": lease.pk, "state": state, "deadline": lease.deadline, "is_late": lease.is_late_at(now)}
 
 
 def open_and_resumable(heads: Iterable[tuple[int, HeadT]]) -> tuple[dict[int, HeadT], dict[int, list[HeadT]]]:
-    """Unfinished batches by their round or comparison: the open one of each, and those that can be resumed."""
+    """Sort unfinished batches by round or comparison: the open one of each, and those that can be resumed."""
     assigned, resumable = {}, defaultdict(list)
     for work_id, head in heads:
         if head.is_open:
@@ -76,7 +76,7 @@ def open_and_resumable(heads: Iterable[tuple[int, HeadT]]) -> tuple[dict[int, He
 
 
 def pools_with_tasks_for(person: User, pools: Collection[int], *, without: Q | None = None) -> set[int]:
-    """Those of `pools` that are open and have a task for `person`, other than tasks `without` excludes."""
+    """Return the open ones of `pools` with a task for `person` that `without` does not exclude."""
     tasks = Task.objects.open_for(person, OuterRef("pk")).exclude(without or Q(pk__in=[]))
     return set(Pool.objects.filter(Exists(tasks), pk__in=pools, is_open=True).values_list("pk", flat=True))
 

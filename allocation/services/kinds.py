@@ -64,7 +64,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
 
     @abstractmethod
     def not_for(self, person: User, work: WorkT) -> Iterable[Q]:
-        """Tasks that must not come to `person`. Of several sets, the next is tried if nothing is left by the last."""
+        """Yield sets of tasks that must not come to `person`. If nothing is left under one set, the next is tried."""
 
     @abstractmethod
     def add_rows(self, work: WorkT, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
@@ -88,7 +88,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         return None
 
     def preparing(self, work: WorkT, rng: Random) -> assigning.Prepare:
-        """What to do in the transaction that assigns a batch of `work`."""
+        """Make what runs in the transaction that assigns a batch of `work`."""
 
         def prepare(lease: Batch, assignments: list[Assignment]) -> None:
             self.check_still_qualified(lease.person, work)
@@ -160,9 +160,9 @@ def check_in_time(lease: Batch, now: datetime) -> None:
 
 
 def credible_ms(active_ms: int, *, since: datetime, now: datetime, longest: timedelta) -> int:
-    """What a browser says it was active: at most `longest`, and at most as long as the clock ran.
+    """Limit the time that a browser reports to `longest` and to what has passed since `since`.
 
-    A repeated request adds nothing.
+    So a repeated request adds nothing.
     """
     limit = min(now - since, longest)
     return max(0, min(active_ms, int(limit.total_seconds() * 1000)))

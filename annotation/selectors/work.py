@@ -32,7 +32,7 @@ from people.models import Role, User
 
 @dataclass(frozen=True, kw_only=True)
 class RoundBatchHead(BatchHead):
-    """What stands above every page of a batch. `stage` is of captions to write."""
+    """The head of every page of a batch. `stage` is None for captions to rate."""
 
     round: Round
     stage: Stage | None
@@ -294,7 +294,7 @@ def works_of(
     news: Mapping[int, News] | None = None,
     without: Q | None = None,
 ) -> list[RoundWork]:
-    """`rounds` as `person` sees them; tasks `without` excludes are not theirs to take."""
+    """List `rounds` as `person` sees them, without the tasks that `without` excludes."""
     submitted = batches.filter(lease__person=person, submitted_at__isnull=False, round__in=rounds)
     finished = dict(submitted.order_by().values_list("round").annotate(Count("pk")))
     missing = missing_requirements_of_rounds(person, rounds)

@@ -1,4 +1,4 @@
-"""What batches of captions to write and to rate have in common; `allocation.services.kinds` has their life."""
+"""Common to batches of captions to write and to rate; `allocation.services.kinds` has their life."""
 
 from __future__ import annotations
 
@@ -80,18 +80,18 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
             raise NotQualifiedError(missing)
 
     def renew(self, batch: BatchT, person: User, now: datetime) -> None:
-        """Renew the lease in its second half, unless nothing could be submitted."""
+        """Renew the lease in its second half, unless role or consent was lost."""
         if is_half_over(batch=batch.lease, now=now) and not _lost_requirements(batch, person):
             renew_lease(batch=batch.lease, now=now)
 
 
 def _lost_requirements(batch: RoundBatch, person: User) -> list[MissingRequirement]:
-    """The role or the consent that the batch was taken with, if it is gone: nothing counts without them."""
+    """Return the role or the consent that the batch needs, if it was lost: nothing counts without them."""
     return [missing for missing in missing_requirements(person, batch.round) if missing.code in ("role", "consent")]
 
 
 def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating, active_ms: int, now: datetime) -> None:
-    """Keep the rating of one image of a locked batch."""
+    """Save the rating of one image of a locked batch."""
     since = row.rated_at or lease.taken_at
     row.rating_ms += credible_ms(active_ms, since=since, now=now, longest=LONGEST_SITTING)
     row.rating, row.rated_at = rating, now
@@ -99,7 +99,7 @@ def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating, active_ms: in
 
 
 def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: datetime) -> None:
-    """Keep many ratings of a locked batch at once, by position, as the form without scripts sends them."""
+    """Save many ratings of a locked batch at once, by position, as the form without scripts sends them."""
     changed = [row for row in rows.filter(position__in=ratings) if row.rating != ratings[row.position]]
     for row in changed:
         row.rating, row.rated_at = ratings[row.position], now
