@@ -66,5 +66,5 @@ def barriers(page: Page) -> list[str]:
     page.evaluate(AXE)
     # Without `resultTypes` it describes all that it finds in order, which takes as long as looking.
     options = {"runOnly": AXE_RULES, "resultTypes": ["violations"], "preload": False}
-    found: dict[str, Any] = page.evaluate("options => axe.run(document, options)", options)
-    return [f"{one['id']}: {one['nodes'][0]['target']} {one['help']}" for one in found["violations"]]
+    report: dict[str, Any] = page.evaluate("options => axe.run(document, options)", options)
+    return [f"{one['id']}: {one['nodes'][0]['target']} {one['help']}" for one in report["violations"]]

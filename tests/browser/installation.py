@@ -41,12 +41,12 @@ class Installation(RealServer):
 
 def processes_of(folder: Path) -> list[int]:
     """The processes that were started with `folder` among their arguments."""
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         try:
             arguments = (entry / "cmdline").read_bytes() if entry.name.isdecimal() else b""
         except OSError:
             continue
         if str(folder).encode() in arguments:
-            found.append(int(entry.name))
-    return found
+            processes.append(int(entry.name))
+    return processes

@@ -53,10 +53,10 @@ def collection(tmp_path: Path) -> Collection:
 
 @pytest.fixture
 def people() -> dict[str, User]:
-    found = {name: make_user(name, reads_english=True) for name in ("mara", *WRITERS, *RATERS)}
+    users = {name: make_user(name, reads_english=True) for name in ("mara", *WRITERS, *RATERS)}
     # Whoever manages something may make projects.
-    make_project("elsewhere", manager=found["mara"])
-    return found
+    make_project("elsewhere", manager=users["mara"])
+    return users
 
 
 class Campaign:

@@ -41,9 +41,9 @@ def table(live_server: Any, page: Page, _at_any_pace: None) -> Table:
 
 
 def box(page: Page, selector: str) -> Any:
-    found = page.locator(selector).first.bounding_box()
-    assert found is not None
-    return found
+    bounds = page.locator(selector).first.bounding_box()
+    assert bounds is not None
+    return bounds
 
 
 @pytest.mark.usefixtures("_at_any_pace")

@@ -68,12 +68,12 @@ class WebKit:
         wait_for(lambda: part in self.text(selector), f"“{part}” in {selector}")
 
     def _find(self, selector: str) -> str:
-        found = wait_for(lambda: self._look_for(selector), selector)
-        return found[0][ELEMENT]
+        elements = wait_for(lambda: self._look_for(selector), selector)
+        return elements[0][ELEMENT]
 
     def _look_for(self, selector: str) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = ask(f"{self.session}/elements", {"using": "css selector", "value": selector})
-        return found
+        elements: list[dict[str, str]] = ask(f"{self.session}/elements", {"using": "css selector", "value": selector})
+        return elements
 
 
 def find_webkit() -> Path | None:
@@ -142,7 +142,7 @@ def wait_for(look: Callable[[], Found], what: str, within_s: float = WITHIN_S) -
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         with suppress(DriverError):
-            if found := look():
-                return found
+            if seen := look():
+                return seen
         time.sleep(0.05)
     raise AssertionError(f"waited in vain for {what}")

@@ -38,24 +38,24 @@ PIECES = [
 
 
 def changed(content: bytes, rng: Random) -> bytes:
-    found = bytearray(content)
+    mutated = bytearray(content)
     for _time in range(rng.choice((1, 1, 2, 3, 10))):
-        at, piece = rng.randrange(len(found) or 1), rng.choice(PIECES)
+        at, piece = rng.randrange(len(mutated) or 1), rng.choice(PIECES)
         to = at + rng.randrange(1, 200)
         match rng.randrange(6):
             case 0:
-                found[at : at + 1] = bytes([rng.randrange(256)])
+                mutated[at : at + 1] = bytes([rng.randrange(256)])
             case 1:
-                found[at:at] = piece
+                mutated[at:at] = piece
             case 2:
-                found[at : at + len(piece)] = piece
+                mutated[at : at + len(piece)] = piece
             case 3:
-                del found[at:to]
+                del mutated[at:to]
             case 4:
-                found[at:at] = found[at:to] * rng.choice((1, 20))
+                mutated[at:at] = mutated[at:to] * rng.choice((1, 20))
             case _:
-                del found[-to:]
-    return bytes(found)
+                del mutated[-to:]
+    return bytes(mutated)
 
 
 def read_manifest(name: str) -> Callable[[bytes], None]:

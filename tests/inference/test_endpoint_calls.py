@@ -146,9 +146,9 @@ def test_answers_stand_in_the_order_of_their_images(server, load):
     captioner = load(concurrency=3)
     contents = [(number, "") for number in late]
 
-    found = captioner._requests.all(contents, keys=list(late), language="en", decoding=Decoding())
+    answers = captioner._requests.all(contents, keys=list(late), language="en", decoding=Decoding())
 
-    assert found == [GeneratedCaption("0"), GeneratedCaption("1"), GeneratedCaption("2")]
+    assert answers == [GeneratedCaption("0"), GeneratedCaption("1"), GeneratedCaption("2")]
 
 
 def test_no_more_are_asked_a_minute_than_allowed(server, load, fake_time):

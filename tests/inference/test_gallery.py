@@ -64,14 +64,14 @@ def test_captions_of_the_models_stand_side_by_side_each_in_its_language(client, 
     entry = collection.entries.first()
     say(models[0], entry, "ar", "قطة على أريكة", stabiliser="a cat on a sofa")
     say(models[1], entry, "ja", "ソファの上の猫")
-    found = text_of(
+    text = text_of(
         look(client, collection=collection.slug, model=[one.pk for one in models], language=["ar", "ja", "en"])
     )
-    assert re.search(r'<dd[^>]* lang="ar" dir="rtl">قطة على أريكة</dd>', found)
-    assert re.search(r'<dd[^>]* lang="ja" dir="ltr">ソファの上の猫</dd>', found)
-    assert re.search(r'<summary>Stabiliser</summary><p lang="en" dir="ltr">a cat on a sofa</p>', found)
-    assert f"Alpha says of {entry.key}" in found
-    assert found.count("no caption") == 2 * 2 * 5 - 2
+    assert re.search(r'<dd[^>]* lang="ar" dir="rtl">قطة على أريكة</dd>', text)
+    assert re.search(r'<dd[^>]* lang="ja" dir="ltr">ソファの上の猫</dd>', text)
+    assert re.search(r'<summary>Stabiliser</summary><p lang="en" dir="ltr">a cat on a sofa</p>', text)
+    assert f"Alpha says of {entry.key}" in text
+    assert text.count("no caption") == 2 * 2 * 5 - 2
 
 
 def test_of_an_image_assigned_neither_image_nor_captions_are_sent(client, collection, models):
@@ -81,10 +81,10 @@ def test_of_an_image_assigned_neither_image_nor_captions_are_sent(client, collec
     mine = {entry.key for entry in CollectionImage.objects.filter(collection=collection, image__in=taken)}
 
     def told(response):
-        found = text_of(response)
+        text = text_of(response)
         entries = collection.entries.select_related("image")
-        shown = {entry.key for entry in entries if entry.image.public_id.hex in found.replace("-", "")}
-        return shown, {entry.key for entry in entries if re.search(rf"says of {entry.key}\b", found)}
+        shown = {entry.key for entry in entries if entry.image.public_id.hex in text.replace("-", "")}
+        return shown, {entry.key for entry in entries if re.search(rf"says of {entry.key}\b", text)}
 
     everything = set(keys(collection))
     assert told(look(client, asked)) == (everything, everything)

@@ -247,9 +247,9 @@ def test_nor_does_what_it_says_when_it_is_down_or_tried(fake, monkeypatch):  # n
     image = run.collection.entries.first().image
     trial = Trial.objects.create(model=run.model, image=image, created_at=NOW, created_by=make_user("asks"))
     trial.languages.add(make_language("de"))
-    for says, found in ((down, "error"), (lambda self, prepared, **_about: [Failed(BROKEN)], "results")):
+    for says, field in ((down, "error"), (lambda self, prepared, **_about: [Failed(BROKEN)], "results")):
         monkeypatch.setattr(FakeCaptioner, "caption", says)
         Trial.objects.update(state="queued")
         trials.run_trial(trial_id=trial.pk, worker="w", clock=lambda: NOW)
         trial.refresh_from_db()
-        assert "half a pair \ufffd" in str(getattr(trial, found))
+        assert "half a pair \ufffd" in str(getattr(trial, field))

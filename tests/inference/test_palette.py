@@ -130,8 +130,8 @@ def test_forms_of_a_colour_stand_where_the_language_wants_them():
         "hi": "एक खड़ी, उजली तस्वीर, जो ज़्यादातर पीले रंग में है और जिसमें थोड़ा नारंगी रंग भी है।",
     }
     for tag, text in forms.items():
-        found = sentence(language=tag, shape="tall", light="bright", colour="yellow", other="orange", extent="most")
-        assert found == unicodedata.normalize("NFC", text)
+        said = sentence(language=tag, shape="tall", light="bright", colour="yellow", other="orange", extent="most")
+        assert said == unicodedata.normalize("NFC", text)
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,9 @@ class Place:
                 process.popen.wait()
 
     def _database(self, init: str) -> dict[str, object]:
-        found = connection.settings_dict
-        kept = {name: str(found[name]) for name in ("ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT")}
-        options = dict(found["OPTIONS"])
+        database = connection.settings_dict
+        kept = {name: str(database[name]) for name in ("ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT")}
+        options = dict(database["OPTIONS"])
         if connection.vendor == "sqlite":
             options["init_command"] += init
         return {**kept, "OPTIONS": options}

@@ -80,9 +80,9 @@ def test_a_chunk_in_which_an_image_is_looked_for_is_alone_assigned(monkeypatch):
     claim = chunks.claim
 
     def noting(**about: Any) -> Any:
-        found = claim(**about)
+        claimed = claim(**about)
         assigned.append(set(run.chunks.filter(state="running").values_list("position", flat=True)))
-        return found
+        return claimed
 
     monkeypatch.setattr(chunks, "claim", noting)
     check_complete(go(run))

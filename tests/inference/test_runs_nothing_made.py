@@ -126,24 +126,26 @@ class TestRouting:
 
     @pytest.fixture
     def sent(self, monkeypatch) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
+        sent: list[tuple[Any, ...]] = []
         for task in (tasks.work_on, tasks.run_trial):
-            monkeypatch.setattr(task, "apply_async", lambda args, **about: found.append((*args, about["queue"])))
-        return found
+            monkeypatch.setattr(task, "apply_async", lambda args, **about: sent.append((*args, about["queue"])))
+        return sent
 
     @pytest.fixture
     def expiries(self, monkeypatch) -> list[Any]:
-        found: list[Any] = []
+        expiries: list[Any] = []
         for task in (tasks.work_on, tasks.run_trial):
-            monkeypatch.setattr(task, "apply_async", lambda args, **about: found.append(about["expires"]))
-        return found
+            monkeypatch.setattr(task, "apply_async", lambda args, **about: expiries.append(about["expires"]))
+        return expiries
 
     @pytest.fixture
     def worked(self, monkeypatch) -> list[int]:
-        found: list[int] = []
-        monkeypatch.setattr(executor, "execute_run", lambda *, run_id, **_about: found.append(run_id))
-        monkeypatch.setattr("inference.services.trials.run_trial", lambda *, trial_id, **_about: found.append(trial_id))
-        return found
+        worked: list[int] = []
+        monkeypatch.setattr(executor, "execute_run", lambda *, run_id, **_about: worked.append(run_id))
+        monkeypatch.setattr(
+            "inference.services.trials.run_trial", lambda *, trial_id, **_about: worked.append(trial_id)
+        )
+        return worked
 
     @pytest.mark.parametrize(
         ("worker", "is_handed_on"),

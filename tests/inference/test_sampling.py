@@ -24,11 +24,11 @@ def test_words_are_drawn_as_often_as_their_probability_says(temperature, top_p):
     drawing = Drawing(rows, temperature=temperature, top_p=top_p)
 
     for _place in range(2):
-        found = drawing(None, logits.repeat(drawn, 1)).argmax(dim=1).bincount(minlength=5).double()
+        counts = drawing(None, logits.repeat(drawn, 1)).argmax(dim=1).bincount(minlength=5).double()
         # Chi-squared with at most 4 degrees of freedom is above 18.5 once in a thousand.
         kept = expected > 0
-        assert found[~kept].sum() == 0
-        assert ((found - drawn * expected)[kept] ** 2 / (drawn * expected)[kept]).sum() < 18.5
+        assert counts[~kept].sum() == 0
+        assert ((counts - drawn * expected)[kept] ** 2 / (drawn * expected)[kept]).sum() < 18.5
 
 
 @needs_torch

@@ -59,12 +59,13 @@ def test_different_stabilisers_of_an_image_are_counted_by_collection(client, mod
     make_captioner(collection)
     CollectionImage.objects.create(collection=other, image=one.image, key="again", position=1)
 
-    found = {tally.collection: tally for tally in tallies(model, make_user(is_superuser=True, is_staff=True))}
-    assert {tally.collection: dict(tally.images) for tally in found.values()} == {
+    by_collection = {tally.collection: tally for tally in tallies(model, make_user(is_superuser=True, is_staff=True))}
+    assert {tally.collection: dict(tally.images) for tally in by_collection.values()} == {
         collection: {1: 1, 2: 1, 3: 1},
         other: {1: 1},
     }
-    assert (found[collection].mean, found[collection].languages, found[collection].several) == (2, 3, 2)
+    tally = by_collection[collection]
+    assert (tally.mean, tally.languages, tally.several) == (2, 3, 2)
     page = text_of(client, model)
     assert "1 stabiliser: 1; 2 stabilisers: 1; 3 stabilisers: 1" in page
     assert "33.3%" in page

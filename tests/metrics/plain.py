@@ -34,12 +34,12 @@ def plain_cider(candidates, references, *, documents=None, counts=None, clipped=
 
     def similarity(candidate, reference, n):
         ours, theirs = weights(candidate, n), weights(reference, n)
-        found = 0.0
+        total = 0.0
         for gram, weight in ours.items():
             other = theirs.get(gram, 0.0)
-            found += (min(weight, other) if clipped else weight) * other
+            total += (min(weight, other) if clipped else weight) * other
         norms = sqrt(sum(w * w for w in ours.values())) * sqrt(sum(w * w for w in theirs.values()))
-        return found / norms if norms else found
+        return total / norms if norms else total
 
     def penalty(candidate, reference):
         if sigma is None:

@@ -73,10 +73,10 @@ def test_sums_are_lengths_and_matches_and_guesses_of_each_order():
         ["two dogs run", "dog run"],
     ]
 
-    found = bleu(candidates, references)
+    bleus = bleu(candidates, references)
 
     lengths = [[5, 6], [4, 3], [1, 2]]
-    for order, scores in enumerate(found, start=1):
+    for order, scores in enumerate(bleus, start=1):
         pairs = zip(candidates, references, lengths, strict=True)
         expected = [
             [*of_image, *(count for n in range(1, order + 1) for count in counted(candidate, texts, n))]

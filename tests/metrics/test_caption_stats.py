@@ -49,8 +49,8 @@ class TestThePublishedTable:
 class TestCounting:
     def test_images_are_told_apart_by_how_many_captions_they_have(self):
         one, two, three, four = (["x y"] * number for number in range(1, 5))
-        found = statistics(line("a", de=one), line("b", de=two), line("c", de=three), line("d", de=four))["de"]
-        assert found.as_columns() == {
+        counted = statistics(line("a", de=one), line("b", de=two), line("c", de=three), line("d", de=four))["de"]
+        assert counted.as_columns() == {
             "captions": 10,
             "images_with_1": 1,
             "images_with_2": 1,
@@ -89,13 +89,13 @@ class TestCounting:
     @settings(deadline=None)
     @given(st.lists(st.lists(st.lists(st.sampled_from("ab "), min_size=1).map("".join), max_size=4), max_size=5))
     def test_adding_image_by_image_is_counting_all_at_once(self, images):
-        found = CaptionStatistics()
+        added = CaptionStatistics()
         for captions in images:
-            found.add(captions)
+            added.add(captions)
         texts = [text for captions in images for text in captions]
-        assert found.captions == len(texts)
-        assert found.characters == sum(map(len, texts))
-        assert found.words == len(" ".join(texts).split())
+        assert added.captions == len(texts)
+        assert added.characters == sum(map(len, texts))
+        assert added.words == len(" ".join(texts).split())
 
 
 class TestRounding:

@@ -69,10 +69,10 @@ def test_the_published_table_of_correlations_without_flipping_comes_out():
 
     for metric in ("delta_cider_3600", "delta_cider_val"):
         differences = [float(row[metric]) for row in rows]
-        found = {
+        table = {
             row["coefficient"]: FUNCTIONS[Coefficient(row["coefficient"])](people, differences) for row in expected
         }
-        assert {name: f"{value:.2f}" for name, value in found.items()} == {
+        assert {name: f"{value:.2f}" for name, value in table.items()} == {
             row["coefficient"]: row[metric] for row in expected
         }
 

@@ -17,13 +17,13 @@ REFERENCES = [["a cat on the mat", "the cat"], ["the dog"], ["قطة على ال
 
 def counts_of(frequencies):
     """Each n-gram as a tuple of words."""
-    found: dict[tuple[str, ...], int] = {}
+    counts_by_gram: dict[tuple[str, ...], int] = {}
     grams: list[tuple[str, ...]] = [()]
     for before, last, counts in zip(frequencies.before, frequencies.last, frequencies.counts, strict=True):
         grams = [(*grams[row], frequencies.words[word - 1]) for row, word in zip(before, last, strict=True)]
-        found |= dict(zip(grams, counts.tolist(), strict=True))
+        counts_by_gram |= dict(zip(grams, counts.tolist(), strict=True))
         grams.insert(0, ())  # rows count from 1
-    return found
+    return counts_by_gram
 
 
 @settings(max_examples=80, deadline=None)

@@ -187,10 +187,10 @@ def in_place_of_meteor(pretend, monkeypatch, figure: str) -> Path:
 def test_meteor_is_asked_image_by_image_and_then_for_all(pretend, monkeypatch):
     in_place_of_meteor(pretend, monkeypatch, "0.25")
 
-    found = meteor.meteor(["a\nb", "", "a ||| b"], [["c", "d|||e"], ["\r\n"], ["f"]])
+    scores = meteor.meteor(["a\nb", "", "a ||| b"], [["c", "d|||e"], ["\r\n"], ["f"]])
 
-    assert found.per_image.tolist() == [0.25, 0.25, 0.25]
-    assert found.corpus == 3
+    assert scores.per_image.tolist() == [0.25, 0.25, 0.25]
+    assert scores.corpus == 3
 
 
 @pytest.mark.parametrize("figure", ["NaN", "0,25", "Exception"])

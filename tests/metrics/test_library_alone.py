@@ -47,7 +47,7 @@ else:
 
 
 def run_alone(code: str, folder: Path = ROOT) -> str:
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + ALONE + code],
         cwd=folder,
         capture_output=True,
@@ -55,8 +55,8 @@ def run_alone(code: str, folder: Path = ROOT) -> str:
         check=False,
         timeout=60,
     )
-    assert found.returncode == 0, found.stderr
-    return found.stdout
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("use", [EVERY_MODULE, A_SCORE, STRENGTHS], ids=["every module", "a score", "strengths"])

@@ -29,13 +29,13 @@ def test_penn_treebank_tokens_are_those_of_the_public_tool():
     for tokenised in (of_coco("references_tokenized"), of_coco("candidates_tokenized")):
         for image, texts in tokenised.items():
             expected.setdefault(image, []).extend(texts)
-    found: dict[str, list[str]] = {}
+    ours: dict[str, list[str]] = {}
 
     for caption, tokens in zip(captions, ptb_tokens([caption["caption"] for caption in captions]), strict=True):
-        found.setdefault(str(caption["image_id"]), []).append(tokens)
+        ours.setdefault(str(caption["image_id"]), []).append(tokens)
 
     assert len(captions) == 6005
-    assert found == expected
+    assert ours == expected
 
 
 def test_odd_texts_keep_their_places():
@@ -56,13 +56,13 @@ def test_meteor_is_that_of_the_public_tool_for_each_image_and_for_all():
     expected = of_coco("reference_scores")
     images = list(candidates)
 
-    found = meteor([candidates[image][0] for image in images], [references[image] for image in images])
+    scores = meteor([candidates[image][0] for image in images], [references[image] for image in images])
 
-    assert found.corpus == pytest.approx(expected["corpus"]["METEOR"], abs=1e-6)
+    assert scores.corpus == pytest.approx(expected["corpus"]["METEOR"], abs=1e-6)
     of_images = [expected["per_image"][image]["METEOR"] for image in images]
-    np.testing.assert_allclose(found.per_image, of_images, rtol=0, atol=1e-6)
-    assert meteor_of_sums([found.sums.sum(axis=0)], language="en") == pytest.approx([found.corpus], abs=1e-12)
-    np.testing.assert_allclose(meteor_of_sums(found.sums, language="en"), found.per_image, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scores.per_image, of_images, rtol=0, atol=1e-6)
+    assert meteor_of_sums([scores.sums.sum(axis=0)], language="en") == pytest.approx([scores.corpus], abs=1e-12)
+    np.testing.assert_allclose(meteor_of_sums(scores.sums, language="en"), scores.per_image, rtol=0, atol=1e-12)
 
 
 def test_odd_captions_have_a_score_each():
@@ -70,16 +70,16 @@ def test_odd_captions_have_a_score_each():
     references = [["a cat"], ["a cat", "||| b"], ["a | cat"], ["."], ["狗在跑"], ["a cat"], ["a cat"]]
 
     # Finnish has no table of paraphrases, which takes seconds to read.
-    found = meteor(candidates, references, language="fi")
+    scores = meteor(candidates, references, language="fi")
 
-    assert found.per_image[[0, 1, 5]].tolist() == pytest.approx([0.0, 1.0, 1.0])
-    assert ((found.per_image >= 0) & (found.per_image <= 1)).all()
-    assert 0 < found.corpus < 1
-    assert meteor_of_sums([found.sums.sum(axis=0)], language="fi") == pytest.approx([found.corpus], abs=1e-12)
-    np.testing.assert_allclose(meteor_of_sums(found.sums, language="fi"), found.per_image, rtol=0, atol=1e-12)
+    assert scores.per_image[[0, 1, 5]].tolist() == pytest.approx([0.0, 1.0, 1.0])
+    assert ((scores.per_image >= 0) & (scores.per_image <= 1)).all()
+    assert 0 < scores.corpus < 1
+    assert meteor_of_sums([scores.sums.sum(axis=0)], language="fi") == pytest.approx([scores.corpus], abs=1e-12)
+    np.testing.assert_allclose(meteor_of_sums(scores.sums, language="fi"), scores.per_image, rtol=0, atol=1e-12)
 
 
 def test_a_language_without_a_table_has_scores_from_words_and_stems():
-    found = meteor(["Kissa istuu", "koira"], [["kissa istuu"], ["kissa"]], language="fi")
+    scores = meteor(["Kissa istuu", "koira"], [["kissa istuu"], ["kissa"]], language="fi")
 
-    assert found.per_image.tolist() == pytest.approx([1.0, 0.0])
+    assert scores.per_image.tolist() == pytest.approx([1.0, 0.0])

@@ -28,25 +28,25 @@ def noisy(images: int, *, better_by: float, seed: int = 0) -> tuple[np.ndarray, 
 
 def test_darwins_plants_give_the_exact_p_that_fisher_counted():
     """Fisher (1935), section 21: 1,726 of all 32,768 ways are at least as uneven."""
-    found = paired_difference(CROSSED, SELF_FERTILISED, method="permutation", resamples=2**15, rng=rng())
+    paired = paired_difference(CROSSED, SELF_FERTILISED, method="permutation", resamples=2**15, rng=rng())
 
-    assert found.difference == pytest.approx(314 / 8 / 15)
-    assert found.p == 1_726 / 32_768
+    assert paired.difference == pytest.approx(314 / 8 / 15)
+    assert paired.p == 1_726 / 32_768
 
 
 def test_sampled_permutations_come_near_the_exact_p():
-    found = paired_difference(CROSSED, SELF_FERTILISED, method="permutation", resamples=2**15 - 1, rng=rng())
-    assert found.p == pytest.approx(1_726 / 32_768, abs=0.005)
-    assert found.p != 1_726 / 32_768
+    paired = paired_difference(CROSSED, SELF_FERTILISED, method="permutation", resamples=2**15 - 1, rng=rng())
+    assert paired.p == pytest.approx(1_726 / 32_768, abs=0.005)
+    assert paired.p != 1_726 / 32_768
 
 
 def test_the_interval_is_that_of_all_resamples_there_are():
     first, second = np.array([3.0, 1, 4, 1, 5]), np.array([2.0, 7, 1, 8, 2])
     every = [np.mean(first[list(drawn)] - second[list(drawn)]) for drawn in product(range(5), repeat=5)]
 
-    found = paired_difference(first, second, method="bootstrap", resamples=40_000, rng=rng())
+    paired = paired_difference(first, second, method="bootstrap", resamples=40_000, rng=rng())
 
-    assert [found.interval.low, found.interval.high] == pytest.approx(
+    assert [paired.interval.low, paired.interval.high] == pytest.approx(
         list(np.quantile(every, [0.025, 0.975])), abs=0.21
     )
 
@@ -88,7 +88,7 @@ def test_no_units_matter_but_those_of_the_metric(method):
 
 def test_where_models_are_equal_p_is_spread_evenly():
     """A test at 10% is wrong about 10% of the time."""
-    found = {
+    ps = {
         method: np.mean(
             [
                 paired_difference(*noisy(60, better_by=0, seed=2 * seed), method=method, resamples=200, rng=rng()).p
@@ -98,8 +98,8 @@ def test_where_models_are_equal_p_is_spread_evenly():
         )
         for method in paired.METHODS
     }
-    assert 0.05 < found["permutation"] < 0.15
-    assert 0.05 < found["bootstrap"] < 0.16
+    assert 0.05 < ps["permutation"] < 0.15
+    assert 0.05 < ps["bootstrap"] < 0.16
 
 
 def ratio(sums: np.ndarray) -> np.ndarray:
@@ -112,12 +112,12 @@ def test_a_figure_that_follows_from_sums_is_not_taken_for_a_mean_of_images(metho
     matches = np.floor(lengths * [[0.6, 0.4]])
     first, second = (np.stack([matches[:, model], lengths[:, model]], axis=1) for model in (0, 1))
 
-    found = paired_difference_of_sums(first, second, statistic=ratio, method=method, resamples=500, rng=rng())
+    difference = paired_difference_of_sums(first, second, statistic=ratio, method=method, resamples=500, rng=rng())
 
     sums = first.sum(axis=0), second.sum(axis=0)
-    assert found.difference == pytest.approx(sums[0][0] / sums[0][1] - sums[1][0] / sums[1][1])
-    assert found.interval.holds(found.difference)
-    assert found.p < 0.05
+    assert difference.difference == pytest.approx(sums[0][0] / sums[0][1] - sums[1][0] / sums[1][1])
+    assert difference.interval.holds(difference.difference)
+    assert difference.p < 0.05
 
 
 @pytest.mark.parametrize("method", paired.METHODS)

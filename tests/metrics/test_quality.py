@@ -121,11 +121,11 @@ def test_each_rater_stands_against_the_median_of_all():
     raters = [7, 8, 9, 9, 7, 11]
     ratings = [G, G, B, N, E, M]  # come to GOOD and to MEDIUM
 
-    found = confusions(captions, raters, ratings)
+    by_rater = confusions(captions, raters, ratings)
 
-    said = {rater: [tuple(cell) for cell in np.argwhere(table).tolist()] for rater, table in found.items()}
+    said = {rater: [tuple(cell) for cell in np.argwhere(table).tolist()] for rater, table in by_rater.items()}
     assert said == {7: [(G, G), (E, M)], 8: [(G, G)], 9: [(N, M), (B, G)], 11: [(M, M)]}
-    assert sum(table.sum() for table in found.values()) == len(ratings)
+    assert sum(table.sum() for table in by_rater.values()) == len(ratings)
 
 
 def test_alpha_is_of_the_scale_and_leaves_out_what_has_no_place_on_it():

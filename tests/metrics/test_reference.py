@@ -38,8 +38,8 @@ def has_shape_or_unit(function: Any) -> bool:
 
 
 def section(function: ast.FunctionDef, name: str) -> str:
-    found = re.search(SECTION.format(name=name), ast.get_docstring(function) or "", re.DOTALL | re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(SECTION.format(name=name), ast.get_docstring(function) or "", re.DOTALL | re.MULTILINE)
+    return match[1] if match else ""
 
 
 @pytest.mark.parametrize("function", filter(has_shape_or_unit, FUNCTIONS))

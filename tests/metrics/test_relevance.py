@@ -33,20 +33,20 @@ def test_sums_are_those_of_the_published_table(total, parts, sum_of):
 
 
 def test_the_largest_distance_is_no_relevance_unless_z_is_given():
-    found = wmd_rel([0.0, 0.5, 2.0])
+    relevances = wmd_rel([0.0, 0.5, 2.0])
 
-    assert found.z == 2.0
-    assert list(found.per_image) == [1.0, 0.75, 0.0]
-    assert found.corpus == pytest.approx(1.75 / 3)
+    assert relevances.z == 2.0
+    assert list(relevances.per_image) == [1.0, 0.75, 0.0]
+    assert relevances.corpus == pytest.approx(1.75 / 3)
     assert list(wmd_rel([0.0, 0.5, 2.0], z=1.0).per_image) == [1.0, 0.5, 0.0]
     assert wmd_rel([0.5], z=4.0).z == 4.0
 
 
 def test_an_infinite_distance_is_no_relevance_and_never_z():
-    found = wmd_rel([np.inf, 1.0, 0.5])
+    relevances = wmd_rel([np.inf, 1.0, 0.5])
 
-    assert found.z == 1.0
-    assert list(found.per_image) == [0.0, 0.0, 0.5]
+    assert relevances.z == 1.0
+    assert list(relevances.per_image) == [0.0, 0.0, 0.5]
 
 
 def test_where_nothing_is_apart_all_is_relevant():
@@ -78,9 +78,9 @@ def test_distances_that_are_none_are_refused(distances, z, said):
 
 @pytest.mark.parametrize("relevance", [clin_rel, cmed_rel])
 def test_relevance_of_projections_is_their_cosine_whatever_their_length(relevance):
-    found = relevance([[1.0, 0.0], [1.0, 1.0], [2.0, 0.0]], [[5.0, 0.0], [0.0, 3.0], [-1.0, 0.0]])
+    relevances = relevance([[1.0, 0.0], [1.0, 1.0], [2.0, 0.0]], [[5.0, 0.0], [0.0, 3.0], [-1.0, 0.0]])
 
-    np.testing.assert_allclose(found, [1.0, np.sqrt(0.5), -1.0])
+    np.testing.assert_allclose(relevances, [1.0, np.sqrt(0.5), -1.0])
 
 
 @pytest.mark.parametrize("relevance", [clin_rel, cmed_rel])

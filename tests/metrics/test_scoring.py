@@ -70,14 +70,14 @@ def test_figures_are_those_of_the_public_tool_with_its_cider_as_cider_d():
     )
     images = list(candidates)
 
-    found = score(
+    scored = score(
         [candidates[image][0] for image in images],
         [references[image] for image in images],
         metrics=["bleu", "rouge-l", "cider-d"],
     )
 
-    assert [one.metric for one in found] == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
-    for one, name in zip(found, [*PUBLIC_NAMES, "CIDEr"], strict=True):
+    assert [one.metric for one in scored] == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d"]
+    for one, name in zip(scored, [*PUBLIC_NAMES, "CIDEr"], strict=True):
         assert one.scores.corpus == pytest.approx(expected["corpus"][name], abs=1e-6)
         of_images = [expected["per_image"][image][name] for image in images]
         np.testing.assert_allclose(one.scores.per_image, of_images, rtol=0, atol=1e-6)
@@ -85,10 +85,10 @@ def test_figures_are_those_of_the_public_tool_with_its_cider_as_cider_d():
 
 @pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.needs <= {Need.JAVA}])
 def test_every_metric_gives_the_figures_it_names_with_signatures_that_are_read_back(name, pretended_meteor):
-    found = score(CANDIDATES, REFERENCES, metrics=[name])
+    scored = score(CANDIDATES, REFERENCES, metrics=[name])
 
-    assert [one.metric for one in found] == [figure.name for figure in METRICS[name].figures]
-    for one in found:
+    assert [one.metric for one in scored] == [figure.name for figure in METRICS[name].figures]
+    for one in scored:
         assert one.signature.metric == one.metric in FIGURES
         assert one.signature.get("text") == "whitespace-1"
         assert Signature.parse(str(one.signature)) == one.signature
@@ -97,21 +97,21 @@ def test_every_metric_gives_the_figures_it_names_with_signatures_that_are_read_b
 
 
 def test_figures_come_once_in_the_order_in_which_they_are_named():
-    found = score(CANDIDATES, REFERENCES, metrics=["rouge-l", "bleu-4", "bleu", "rouge-l"])
+    scored = score(CANDIDATES, REFERENCES, metrics=["rouge-l", "bleu-4", "bleu", "rouge-l"])
 
-    assert [one.metric for one in found] == ["rouge-l", "bleu-4", "bleu-1", "bleu-2", "bleu-3"]
+    assert [one.metric for one in scored] == ["rouge-l", "bleu-4", "bleu-1", "bleu-2", "bleu-3"]
 
 
 def test_bmrc_is_the_sum_that_papers_print_and_computes_nothing_twice(pretended_meteor):
-    found = {
+    scored = {
         one.metric: one
         for one in score(CANDIDATES, REFERENCES, metrics=["meteor", "bleu", "cider-d", "rouge-l", "bmrc"])
     }
 
-    parts = [found[name].scores for name in ("bleu-4", "meteor", "rouge-l", "cider-d")]
-    assert found["bmrc"].scores.corpus == pytest.approx(100 * sum(part.corpus for part in parts))
-    np.testing.assert_allclose(found["bmrc"].scores.per_image, 100 * sum(part.per_image for part in parts))
-    assert found["bmrc"].signature.get("cider") == "cider-d"
+    parts = [scored[name].scores for name in ("bleu-4", "meteor", "rouge-l", "cider-d")]
+    assert scored["bmrc"].scores.corpus == pytest.approx(100 * sum(part.corpus for part in parts))
+    np.testing.assert_allclose(scored["bmrc"].scores.per_image, 100 * sum(part.per_image for part in parts))
+    assert scored["bmrc"].signature.get("cider") == "cider-d"
     assert pretended_meteor == ["en"]
 
 
@@ -165,13 +165,13 @@ def test_the_order_of_the_images_changes_neither_signature_nor_figures():
 
 
 def test_wmdrel_is_the_mean_over_the_references_of_an_image_with_one_z_for_all_models():
-    [found] = score(CANDIDATES, [["dog", "red"], ["boat"], ["boat"]], metrics=["wmdrel"], vectors=Directions())
+    [scored] = score(CANDIDATES, [["dog", "red"], ["boat"], ["boat"]], metrics=["wmdrel"], vectors=Directions())
 
     # "dog" is "dog", and a right angle from "red"; half of "two cats" is at a right angle from "boat"; "" has no word.
     apart = np.sqrt(2) / 2
-    np.testing.assert_allclose(found.scores.per_image, [1 - apart / 2, 1 - apart / 2, 0.0])
-    assert found.scores.corpus == pytest.approx(found.scores.per_image.mean())
-    assert (found.signature.get("z"), found.signature.get("vectors")) == ("2", "ab" * 32)
+    np.testing.assert_allclose(scored.scores.per_image, [1 - apart / 2, 1 - apart / 2, 0.0])
+    assert scored.scores.corpus == pytest.approx(scored.scores.per_image.mean())
+    assert (scored.signature.get("z"), scored.signature.get("vectors")) == ("2", "ab" * 32)
 
 
 def test_relevance_by_projections_and_its_sum():
@@ -179,18 +179,18 @@ def test_relevance_by_projections_and_its_sum():
         "tiny-1", candidates=[[1, 0], [1, 1], [2, 0]], references=[[1, 0]] * 3, images=[[0, 1], [1, 0], [1, 0]]
     )
     metrics = ["wcc", "wmdrel", "clinrel", "cmedrel"]
-    found = {
+    scored = {
         one.metric: one
         for one in score(CANDIDATES, REFERENCES, metrics=metrics, vectors=Directions(), projections=projections)
     }
 
     half = np.sqrt(0.5)
-    np.testing.assert_allclose(found["clinrel"].scores.per_image, [1, half, 1])
-    np.testing.assert_allclose(found["cmedrel"].scores.per_image, [0, half, 1])
-    parts = [found[name].scores.per_image for name in metrics[1:]]
-    np.testing.assert_allclose(found["wcc"].scores.per_image, 100 * np.sum(parts, axis=0))
-    assert found["wcc"].signature.get("encoder") == "tiny-1"
-    assert found["wcc"].signature.get("z") == "2"
+    np.testing.assert_allclose(scored["clinrel"].scores.per_image, [1, half, 1])
+    np.testing.assert_allclose(scored["cmedrel"].scores.per_image, [0, half, 1])
+    parts = [scored[name].scores.per_image for name in metrics[1:]]
+    np.testing.assert_allclose(scored["wcc"].scores.per_image, 100 * np.sum(parts, axis=0))
+    assert scored["wcc"].signature.get("encoder") == "tiny-1"
+    assert scored["wcc"].signature.get("z") == "2"
 
 
 @pytest.mark.parametrize("name", ["wmdrel", "clinrel", "cmedrel", "wcc"])
@@ -202,8 +202,8 @@ def test_what_a_metric_needs_must_be_given(name):
 def test_features_of_images_are_only_needed_for_what_looks_at_images():
     projections = Projections("tiny-1", candidates=np.eye(3), references=np.eye(3))
 
-    [found] = score(CANDIDATES, REFERENCES, metrics=["clinrel"], projections=projections)
-    assert found.scores.corpus == 1
+    [scored] = score(CANDIDATES, REFERENCES, metrics=["clinrel"], projections=projections)
+    assert scored.scores.corpus == 1
     with pytest.raises(MissingInputError, match="features of the images"):
         score(CANDIDATES, REFERENCES, metrics=["cmedrel"], projections=projections)
 

@@ -45,22 +45,22 @@ class TestAgreementOfAll:
     @given(ROWS)
     def test_pairs_are_those_counted_by_hand(self, rows):
         things, _, ratings = columns(rows)
-        found = agreement(things, ratings)
-        assert (found.pairs, found.same) == pairs_by_hand(rows)
+        agreed = agreement(things, ratings)
+        assert (agreed.pairs, agreed.same) == pairs_by_hand(rows)
 
     def test_two_who_always_agree_have_all_of_it(self):
-        found = agreement([1, 1, 2, 2], [GOOD, GOOD, BAD, BAD])
-        assert (found.things, found.exact, found.alpha) == (2, 1.0, 1.0)
+        agreed = agreement([1, 1, 2, 2], [GOOD, GOOD, BAD, BAD])
+        assert (agreed.things, agreed.exact, agreed.alpha) == (2, 1.0, 1.0)
 
     def test_alpha_is_the_ordinal_one_without_those_of_which_nothing_can_be_said(self):
         rng = np.random.default_rng(1)
         first = rng.integers(0, 5, 60)
         second = np.clip(first + rng.integers(-1, 2, 60), 0, 4)
-        found = agreement([*range(60), *range(60)], [*first, *second])
+        agreed = agreement([*range(60), *range(60)], [*first, *second])
         table = np.array([first, second], dtype=float)
         table[table == NOT_ENOUGH_INFO] = np.nan
         expected = krippendorff.alpha(table, level_of_measurement="ordinal")
-        assert found.alpha == pytest.approx(expected)
+        assert agreed.alpha == pytest.approx(expected)
 
     def test_near_levels_agree_more_than_far_ones(self):
         things = [1, 1, 2, 2, 3, 3]
@@ -70,8 +70,8 @@ class TestAgreementOfAll:
         assert float(near.alpha) > float(far.alpha)
 
     def test_where_nobody_shares_anything_there_is_none_of_it_and_why(self):
-        found = agreement([1, 2], [GOOD, BAD])
-        assert (found.things, found.pairs, found.exact, found.alpha) == (0, 0, None, Reason.NO_PAIR_OF_RATINGS)
+        agreed = agreement([1, 2], [GOOD, BAD])
+        assert (agreed.things, agreed.pairs, agreed.exact, agreed.alpha) == (0, 0, None, Reason.NO_PAIR_OF_RATINGS)
 
     def test_nothing_at_all_is_no_mistake(self):
         assert agreement([], []).exact is None
@@ -82,9 +82,9 @@ class TestAgreementOfEach:
     @settings(deadline=None)
     @given(ROWS)
     def test_pairs_are_those_that_a_person_is_in(self, rows):
-        found = agreement_of_each(*columns(rows))
-        assert set(found) == {rater for _, rater in rows}
-        for rater, one in found.items():
+        by_person = agreement_of_each(*columns(rows))
+        assert set(by_person) == {rater for _, rater in rows}
+        for rater, one in by_person.items():
             assert (one.pairs, one.same) == pairs_by_hand(rows, of=rater)
 
     def test_of_two_who_share_everything_each_has_the_figures_of_both(self):
@@ -97,5 +97,5 @@ class TestAgreementOfEach:
         true = rng.integers(1, 5, 100)
         rows = {(thing, rater): true[thing] for thing in range(100) for rater in (1, 2)}
         rows |= {(thing, 3): rng.integers(1, 5) for thing in range(100)}
-        found = agreement_of_each(*columns(rows))
-        assert found[3].exact < 0.4 < 0.55 < found[1].exact == pytest.approx(found[2].exact)
+        by_person = agreement_of_each(*columns(rows))
+        assert by_person[3].exact < 0.4 < 0.55 < by_person[1].exact == pytest.approx(by_person[2].exact)

@@ -33,7 +33,7 @@ def statistics(*rows: tuple[float, ...]) -> np.ndarray:
 def test_the_paired_difference_of_bleu_is_that_of_the_two_corpus_figures(method):
     ours, theirs = (score(candidates, REFERENCES, metrics=["bleu"]) for candidates in (BETTER, WORSE))
     for one, other in zip(ours, theirs, strict=True):
-        found = paired_difference_of_sums(
+        paired = paired_difference_of_sums(
             one.scores.sums,
             other.scores.sums,
             statistic=statistic_of(one.signature),
@@ -41,10 +41,10 @@ def test_the_paired_difference_of_bleu_is_that_of_the_two_corpus_figures(method)
             resamples=400,
             rng=np.random.default_rng(5),
         )
-        assert found.difference == pytest.approx(one.scores.corpus - other.scores.corpus, rel=1e-12)
+        assert paired.difference == pytest.approx(one.scores.corpus - other.scores.corpus, rel=1e-12)
         of_means = one.scores.per_image.mean() - other.scores.per_image.mean()
-        assert abs(found.difference - of_means) > 0.001
-        assert found.interval.low < found.difference < found.interval.high
+        assert abs(paired.difference - of_means) > 0.001
+        assert paired.interval.low < paired.difference < paired.interval.high
 
 
 def test_meteor_of_sums_weighs_precision_recall_and_fragments():

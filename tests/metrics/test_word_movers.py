@@ -48,12 +48,12 @@ def test_it_equals_the_published_distances():
 
     for key, unit_length in (("wmd_raw", False), ("wmd_unitnorm", True)):
         pairs = told["pairs"]
-        found = word_movers_distances(
+        distances = word_movers_distances(
             [pair["a"] for pair in pairs], [pair["b"] for pair in pairs], told["vectors"], unit_length=unit_length
         )
-        np.testing.assert_allclose(found.values, [pair[key] for pair in pairs], rtol=0, atol=1e-6)
-        assert found.undefined == 0
-        assert len(set(found.values)) == len(pairs)
+        np.testing.assert_allclose(distances.values, [pair[key] for pair in pairs], rtol=0, atol=1e-6)
+        assert distances.undefined == 0
+        assert len(set(distances.values)) == len(pairs)
 
 
 @settings(max_examples=60, deadline=None)
@@ -116,11 +116,11 @@ def test_vectors_of_length_one_are_never_further_apart_than_two():
 
 
 def test_unknown_words_are_left_out_and_counted():
-    found = word_movers_distances(["w1 unknown", "unknown", ""], ["w2 w2 other", "w1", "w1"], VECTORS)
+    distances = word_movers_distances(["w1 unknown", "unknown", ""], ["w2 w2 other", "w1", "w1"], VECTORS)
 
-    assert found.values[0] == word_movers_distance("w1", "w2", VECTORS)
-    assert list(np.isinf(found.values)) == [False, True, True]
-    assert (found.undefined, found.words, found.unknown_words) == (2, 7, 3)
+    assert distances.values[0] == word_movers_distance("w1", "w2", VECTORS)
+    assert list(np.isinf(distances.values)) == [False, True, True]
+    assert (distances.undefined, distances.words, distances.unknown_words) == (2, 7, 3)
 
 
 def test_a_text_without_a_known_word_has_no_distance_even_to_itself():

@@ -119,10 +119,10 @@ def test_words_are_as_near_as_their_vectors_and_unknown_ones_are_not_near_at_all
 )
 def test_a_word_is_found_in_other_spellings(tmp_path, said, meant):
     write(tmp_path / "table", ANIMALS)
-    found = open_table(tmp_path / "table").vector(said)
-    assert (found is None) == (meant is None)
+    vector = open_table(tmp_path / "table").vector(said)
+    assert (vector is None) == (meant is None)
     if meant is not None:
-        assert tuple(found) == ANIMALS[meant]
+        assert tuple(vector) == ANIMALS[meant]
 
 
 def test_the_spelling_that_was_typed_goes_before_others(tmp_path):
@@ -261,9 +261,9 @@ def test_many_threads_read_the_same_table_at_the_same_time(tmp_path):
         return [float(table.vector(f"W{(start + step) % count}")[0]) for step in range(400)]
 
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(read, range(0, count, 100)))
+        vectors = list(pool.map(read, range(0, count, 100)))
     wanted = [[float((start + step) % count + 1) for step in range(400)] for start in range(0, count, 100)]
-    assert found == wanted
+    assert vectors == wanted
 
 
 MEASURE = """

@@ -275,13 +275,13 @@ def test_a_page_that_finds_no_room_in_the_database_says_so(client, django_user_m
         cursor.execute(f"PRAGMA max_page_count = {pages}")
     try:
         # Each session is a row.
-        found = [sign_in_anew(client) for _ in range(40)]
+        answers = [sign_in_anew(client) for _ in range(40)]
     finally:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA max_page_count = 1073741823")
 
-    assert found[-1] == 507
-    assert set(found) <= {302, 507}
+    assert answers[-1] == 507
+    assert set(answers) <= {302, 507}
     assert sign_in_anew(client) == 302
 
 

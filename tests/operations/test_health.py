@@ -155,17 +155,17 @@ def test_many_who_ask_share_what_one_look_found_and_none_is_refused(monkeypatch)
     waits: list[float] = []
 
     def ask_on(_number: int) -> list[dict[str, str]]:
-        found = []
+        asked = []
         while (began := time.monotonic()) < until:
-            found.append(readiness.readiness())
+            asked.append(readiness.readiness())
             waits.append(time.monotonic() - began)
             time.sleep(0.005)
-        return found
+        return asked
 
-    found = [answer for answers in together(ask_on, range(12)) for answer in answers]
+    everything = [answer for answers in together(ask_on, range(12)) for answer in answers]
 
-    assert len(found) > 100
-    assert found == [{"cache": "ok"}] * len(found)
+    assert len(everything) > 100
+    assert everything == [{"cache": "ok"}] * len(everything)
     assert len(looks) <= 1 + 1.0 / 0.2
     # The first look was waited for, the others went on behind.
     assert sorted(waits)[-13] < 0.05

@@ -46,7 +46,7 @@ def made_from_models(request: Any, tmp_path: Path) -> Iterator[BaseDatabaseWrapp
 
 def schema_of(database: BaseDatabaseWrapper) -> dict[str, list[str]]:
     """Columns, constraints and indexes of the tables of our apps, by table, as the database writes them."""
-    found: dict[str, list[str]] = {
+    schema: dict[str, list[str]] = {
         model._meta.db_table: []
         for model in apps.get_models(include_auto_created=True)
         if model._meta.app_label in OURS
@@ -59,9 +59,9 @@ def schema_of(database: BaseDatabaseWrapper) -> dict[str, list[str]]:
             cursor.execute("SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
             rows = [(table, part) for table, sql in cursor.fetchall() for part in parts_of(sql)]
     for table, part in rows:
-        if table in found:
-            found[table].append(part)
-    return {table: sorted(parts) for table, parts in found.items()}
+        if table in schema:
+            schema[table].append(part)
+    return {table: sorted(parts) for table, parts in schema.items()}
 
 
 def parts_of(sql: str) -> list[str]:

@@ -54,8 +54,8 @@ def correlate(file, *arguments, human="Δ SxS"):
 
 
 def values(report, metric, part=0):
-    found = report["parts"][part]["metrics"][metric]
-    return {str(name): found[name]["value"] for name in Coefficient}
+    coefficients = report["parts"][part]["metrics"][metric]
+    return {str(name): coefficients[name]["value"] for name in Coefficient}
 
 
 def expected_rows(name):
@@ -103,8 +103,8 @@ def test_equal_scores_share_the_best_rank_where_that_is_asked_for():
     )
     assert report["ties"] == "competition"
     assert report["ranks"]["METEOR"] == [1, 3, 2, 4, 5, 5, 8, 7]
-    found = {name: [round(value, 3) for value in row.values()] for name, row in report["correlations"].items()}
-    assert found == {"WMDRel": [0.794, 0.929], "CLinRel": [0.867, 0.524], "WCC": [0.965, 0.833]}
+    rounded = {name: [round(value, 3) for value in row.values()] for name, row in report["correlations"].items()}
+    assert rounded == {"WMDRel": [0.794, 0.929], "CLinRel": [0.867, 0.524], "WCC": [0.965, 0.833]}
 
 
 def test_figures_are_over_all_over_the_group_and_over_the_rest(table):
@@ -164,9 +164,9 @@ def test_intervals_hold_what_they_are_of_and_follow_from_the_seed(table):
     )
     assert first == again
     for name in Coefficient:
-        found, another = (report["parts"][0]["metrics"]["y"][name] for report in (first, other))
-        assert found["interval"]["low"] < found["value"] < found["interval"]["high"]
-        assert found["interval"] != another["interval"] or name == Coefficient.MATTHEWS
+        one, another = (report["parts"][0]["metrics"]["y"][name] for report in (first, other))
+        assert one["interval"]["low"] < one["value"] < one["interval"]["high"]
+        assert one["interval"] != another["interval"] or name == Coefficient.MATTHEWS
     assert first["intervals"] == {
         "method": "percentile bootstrap over evaluations",
         "level": 0.95,

@@ -374,11 +374,11 @@ def test_a_clip_like_model_scores_captions_in_any_language(references, english, 
 def projections(settings, tmp_path):
     """Encoders of German and of English captions, in one space."""
     settings.MODELS_FOLDER = tmp_path / "models"
-    found = []
+    made = []
     for language in ("de", "en"):
         trained(settings.MODELS_FOLDER / language, tiny_task(language=language))
-        found.append(make_encoder(f"W2VV++ {language}", backend="projection", source=language))
-    return found
+        made.append(make_encoder(f"W2VV++ {language}", backend="projection", source=language))
+    return made
 
 
 @needs_torch

@@ -70,12 +70,12 @@ def what_is_read(client, scorings):
         reverse("sxs_eval:metrics-show", args=[slug]),
         *(reverse("scoring:score-export", args=[slug, layout]) for layout in ("csv", "images-csv", "images-jsonl")),
     ]
-    found = []
+    read = []
     for address in addresses:
         response = client.get(address, follow=True)
         assert response.status_code == 200
-        found.append(b"".join(response) if response.streaming else response.content)
-    return b"".join(found).decode()
+        read.append(b"".join(response) if response.streaming else response.content)
+    return b"".join(read).decode()
 
 
 @pytest.mark.parametrize("busy", [writes, judges, plays])

@@ -54,11 +54,11 @@ def outcomes(job: ImportJob) -> dict[int, str]:
 
 
 def texts(language: str = "de", name: str = "People") -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
     rows = Reference.objects.filter(reference_set__language=language, reference_set__name=name)
     for sha256, text in rows.order_by("image", "position").values_list("image__entries__key", "text"):
-        found.setdefault(sha256, []).append(text)
-    return found
+        by_key.setdefault(sha256, []).append(text)
+    return by_key
 
 
 def digest_anew(reference_set: ReferenceSet) -> str:
