@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from crosslens_metrics import __version__
 from tests.servers import ROOT
+from tests.sources import files_in
 
 FILES = {
     "": "requirements.txt",
@@ -69,7 +70,7 @@ def test_packages_by_people_who_did_not_make_them_are_pinned_by_hash_and_in_no_o
 
 
 def test_the_versions_that_the_library_asks_for_are_those_of_the_platform() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "crosslens_metrics").rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in files_in("crosslens_metrics")]
     named = {name for text in texts for name in re.findall(r"pip install ([\w.]+==[\w.]*\w)", text)}
     assert {name.partition("==")[0] for name in named} >= {"choix", "gensim", "icu4py", "pycocoevalcap"}
     assert named <= {requirement for file in FILES.values() for requirement in required(ROOT / file)}

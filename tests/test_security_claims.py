@@ -26,12 +26,12 @@ from tests.people.conftest import PASSWORD
 from tests.people.invitations import make_invitation
 from tests.people.test_sign_in import enrol, is_signed_in, sign_in
 from tests.servers import ROOT
-
-OURS = ["templates", "static/js"]
+from tests.sources import files_in
 
 
 def files(*endings: str) -> list[Path]:
-    return [path for folder in OURS for path in (ROOT / folder).rglob("*") if path.suffix in endings]
+    folders = {".html": "templates", ".js": "static/js"}
+    return [path for ending in endings for path in files_in(folders[ending], endings=(ending,))]
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from deploy.trial.installation import SERVICES
 from deploy.trial.log import FailedError, Log
 from images.rules.limits import MAX_UPLOAD_BYTES
 from tests.servers import ROOT
+from tests.sources import files_in
 
 FOLDER = ROOT / "deploy" / "trial"
 PAGE = """
@@ -152,7 +153,7 @@ def test_every_service_that_runs_is_killed() -> None:
 def test_the_trial_needs_nothing_but_python() -> None:
     """It is started on machines that have nothing of ours installed."""
     imported = set()
-    for path in FOLDER.glob("*.py"):
+    for path in files_in(str(FOLDER.relative_to(ROOT))):
         if path.name == "inside.py":
             continue
         for node in ast.walk(ast.parse(path.read_text())):

@@ -12,12 +12,10 @@ import polib
 import pytest
 
 from tests.servers import ROOT
+from tests.sources import PRODUCT, files_in
 
 CATALOGUE = ROOT / "locale" / "ar" / "LC_MESSAGES" / "django.po"
-PRODUCT = (
-    "allocation", "annotation", "charts", "config", "crosslens_metrics", "demo", "gapgame", "images", "inference",
-    "languages", "operations", "people", "scoring", "sxs_eval", "tabular",
-)  # fmt: skip
+
 RETIRED = {
     r"\bin (your|his|her|their|our|nobody's|somebody's|one person's) hands?\b": "assigned",
     r"\bin hand\b": "assigned",
@@ -112,7 +110,7 @@ def test_a_retired_word_would_be_found() -> None:
 
 
 def _modules(app: str) -> Iterator[tuple[str, ast.Module, Path]]:
-    for path in (ROOT / app).rglob("*.py"):
+    for path in files_in(app):
         if "migrations" not in path.parts:
             yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8")), path
 
@@ -167,8 +165,8 @@ def test_a_module_is_imported_by_its_own_name() -> None:
     """No `from a import b as b`, so that callers find b somewhere else."""
     wrong = []
     for app in PRODUCT:
-        for path in (ROOT / app).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for place, module, _path in _modules(app):
+            for node in ast.walk(module):
                 if isinstance(node, ast.ImportFrom):
-                    wrong += [f"{path}:{node.lineno}" for name in node.names if name.name == name.asname]
+                    wrong += [f"{place}:{node.lineno}" for name in node.names if name.name == name.asname]
     assert wrong == []

@@ -8,6 +8,7 @@ from tests.api.seeded import Program
 from tests.clients import client_of
 from tests.doors.asking import Asked, a_visitor, ask, ours, writes
 from tests.doors.world import INSIDERS, ONE_INSIDER, World
+from tests.leaks.addresses import routes_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -20,9 +21,7 @@ ASKED_LATE = {"inference:model-try", "gapgame:items-import"}
 def test_a_token_that_only_reads_writes_nothing_but_that_it_was_used(insider: int, world: World) -> None:
     wrong = []
     headers = Program(world.insiders[insider], may_write=False).headers
-    for route in ours():
-        if not route.name.startswith("api:"):
-            continue
+    for route in routes_of("api:"):
         with writes() as written:
             for asked in (
                 one for address in route.addresses(world.known) for one in ask(a_visitor(), address, headers)

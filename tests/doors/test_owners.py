@@ -18,7 +18,7 @@ from inference.models import CaptioningModel, Encoder, Run
 from people.models import User
 from tests.doors.asking import ours, signed_in
 from tests.doors.owned import Owning, body_of
-from tests.leaks.addresses import Route, Unfillable
+from tests.leaks.addresses import Route, Unfillable, routes_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -53,11 +53,11 @@ def addresses_of(owning: Owning, *, with_arguments: bool | None = None) -> Itera
 
 
 def things_of(owning: Owning) -> list[tuple[Route, str]]:
+    things = {route.name for route in routes_of(*THINGS) if route.arguments}
     everywhere = addresses_of(owning, with_arguments=True)
-    addresses = [(route, one) for route, one in everywhere if route.name.startswith(THINGS)]
-    there = {route.name for route in ours() if route.name.startswith(THINGS) and route.arguments}
+    addresses = [(route, one) for route, one in everywhere if route.name in things]
     # Images go by addresses that are signed for each viewer: tests/images/test_pages.py.
-    assert there - {route.name for route, _address in addresses} == {"images:image-show"}
+    assert things - {route.name for route, _address in addresses} == {"images:image-show"}
     return addresses
 
 

@@ -26,7 +26,7 @@ from tests.api.seeded import WRITTEN, Seeded, make_seeded
 from tests.api.test_projects import make_release
 from tests.factories import make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 from tests.inference.embedded import put_set
-from tests.leaks.addresses import routes
+from tests.leaks.addresses import routes, routes_of
 from tests.scoring.scored import make_references, make_scoring
 from tests.tiers import some
 
@@ -140,19 +140,20 @@ def make_world(media: Path) -> World:
     known |= {f"images:{name} slug": [seeded.main.collection.slug] for name in _names("images", "slug")}
     known |= {f"inference:{name} set_id": [vectors.pk] for name in _names("inference", "set_id")}
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
+    # A name that no address has any more would fill none.
+    assert {key.partition(" ")[0] for key in known if " " in key} <= {route.name for route in routes()}
     insiders = [manager, seeded.ann, seeded.rae, bob, cid, rita, player.user]
     assert len(insiders) == len(INSIDERS)
     return World(seeded, insiders, known)
 
 
 PLAYERS = (
-    "season-show", "season-join", "player-edit", "batch-take", "turn-open", "turn-list", "board-show", "rules-show",
-)  # fmt: skip
+    *("season-show", "season-join", "player-edit", "batch-take", "turn-open", "turn-list"),
+    *("leaderboard-show", "rules-show"),
+)
 
 
 def _names(namespace: str, argument: str) -> list[str]:
-    return [
-        route.name.partition(":")[2]
-        for route in routes()
-        if route.name.startswith(f"{namespace}:") and argument in route.arguments
-    ]
+    found = [route.name.partition(":")[2] for route in routes_of(f"{namespace}:") if argument in route.arguments]
+    assert found, f"no address of {namespace} has a <{argument}>"
+    return found

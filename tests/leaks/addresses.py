@@ -81,6 +81,18 @@ def routes() -> list[Route]:
     return list(_routes(get_resolver().url_patterns, "", ()))
 
 
+def routes_of(*beginnings: str) -> list[Route]:
+    """Those whose name begins so; a beginning that none has would choose nothing without a word.
+
+    Raises
+    ------
+    AssertionError
+    """
+    found = {beginning: [route for route in routes() if route.name.startswith(beginning)] for beginning in beginnings}
+    assert all(found.values()), f"no address is named {[one for one in found if not found[one]]}"
+    return [route for chosen in found.values() for route in chosen]
+
+
 def _routes(patterns: Sequence[Any], prefix: str, namespaces: tuple[str, ...]) -> Iterator[Route]:
     for pattern in patterns:
         regex = prefix + pattern.pattern.regex.pattern.removeprefix("^")

@@ -20,6 +20,7 @@ from operations.serving import bodies, handler
 from people.models import Membership, Project, Role
 from tests.operations.asked import Asked, allow, echo, length, scope
 from tests.servers import ROOT
+from tests.sources import files_in
 
 UPLOAD = "/models/captions/add/"
 CHUNKED = (b"transfer-encoding", b"chunked")
@@ -167,7 +168,7 @@ def test_every_form_with_files_may_be_large(name, arguments):
 
 
 def test_these_are_all_forms_with_files_and_the_proxy_knows_them():
-    templates = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
+    templates = [path.read_text() for path in files_in("templates", endings=(".html",))]
     forms = sum("multipart/form-data" in text for text in templates)
     shared = sum("images/_upload_form.html" in text for text in templates)
 
