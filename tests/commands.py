@@ -1,14 +1,29 @@
-"""Commands of manage.py, and what they print."""
+"""Commands of manage.py and programs in Python, and what they print."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Mapping
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
+
+from tests.servers import ROOT
 
 
 def output_of(name: str, *arguments: object, **options: Any) -> str:
     out = StringIO()
     call_command(name, *map(str, arguments), stdout=out, **options)
     return out.getvalue()
+
+
+def run_python(*arguments: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None, sent: str = "") -> str:
+    """Return what Python prints in a process of its own, which has to end well."""
+    command = [sys.executable, *arguments]
+    about: dict[str, Any] = {"cwd": cwd, "env": env, "input": sent, "timeout": 60}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **about)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

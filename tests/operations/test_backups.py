@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import psycopg
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -29,6 +28,7 @@ from operations.rules.manifest import MANIFEST, SUMS, BackupError
 from operations.services import databases
 from people.models import Project, User
 from tests import servers
+from tests.commands import output_of
 from tests.servers import ROOT, embedded_environment
 
 Switch = Callable[[], None]
@@ -70,12 +70,6 @@ def elsewhere(request: pytest.FixtureRequest, tmp_path: Path, settings: Any) -> 
     connection.settings_dict["NAME"] = before
 
 
-def run(*arguments: Any, **options: Any) -> str:
-    out = StringIO()
-    call_command(*map(str, arguments), stdout=out, **options)
-    return out.getvalue()
-
-
 def fill() -> User:
     for name, content in IMAGES.items():
         default_storage.save(name, ContentFile(content))
@@ -86,12 +80,12 @@ def fill() -> User:
 
 def test_what_is_restored_is_what_was_backed_up(tmp_path, media, elsewhere):
     fill()
-    said = run("backup", tmp_path / "monday")
+    said = output_of("backup", tmp_path / "monday")
     manifest = json.loads((tmp_path / "monday" / MANIFEST).read_text())
     Project.objects.all().delete()
     elsewhere()
 
-    told = run("restore", tmp_path / "monday")
+    told = output_of("restore", tmp_path / "monday")
 
     assert "3." in said
     assert "the same as in the backup" in told
@@ -106,17 +100,17 @@ def test_what_is_restored_is_what_was_backed_up(tmp_path, media, elsewhere):
 
 def test_a_backup_can_be_checked_without_us(tmp_path, media):
     fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
 
     subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=tmp_path / "monday", check=True)
-    assert "is complete" in run("restore", tmp_path / "monday", check=True)
+    assert "is complete" in output_of("restore", tmp_path / "monday", check=True)
 
 
 @pytest.mark.parametrize("file", ["files/originals/ab/abc", "dump", SUMS, MANIFEST])
 @pytest.mark.parametrize("harm", ["changed", "gone"])
 def test_a_damaged_backup_is_refused_by_the_file_and_changes_nothing(tmp_path, media, elsewhere, file, harm):
     fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
     elsewhere()
     name = databases_file(tmp_path / "monday") if file == "dump" else file
     path = tmp_path / "monday" / name
@@ -126,7 +120,7 @@ def test_a_damaged_backup_is_refused_by_the_file_and_changes_nothing(tmp_path, m
         path.write_bytes(path.read_bytes()[:-1] + b"?")
 
     with pytest.raises(CommandError, match=Path(name).name):
-        run("restore", tmp_path / "monday")
+        output_of("restore", tmp_path / "monday")
 
     assert databases.tables() == []
     assert not (tmp_path / "new media").exists()
@@ -138,14 +132,14 @@ def databases_file(folder: Path) -> str:
 
 def test_an_installation_that_has_something_is_replaced_only_by_force(tmp_path, media):
     person = fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
     Project.objects.create(slug="later", name="Later", created_by=person)
     default_storage.delete("originals/ab/abc")
 
     with pytest.raises(CommandError, match="not empty"):
-        run("restore", tmp_path / "monday")
+        output_of("restore", tmp_path / "monday")
     assert Project.objects.count() == 2
-    run("restore", tmp_path / "monday", force=True)
+    output_of("restore", tmp_path / "monday", force=True)
 
     assert [project.slug for project in Project.objects.all()] == ["lions"]
     assert default_storage.open("originals/ab/abc").read() == b"an image"
@@ -153,7 +147,7 @@ def test_an_installation_that_has_something_is_replaced_only_by_force(tmp_path, 
 
 def test_a_restore_that_fails_leaves_the_database_as_it_was(tmp_path, media):
     person = fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
     Project.objects.create(slug="later", name="Later", created_by=person)
     dump = tmp_path / "monday" / databases_file(tmp_path / "monday")
     rows = json.loads((tmp_path / "monday" / MANIFEST).read_text())["rows"]
@@ -176,24 +170,24 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path, media, elsewhere):
     recorder = MigrationRecorder(connection)
     recorder.record_applied("people", "0099_of_the_future")
     try:
-        run("backup", tmp_path / "monday")
+        output_of("backup", tmp_path / "monday")
     finally:
         recorder.record_unapplied("people", "0099_of_the_future")
     elsewhere()
 
     with pytest.raises(CommandError, match=r"newer version of Crosslens .* does not know people\.0099_of_the_future"):
-        run("restore", tmp_path / "monday")
+        output_of("restore", tmp_path / "monday")
 
 
 def test_another_secret_is_told_of(tmp_path, media, elsewhere, settings):
     fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
     elsewhere()
-    assert "SECRET_KEY" not in run("restore", tmp_path / "monday")
+    assert "SECRET_KEY" not in output_of("restore", tmp_path / "monday")
 
     settings.SECRET_KEY = "another" * 10
 
-    assert "new pseudonyms" in run("restore", tmp_path / "monday", check=True)
+    assert "new pseudonyms" in output_of("restore", tmp_path / "monday", check=True)
     assert settings.SECRET_KEY not in (tmp_path / "monday" / MANIFEST).read_text()
 
 
@@ -221,14 +215,14 @@ def test_a_backup_while_people_work_is_of_one_moment(tmp_path, media, elsewhere)
         while len(made) < 20:
             time.sleep(0.01)
         before = len(made)
-        run("backup", tmp_path / "busy")
+        output_of("backup", tmp_path / "busy")
         after = len(made)
     finally:
         stop.set()
         for thread in writers:
             thread.join()
     elsewhere()
-    run("restore", tmp_path / "busy")
+    output_of("restore", tmp_path / "busy")
 
     assert User.objects.count() == Project.objects.count()
     assert before < User.objects.count()
@@ -238,27 +232,27 @@ def test_a_backup_while_people_work_is_of_one_moment(tmp_path, media, elsewhere)
 
 def test_an_earlier_backup_shares_the_files_that_are_the_same(tmp_path, media):
     fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
     default_storage.delete("originals/cd/cde")
     default_storage.save("originals/cd/cde", ContentFile(b"ANOTHER IMAGE"))
     default_storage.save("originals/ef/efg", ContentFile(b"a third"))
 
-    run("backup", tmp_path / "tuesday", previous=tmp_path / "monday")
+    output_of("backup", tmp_path / "tuesday", previous=tmp_path / "monday")
 
     files = tmp_path / "tuesday" / "files" / "originals"
     assert (files / "ab" / "abc").samefile(tmp_path / "monday" / "files" / "originals" / "ab" / "abc")
     assert (files / "cd" / "cde").read_bytes() == b"ANOTHER IMAGE"
     assert (files / "ef" / "efg").read_bytes() == b"a third"
-    assert "is complete" in run("restore", tmp_path / "tuesday", check=True)
+    assert "is complete" in output_of("restore", tmp_path / "tuesday", check=True)
 
 
 def test_a_backup_never_touches_one_that_is_there(tmp_path, media):
     fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
     before = (tmp_path / "monday" / MANIFEST).read_bytes()
 
     with pytest.raises(CommandError, match="already exists"):
-        run("backup", tmp_path / "monday")
+        output_of("backup", tmp_path / "monday")
 
     assert (tmp_path / "monday" / MANIFEST).read_bytes() == before
 
@@ -272,7 +266,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, media, monkeypatch):
     monkeypatch.setattr("operations.services.stored_files.copy_out", full)
 
     with pytest.raises(CommandError, match="No space left on device"):
-        run("backup", tmp_path / "backups" / "monday")
+        output_of("backup", tmp_path / "backups" / "monday")
 
     assert list((tmp_path / "backups").iterdir()) == []
 
@@ -307,7 +301,7 @@ def test_a_backup_that_was_killed_does_not_look_whole_and_is_cleared_away_by_the
 
     assert [path.name for path in backups.iterdir()] == ["monday.unfinished"]
     with pytest.raises(CommandError, match="no whole backup"):
-        run("restore", backups / "monday.unfinished")
+        output_of("restore", backups / "monday.unfinished")
     (var / "media" / "second").unlink()
     assert backup("tuesday").wait(60) == 0
     assert [path.name for path in backups.iterdir()] == ["tuesday"]
@@ -315,7 +309,7 @@ def test_a_backup_that_was_killed_does_not_look_whole_and_is_cleared_away_by_the
 
 def test_a_restore_is_refused_while_somebody_is_at_the_database(tmp_path, media, monkeypatch):
     fill()
-    run("backup", tmp_path / "monday")
+    output_of("backup", tmp_path / "monday")
     monkeypatch.setattr(databases, "WAIT_S", 0.2)
     with ExitStack() as somebody:
         if connection.vendor == "postgresql":
@@ -325,6 +319,6 @@ def test_a_restore_is_refused_while_somebody_is_at_the_database(tmp_path, media,
             other.execute("BEGIN IMMEDIATE")
 
         with pytest.raises(CommandError, match="Stop "):
-            run("restore", tmp_path / "monday", force=True)
+            output_of("restore", tmp_path / "monday", force=True)
 
     assert Project.objects.count() == 1

@@ -21,6 +21,7 @@ from operations.selectors.broker import UnreachableError
 from operations.services import metrics
 from operations.services.slots import Slots
 from people.models import Delivery, Project, User, Webhook
+from tests.commands import run_python
 from tests.servers import ROOT
 
 TOKEN = "mQ8sT2vX5zR7bN1cK4dF"
@@ -123,15 +124,10 @@ def test_without_a_broker_or_database_the_counts_are_still_told(monkeypatch):
 @pytest.mark.parametrize(
     ("address", "token", "sent", "status"),
     [
-        ("10.0.0.7", "", "", 200),
-        ("127.0.0.1", "", "", 200),
-        ("8.8.8.8", "", "", 404),
-        ("8.8.8.8", TOKEN, f"Bearer {TOKEN}", 200),
-        ("8.8.8.8", TOKEN, "Bearer another", 404),
-        ("8.8.8.8", TOKEN, f"Basic {TOKEN}", 404),
-        ("8.8.8.8", TOKEN, "", 404),
-        ("10.0.0.7", TOKEN, "", 404),
-        ("8.8.8.8", "", "Bearer ", 404),
+        *(("10.0.0.7", "", "", 200), ("127.0.0.1", "", "", 200), ("8.8.8.8", "", "", 404)),
+        *(("8.8.8.8", TOKEN, f"Bearer {TOKEN}", 200), ("8.8.8.8", TOKEN, "Bearer another", 404)),
+        *(("8.8.8.8", TOKEN, f"Basic {TOKEN}", 404), ("8.8.8.8", TOKEN, "", 404)),
+        *(("10.0.0.7", TOKEN, "", 404), ("8.8.8.8", "", "Bearer ", 404)),
     ],
 )
 @pytest.mark.django_db
@@ -201,18 +197,14 @@ def test_a_process_that_was_forked_off_has_a_number_of_its_own(tmp_path):
     program = COUNTER.format(root=str(ROOT), folder=str(tmp_path)).replace(
         "print(", "import os; slots.number(); os.fork(); print("
     )
-    done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=True)
-
-    assert sorted(done.stdout.split()) == ["0", "0", "1", "1"]
+    assert sorted(run_python("-c", program).split()) == ["0", "0", "1", "1"]
 
 
 def test_who_was_forked_off_does_not_take_the_number_of_a_parent_that_is_gone(tmp_path):
     gone = "import os, time; slots.number(); parent = os.getpid()\nif os.fork(): os._exit(0)\n"
     gone += "while os.getppid() == parent: time.sleep(0.01)\n"
     program = COUNTER.format(root=str(ROOT), folder=str(tmp_path)).replace("print(", f"{gone}print(")
-    done = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=True)
-
-    assert done.stdout.split() == ["1", "1"]
+    assert run_python("-c", program).split() == ["1", "1"]
 
 
 def test_the_folder_of_the_process_that_started_this_one_is_not_written_into(tmp_path):
@@ -220,11 +212,7 @@ def test_the_folder_of_the_process_that_started_this_one_is_not_written_into(tmp
     program = "import django; django.setup(); import os; print(os.environ['PROMETHEUS_MULTIPROC_DIR'])"
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": str(tmp_path)}
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path / "other")
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout.split() == [str(tmp_path / "metrics")]
+    assert run_python("-c", program, env=environment).split() == [str(tmp_path / "metrics")]
 
 
 def test_the_rules_for_alerts_ask_for_figures_that_there_are():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 
 import pytest
-from django.core.management import BaseCommand, CommandError, call_command, load_command_class
+from django.core.management import BaseCommand, CommandError, load_command_class
 
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileRefusedError
@@ -16,6 +15,7 @@ from crosslens_metrics.formats.tables import parse_table
 from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.reports.text import rounded
 from crosslens_metrics.undefined import Reason
+from tests.commands import output_of
 from tests.published import published
 from tests.servers import ROOT
 
@@ -29,6 +29,13 @@ c,a,fr,-2.5,0,1,-1
 """
 
 
+def of_table_2() -> str:
+    return output_of(
+        *("rank_metrics", published("tables/annotation_free_table2.csv"), "--sums"),
+        *("--proposed", "WMDRel", "CLinRel", "CMedRel", "--standard", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr", "BMRC"),
+    )
+
+
 @pytest.fixture
 def table(tmp_path):
     def write(content, name="table.csv"):
@@ -39,14 +46,8 @@ def table(tmp_path):
     return write
 
 
-def run(name, *arguments):
-    out = io.StringIO()
-    call_command(name, *map(str, arguments), stdout=out)
-    return out.getvalue()
-
-
 def run_json(name, *arguments):
-    return json.loads(run(name, *arguments, "--json"))
+    return json.loads(output_of(name, *arguments, "--json"))
 
 
 def correlate(file, *arguments, human="Δ SxS"):
@@ -64,7 +65,7 @@ def expected_rows(name):
 
 
 def test_draft_table_6_comes_out_of_draft_table_5_digit_by_digit():
-    text = run(
+    text = output_of(
         *("correlate", published("tables/crossmodal_draft_table5.csv"), "--human", "sxs_gain"),
         *("--metric", "delta_cider_3600", "delta_cider_val", "--no-flip", "--no-intervals"),
     )
@@ -74,25 +75,13 @@ def test_draft_table_6_comes_out_of_draft_table_5_digit_by_digit():
 
 
 def test_table_3_comes_out_of_table_2_digit_by_digit():
-    text = run(
-        *("rank_metrics", published("tables/annotation_free_table2.csv"), "--sums"),
-        *("--proposed", "WMDRel", "CLinRel", "CMedRel"),
-        *("--standard", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr", "BMRC"),
-    )
+    text = of_table_2()
     printed = [line.split() for line in text.splitlines()]
     for row in expected_rows("annotation_free_table3_expected.csv"):
         metric = "WMDRel+CLinRel+CMedRel" if row["metric"] == "WCC" else row["metric"]
         assert [metric, *list(row.values())[1:]] in printed
     assert "WMDRel+CLinRel+CMedRel is the column WCC but for rounding, by 0.1 at most." in text
-    assert next(row[:7] for row in printed if row[:2] == ["Show-Tell", "(COCO-CN)"]) == [
-        "Show-Tell",
-        "(COCO-CN)",
-        "4",
-        "5.5",
-        "4",
-        "6",
-        "5",
-    ]
+    assert ["Show-Tell", "(COCO-CN)", "4", "5.5", "4", "6", "5"] in [row[:7] for row in printed]
 
 
 def test_equal_scores_share_the_best_rank_where_that_is_asked_for():
@@ -111,10 +100,8 @@ def test_figures_are_over_all_over_the_group_and_over_the_rest(table):
     report = correlate(table(EVALUATIONS), "--metric", "ΔCIDEr", "--group", "Language=EN,zh,hi")
 
     assert [part["part"] for part in report["parts"]] == ["all", "group", "rest"]
-    counts = [
-        (part["metrics"]["ΔCIDEr"]["evaluations"], part["metrics"]["ΔCIDEr"]["points"]) for part in report["parts"]
-    ]
-    assert counts == [(5, 10), (3, 6), (2, 4)]
+    found = [part["metrics"]["ΔCIDEr"] for part in report["parts"]]
+    assert [(one["evaluations"], one["points"]) for one in found] == [(5, 10), (3, 6), (2, 4)]
     assert report["parts"][1]["name"] == "language is EN, zh, hi"
     assert "No evaluation has language zh." in report["notes"]
     alone = table("x,y\n2.7,2.6\n-1.5,-0.2\n4.5,3.1\n", "group.csv")
@@ -139,13 +126,11 @@ def test_what_is_undefined_says_why_and_the_rest_goes_on(table):
     file = table(EVALUATIONS)
     report = correlate(file, "--no-flip", "--metric", "flat", "never", "ΔCIDEr")
 
-    assert {value["undefined"] for value in values(report, "flat").values()} == {
-        Reason.ALL_VALUES_EQUAL,
-        Reason.ONE_SIGN_ONLY,
-    }
+    reasons = {value["undefined"] for value in values(report, "flat").values()}
+    assert reasons == {Reason.ALL_VALUES_EQUAL, Reason.ONE_SIGN_ONLY}
     assert values(report, "never")["matthews"]["undefined"] == Reason.ONE_SIGN_ONLY
     assert isinstance(values(report, "never")["pearson"], float)
-    text = run("correlate", file, "--human", "Δ SxS", "--metric", "flat", "ΔCIDEr", "--no-flip", "--no-intervals")
+    text = output_of("correlate", file, "--human", "Δ SxS", "--metric", "flat", "ΔCIDEr", "--no-flip", "--no-intervals")
     assert f"undefined for flat: pearson, spearman, kendall. {MESSAGES[Reason.ALL_VALUES_EQUAL]}" in text
     assert re.search(r"nan", text, re.IGNORECASE) is None
 
@@ -167,12 +152,8 @@ def test_intervals_hold_what_they_are_of_and_follow_from_the_seed(table):
         one, another = (report["parts"][0]["metrics"]["y"][name] for report in (first, other))
         assert one["interval"]["low"] < one["value"] < one["interval"]["high"]
         assert one["interval"] != another["interval"] or name == Coefficient.MATTHEWS
-    assert first["intervals"] == {
-        "method": "percentile bootstrap over evaluations",
-        "level": 0.95,
-        "resamples": 300,
-        "seed": 1,
-    }
+    how = {"method": "percentile bootstrap over evaluations", "level": 0.95, "resamples": 300, "seed": 1}
+    assert first["intervals"] == how
 
 
 @pytest.mark.parametrize(
@@ -291,19 +272,19 @@ def test_models_without_a_score_are_refused_or_left_out_of_everything(table):
     file = table("model,p,q,s\na,1,3,1\nb,,2,2\nc,3,1,3\n")
     asked = ["rank_metrics", file, "--proposed", "p", "q", "--standard", "s"]
     with pytest.raises(CommandError, match="Line 3: p has no score"):
-        run(*asked)
+        output_of(*asked)
     report = run_json(*asked, "--skip-missing", "--sums")
     assert (report["models"], report["left_out"]) == (["a", "c"], ["b"])
     assert report["ranks"]["q"] == [1, 2]
     assert report["correlations"]["p+q"]["s"]["undefined"] == Reason.ALL_VALUES_EQUAL
-    assert "undefined for p+q with s" in run(*asked, "--skip-missing", "--sums")
+    assert "undefined for p+q with s" in output_of(*asked, "--skip-missing", "--sums")
 
 
 def test_too_many_sums_are_refused(table):
     names = [f"m{number}" for number in range(11)]
     file = table(",".join([*names, "s"]) + "\n" + "\n".join(",".join(["1"] * 12) for _ in range(2)))
     with pytest.raises(CommandError, match="10 proposed metrics at most, not 11"):
-        run("rank_metrics", file, "--proposed", *names, "--standard", "s", "--sums")
+        output_of("rank_metrics", file, "--proposed", *names, "--standard", "s", "--sums")
 
 
 def test_a_value_of_a_group_may_hold_a_comma(table):
@@ -323,12 +304,8 @@ def test_a_group_is_a_column_and_its_values(table, option):
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
     [
-        (0.125, 2, "0.13"),
-        (-0.125, 2, "-0.13"),
-        (0.285, 2, "0.29"),
-        (-0.001, 2, "0.00"),
-        (1.0, 3, "1.000"),
-        (1e-9, 4, "0.0000"),
+        *((0.125, 2, "0.13"), (-0.125, 2, "-0.13"), (0.285, 2, "0.29"), (-0.001, 2, "0.00")),
+        *((1.0, 3, "1.000"), (1e-9, 4, "0.0000")),
     ],
 )
 def test_halves_are_rounded_away_from_zero_and_zero_has_no_sign(value, digits, text):
@@ -356,15 +333,11 @@ def test_the_guide_tells_every_option(name):
 def test_the_examples_of_the_guide_are_what_is_printed():
     guide = (ROOT / "docs" / "researchers.md").read_text(encoding="utf-8")
     printed = [
-        run(
+        output_of(
             *("correlate", published("tables/crossmodal_draft_table5.csv"), "--human", "sxs_gain", "--no-flip"),
             *("--metric", "delta_cider_3600", "delta_cider_val"),
         ),
-        run(
-            *("rank_metrics", published("tables/annotation_free_table2.csv"), "--sums"),
-            *("--proposed", "WMDRel", "CLinRel", "CMedRel"),
-            *("--standard", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr", "BMRC"),
-        ),
+        of_table_2(),
     ]
     for text, start, end in zip(
         printed, ("  evaluations", "  WMDRel"), ("  matthews", "  WMDRel+CLinRel+CMedRel"), strict=True

@@ -16,6 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crosslens_metrics.scoring import FIGURES, METRICS, Need
+from tests.commands import output_of
 from tests.java_tools import needs_java
 from tests.published import published
 from tests.servers import ROOT
@@ -32,9 +33,7 @@ PUBLIC_NAMES = {
 
 
 def run(*arguments: Any, command: str = "score_captions") -> str:
-    out = io.StringIO()
-    call_command(command, *map(str, arguments), stdout=out)
-    return out.getvalue()
+    return output_of(command, *arguments)
 
 
 def run_json(*arguments: Any) -> dict[str, Any]:
