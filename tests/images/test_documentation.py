@@ -13,16 +13,9 @@ TEXT = (Path(__file__).resolve().parents[2] / "docs" / "importing.md").read_text
 
 def test_the_guide_tells_the_limits_as_they_are():
     for number in (
-        limits.MAX_UPLOAD_FILES,
-        limits.MAX_ZIP_ENTRIES,
-        limits.MAX_MANIFEST_LINES,
-        limits.MAX_EXTRA_CHARACTERS,
-        MAX_ROW_CHARACTERS,
-        limits.MAX_IMAGE_SIDE,
-        limits.MAX_SCANS,
-        MAX_CAPTION_CHARACTERS,
-        limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
-        limits.MAX_ZIP_BYTES // limits.MEGABYTE,
+        *(limits.MAX_UPLOAD_FILES, limits.MAX_ZIP_ENTRIES, limits.MAX_MANIFEST_LINES, limits.MAX_EXTRA_CHARACTERS),
+        *(MAX_ROW_CHARACTERS, limits.MAX_IMAGE_SIDE, limits.MAX_SCANS, MAX_CAPTION_CHARACTERS),
+        *(limits.MAX_UPLOAD_BYTES // limits.MEGABYTE, limits.MAX_ZIP_BYTES // limits.MEGABYTE),
     ):
         assert f"{number:,}" in TEXT
     assert f"{limits.MAX_IMAGE_BYTES // 10**6} MB, {limits.MAX_IMAGE_PIXELS // 10**6} million pixels" in TEXT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from PIL import Image as Pillow
@@ -17,9 +18,17 @@ from tests.published import published
 
 TRACES = (b"Exif", b"EXIF", b"XMP", b"ICCP", b"ICC_PROFILE", b"SECRET", b"http://ns.adobe.com")
 
+XMP = b"<x:xmpmeta>SECRET http://ns.adobe.com</x:xmpmeta>"
+
 
 def read(content: bytes, name: str) -> ImageFacts:
     return inspect(io.BytesIO(content), name=name, size_bytes=len(content))
+
+
+def saved(image: Pillow.Image, kind: str, **options: Any) -> bytes:
+    output = io.BytesIO()
+    image.save(output, kind, **options)
+    return output.getvalue()
 
 
 def served(content: bytes, kind: str) -> dict[int, bytes]:
@@ -43,21 +52,10 @@ def close(one: tuple[int, ...], other: tuple[int, ...], by: int = 12) -> bool:
 
 
 SOUND = [
-    ("JPEG", "RGB", "a.jpg"),
-    ("JPEG", "RGB", "a.JPEG"),
-    ("JPEG", "L", "a.jpe"),
-    ("JPEG", "CMYK", "a.jpg"),
-    ("PNG", "RGB", "a.png"),
-    ("PNG", "P", "a.png"),
-    ("PNG", "1", "a.png"),
-    ("PNG", "RGBA", "a.png"),
-    ("PNG", "LA", "a.png"),
-    ("WEBP", "RGB", "a.webp"),
-    ("WEBP", "RGBA", "a.webp"),
-    ("TIFF", "RGB", "a.tif"),
-    ("TIFF", "CMYK", "a.tiff"),
-    ("GIF", "P", "a.gif"),
-    ("JPEG", "RGB", "no ending"),
+    *(("JPEG", mode, name) for mode, name in (("RGB", "a.jpg"), ("RGB", "a.JPEG"), ("L", "a.jpe"), ("CMYK", "a.jpg"))),
+    *(("PNG", mode, "a.png") for mode in ("RGB", "P", "1", "RGBA", "LA")),
+    *(("WEBP", mode, "a.webp") for mode in ("RGB", "RGBA")),
+    *(("TIFF", "RGB", "a.tif"), ("TIFF", "CMYK", "a.tiff"), ("GIF", "P", "a.gif"), ("JPEG", "RGB", "no ending")),
 ]
 
 
@@ -80,30 +78,25 @@ def test_each_kind_of_image_is_read_and_served_in_its_own_brightness(kind, mode,
 
 @pytest.mark.parametrize(("kind", "mode"), [("PNG", "I;16"), ("TIFF", "I;16"), ("TIFF", "I;16B")])
 def test_sixteen_bits_are_scaled_to_eight(kind, mode):
-    output = io.BytesIO()
-    Pillow.new(mode, (40, 30), 32768).save(output, kind)
-    content = output.getvalue()
+    content = saved(Pillow.new(mode, (40, 30), 32768), kind)
 
     assert read(content, "a.png" if kind == "PNG" else "a.tif").width == 40
     assert close(dot(served(content, kind)[320], (0.5, 0.5)), (128, 128, 128), by=2)
 
 
 def test_an_image_of_floating_point_numbers_is_stretched_to_what_can_be_seen():
-    output = io.BytesIO()
     dots = Pillow.new("F", (40, 30), -3.5)
     dots.paste(8.25, (20, 0, 40, 30))
-    dots.save(output, "TIFF")
 
-    shown = served(output.getvalue(), "TIFF")[320]
+    shown = served(saved(dots, "TIFF"), "TIFF")[320]
 
     assert close(dot(shown, (0.2, 0.5)), (0, 0, 0))
     assert close(dot(shown, (0.8, 0.5)), (255, 255, 255))
 
 
 def test_transparent_parts_become_white():
-    output = io.BytesIO()
-    Pillow.new("RGBA", (40, 30), (0, 0, 0, 0)).save(output, "PNG")
-    assert dot(served(output.getvalue(), "PNG")[320], (0.5, 0.5)) == (255, 255, 255)
+    clear = saved(Pillow.new("RGBA", (40, 30), (0, 0, 0, 0)), "PNG")
+    assert dot(served(clear, "PNG")[320], (0.5, 0.5)) == (255, 255, 255)
 
 
 def test_of_an_animation_the_first_frame_is_taken():
@@ -130,10 +123,7 @@ def test_an_image_taken_sideways_is_served_upright(kind):
     [
         ("JPEG", {"exif": exif(1, artist="SECRET"), "icc_profile": profile(), "comment": b"SECRET-COMMENT"}),
         ("PNG", {"exif": exif(1), "icc_profile": profile()}),
-        (
-            "WEBP",
-            {"exif": exif(1), "icc_profile": profile(), "xmp": b"<x:xmpmeta>SECRET http://ns.adobe.com</x:xmpmeta>"},
-        ),
+        ("WEBP", {"exif": exif(1), "icc_profile": profile(), "xmp": XMP}),
         ("TIFF", {"exif": exif(1), "icc_profile": profile(), "description": "SECRET"}),
     ],
 )
@@ -152,10 +142,9 @@ def test_served_sizes_hold_nothing_but_pixels(kind, options):
 def test_colours_of_another_profile_are_converted():
     # sRGB with the names of red and green exchanged: an image that says red shows green.
     exchanged = profile().replace(b"rXYZ", b"tmp!").replace(b"gXYZ", b"rXYZ").replace(b"tmp!", b"gXYZ")
-    output = io.BytesIO()
-    Pillow.new("RGB", (40, 30), (220, 20, 20)).save(output, "PNG", icc_profile=exchanged)
+    content = saved(Pillow.new("RGB", (40, 30), (220, 20, 20)), "PNG", icc_profile=exchanged)
 
-    red, green, _ = dot(served(output.getvalue(), "PNG")[320], (0.5, 0.5))
+    red, green, _ = dot(served(content, "PNG")[320], (0.5, 0.5))
 
     assert green > red + 100
 

@@ -15,12 +15,9 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_manifest_says_whose_the_images_are(folder):
-    (folder / "a.jpg").write_bytes(
-        image_file(exif=exif(artist="Camera Owner", gps=(("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))))
-    )
-    (folder / "b.jpg").write_bytes(
-        image_file(shade=10, exif=exif(artist="Ben", gps=(("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))))
-    )
+    place = (("N", (1.0, 0, 0)), ("E", (2.0, 0, 0)))
+    (folder / "a.jpg").write_bytes(image_file(exif=exif(artist="Camera Owner", gps=place)))
+    (folder / "b.jpg").write_bytes(image_file(shade=10, exif=exif(artist="Ben", gps=place)))
     manifest = folder / "list.csv"
     manifest.write_text(
         "file,key,title,author,licence,licence_url,source,latitude,longitude,mood\n"
@@ -116,29 +113,16 @@ def test_a_csv_manifest_may_end_its_lines_as_old_macs_do_and_has_to_be_utf8(stoc
 
 
 def test_a_manifest_inside_a_zip_or_among_sent_files_counts():
-    job = upload(
-        {
-            "one.zip": zipped(
-                {
-                    "set/manifest.csv": b"file,author\na.jpg,Ann\n",
-                    "set/a.jpg": image_file(),
-                    "set/unlisted.jpg": image_file(shade=10),
-                }
-            ),
-            "two.zip": zipped({"c.jpg": image_file(shade=20)}),
-            "b.jpg": image_file(shade=30),
-            "manifest.jsonl": b'{"file": "b.jpg", "author": "Bob"}\n{"file": "c.jpg", "author": "Cem"}\n',
-        }
-    )
-
-    by_file = outcomes(run(job))
-
-    assert by_file == {
-        "b.jpg": "added",
-        "c.jpg": "added",
-        "set/a.jpg": "added",
-        "set/unlisted.jpg": "rejected",
+    images = {"set/a.jpg": image_file(), "set/unlisted.jpg": image_file(shade=10)}
+    files = {
+        "one.zip": zipped({"set/manifest.csv": b"file,author\na.jpg,Ann\n", **images}),
+        "two.zip": zipped({"c.jpg": image_file(shade=20)}),
+        "b.jpg": image_file(shade=30),
+        "manifest.jsonl": b'{"file": "b.jpg", "author": "Bob"}\n{"file": "c.jpg", "author": "Cem"}\n',
     }
+    by_file = outcomes(run(upload(files)))
+
+    assert by_file == dict.fromkeys(["b.jpg", "c.jpg", "set/a.jpg"], "added") | {"set/unlisted.jpg": "rejected"}
     authors = CollectionImage.objects.values_list("key", "image__author")
     assert dict(authors) == {"b": "Bob", "c": "Cem", "a": "Ann"}
 

@@ -45,6 +45,11 @@ def client_of():
 
 
 @pytest.fixture
+def client(client_of, manager):
+    return client_of(manager)
+
+
+@pytest.fixture
 def sent(monkeypatch):
     """Primary keys of the jobs and images whose messages were sent; none is worked on."""
     sent: list[int] = []
@@ -59,6 +64,9 @@ def collection(manager):
     return make_collection(project=Project.objects.get(created_by=manager), is_shared=False)
 
 
+COLLECTION_PAGES = ("collection-show", "images-add", "import-list")
+
+
 def make_job(collection: Collection, **fields) -> ImportJob:
     about = {"collection": collection, "project": collection.project, "kind": "images"}
     job = ImportJob.objects.create(**about, source_name="images.zip", **fields)
@@ -68,15 +76,9 @@ def make_job(collection: Collection, **fields) -> ImportJob:
 
 
 def addresses(collection: Collection, job: ImportJob) -> list[str]:
-    return [
-        reverse("images:collection-list"),
-        reverse("images:collection-create"),
-        reverse("images:collection-show", args=[collection.slug]),
-        reverse("images:images-add", args=[collection.slug]),
-        reverse("images:import-list", args=[collection.slug]),
-        reverse("images:import-show", args=[job.pk]),
-        reverse("images:import-export", args=[job.pk]),
-    ]
+    of_collection = [reverse(f"images:{name}", args=[collection.slug]) for name in COLLECTION_PAGES]
+    of_import = [reverse(f"images:import-{name}", args=[job.pk]) for name in ("show", "export")]
+    return [reverse("images:collection-list"), reverse("images:collection-create"), *of_collection, *of_import]
 
 
 def test_managers_see_the_pages_and_nobody_else_does(client_of, manager, collection):
@@ -107,14 +109,12 @@ def test_outsiders_can_send_nothing(client_of, sent):
     assert not ImportJob.objects.exists()
 
 
-def test_what_is_not_there_is_not_there_for_managers_either(client_of, manager):
-    client = client_of(manager)
+def test_what_is_not_there_is_not_there_for_managers_either(client):
     assert client.get(reverse("images:collection-show", args=["gone"])).status_code == 404
     assert client.get(reverse("images:import-show", args=[10**6])).status_code == 404
 
 
-def test_a_collection_gets_an_address_of_its_own(client_of, manager):
-    client = client_of(manager)
+def test_a_collection_gets_an_address_of_its_own(client, manager):
     for name, slug in (("New", "new"), ("Häfen im Norden", "hafen-im-norden"), ("港", "collection")):
         response = client.post(reverse("images:collection-create"), {"name": name, "description": "x"})
         made = Collection.objects.get(name=name)
@@ -128,8 +128,7 @@ def test_addresses_of_shared_collections_are_numbered():
     assert [collection.slug for collection in made] == ["new-2", "hafen", "hafen-2"]
 
 
-def test_a_name_is_given_once(client_of, manager):
-    client = client_of(manager)
+def test_a_name_is_given_once(client):
     client.post(reverse("images:collection-create"), {"name": "New"})
 
     again = client.post(reverse("images:collection-create"), {"name": "New"})
@@ -137,13 +136,13 @@ def test_a_name_is_given_once(client_of, manager):
     assert "already" in again.text
 
 
-def test_images_are_shown_with_who_made_them(client_of, manager):
+def test_images_are_shown_with_who_made_them(client):
     collection = make_collection(images=0)
     waiting = make_image(sizes_state=JobState.QUEUED, author="Wanda")
     for position, image in enumerate([make_image(author="Ann"), waiting], start=1):
         CollectionImage.objects.create(collection=collection, image=image, key=f"key-{position}", position=position)
 
-    text = client_of(manager).get(reverse("images:collection-show", args=[collection.slug])).text
+    text = client.get(reverse("images:collection-show", args=[collection.slug])).text
 
     assert "Ann" in text
     assert "CC BY 4.0" in text
@@ -151,11 +150,8 @@ def test_images_are_shown_with_who_made_them(client_of, manager):
     assert text.count("/images/") == 1 + len(sizes_of(640, 480))
 
 
-def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(
-    client_of, manager, django_assert_max_num_queries
-):
+def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(client, django_assert_max_num_queries):
     small, large = make_collection(images=1), make_collection(images=70)
-    client = client_of(manager)
     for collection in (small, large):
         with django_assert_max_num_queries(10):
             client.get(reverse("images:collection-show", args=[collection.slug]))
@@ -164,19 +160,14 @@ def test_a_page_of_a_large_collection_asks_no_more_than_one_of_a_small_one(
 
 
 def test_many_files_are_sent_and_imported_in_the_background(
-    client_of, manager, collection, sent, django_capture_on_commit_callbacks
+    client, manager, collection, sent, django_capture_on_commit_callbacks
 ):
     collection.entries.all().delete()
+    files = {"a.jpg": image_file(), "b.png": image_file("PNG", shade=10), "empty.jpg": b""}
     with django_capture_on_commit_callbacks(execute=True):
-        response = client_of(manager).post(
+        response = client.post(
             reverse("images:images-add", args=[collection.slug]),
-            {
-                "images": [
-                    SimpleUploadedFile("a.jpg", image_file()),
-                    SimpleUploadedFile("b.png", image_file("PNG", shade=10)),
-                    SimpleUploadedFile("empty.jpg", b""),
-                ]
-            },
+            {"images": [SimpleUploadedFile(name, content) for name, content in files.items()]},
         )
 
     job = ImportJob.objects.get()
@@ -194,21 +185,21 @@ def test_many_files_are_sent_and_imported_in_the_background(
     assert set(Image.objects.values_list("sizes_state", flat=True)) == {JobState.DONE}
 
 
-def test_nothing_sent_is_told_in_the_form(client_of, manager, collection):
-    response = client_of(manager).post(reverse("images:images-add", args=[collection.slug]), {})
+def test_nothing_sent_is_told_in_the_form(client, collection):
+    response = client.post(reverse("images:images-add", args=[collection.slug]), {})
     assert response.status_code == 422
     assert not ImportJob.objects.exists()
 
 
-def test_too_much_at_once_is_told_clearly(client_of, manager, collection, monkeypatch, settings):
+def test_too_much_at_once_is_told_clearly(client, collection, monkeypatch, settings):
     address = reverse("images:images-add", args=[collection.slug])
     two = {"images": [SimpleUploadedFile("a.jpg", image_file()), SimpleUploadedFile("b.jpg", image_file())]}
 
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
-    many = client_of(manager).post(address, two)
+    many = client.post(address, two)
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 10
     monkeypatch.setattr(limits, "MAX_UPLOAD_BYTES", 100)
-    large = client_of(manager).post(address, two)
+    large = client.post(address, two)
 
     assert (many.status_code, large.status_code) == (413, 413)
     assert "Put them in a zip file" in many.text
@@ -227,9 +218,8 @@ def test_a_form_from_elsewhere_is_refused(client_of, manager, collection):
     assert client.post(address, signed).status_code == 302
 
 
-def test_a_report_can_be_narrowed_and_downloaded(client_of, manager, collection):
+def test_a_report_can_be_narrowed_and_downloaded(client, collection):
     job = make_job(collection, state=JobState.DONE)
-    client = client_of(manager)
 
     assert "b.jpg" in client.get(reverse("images:import-show", args=[job.pk])).text
     added = client.get(reverse("images:import-show", args=[job.pk]), {"outcome": "added"}).text
@@ -246,10 +236,9 @@ def test_a_report_can_be_narrowed_and_downloaded(client_of, manager, collection)
     ]
 
 
-def test_progress_asks_for_itself_until_the_import_is_done(client_of, manager, collection):
+def test_progress_asks_for_itself_until_the_import_is_done(client, collection):
     job = make_job(collection, state=JobState.RUNNING, total=8, done=2)
     address = reverse("images:import-progress", args=[job.pk])
-    client = client_of(manager)
 
     running = client.get(address, headers={"HX-Request": "true"})
     assert "hx-get" in running.text

@@ -52,9 +52,14 @@ def make_scoring(
     """A scoring of a model that says "base caption of KEY", with an open pass."""
     references = references or make_references()
     model = model or make_captioner(references.collection, text="base caption", language=references.language_id)
-    values: dict[str, Any] = {"metrics": METRICS, "tokenizer": "whitespace", "normalise": True, "by": None, "now": NOW}
-    (scoring,) = create_scorings(project=references.project, references=references, models=[model], **(values | about))
+    (scoring,) = make_scorings(references, [model], **about)
     return scoring
+
+
+def make_scorings(references: ReferenceSet, models: Sequence[CaptioningModel], **about: Any) -> list[Scoring]:
+    values: dict[str, Any] = {"metrics": METRICS, "tokenizer": "whitespace", "normalise": True, "by": None, "now": NOW}
+    values |= {"project": references.project}
+    return list(create_scorings(references=references, models=models, **(values | about)))
 
 
 def run(scoring: Scoring, *, at: datetime = NOW) -> Pass:

@@ -121,15 +121,8 @@ def test_captions_are_held_against_their_image_and_the_english_references(
 def test_wcc_sums_up_the_three(references, english, encoder, features, model):
     words = make_vectors("de", {"rrr": (1.0, 0.0), "ggg": (0.0, 1.0), "caption": (0.6, 0.8), "test": (0.8, 0.6)})
     parts = ["wmdrel", *VISUAL]
-    scoring = make_scoring(
-        references,
-        model=model,
-        metrics=["wcc", *parts],
-        vectors=words,
-        encoder=encoder,
-        english=english,
-        features=features,
-    )
+    given = {"vectors": words, "encoder": encoder, "english": english, "features": features}
+    scoring = make_scoring(references, model=model, metrics=["wcc", *parts], **given)
     scored = run(scoring)
 
     values = dict(scored.scores.values_list("metric", "value"))
@@ -146,12 +139,10 @@ def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(refere
         list(Reference.objects.filter(reference_set=references, image=one).values_list("text", flat=True))
         for one in images
     ]
-    pixels = dict(
-        zip([one.pk for one in images_of(references.collection)], np.diag([255.0, 128.0, 255.0]), strict=True)
-    )
-    given = Projections(
-        "mean-colours-1", [vector(texts[one]) for one in images], images=[pixels[one] for one in images]
-    )
+    of_collection = [one.pk for one in images_of(references.collection)]
+    pixels = dict(zip(of_collection, np.diag([255.0, 128.0, 255.0]), strict=True))
+    vectors = [vector(texts[one]) for one in images]
+    given = Projections("mean-colours-1", vectors, images=[pixels[one] for one in images])
     (expected,) = score([texts[one] for one in images], said, metrics=["cmedrel"], normalise=True, projections=given)
     kept = scored.scores.get()
     assert kept.value == pytest.approx(expected.scores.corpus, abs=1e-6)
@@ -307,33 +298,27 @@ def manager(client, project):
 
 def test_the_page_offers_what_there_is_and_has_it_computed(manager, references, english, encoder, features, model):
     page = f"{reverse('scoring:scoring-create', args=['lions'])}?references={references.pk}"
-    shown = manager.get(page).content.decode()
+    shown = manager.get(page).text
     for name in ("clinrel", "cmedrel"):
         assert f'value="{name}"' in shown
     assert 'value="wcc"' not in shown
     assert re.search(r"Colours, 3 images, 2 March 2026", shown)
 
-    sent = {
-        "models": [model.pk],
-        "metrics": VISUAL,
-        "tokenizer": "whitespace",
-        "encoder": encoder.pk,
-        "english": english.pk,
-        "features": features.pk,
-    }
+    sent = {"models": [model.pk], "metrics": VISUAL, "tokenizer": "whitespace"}
+    sent |= {"encoder": encoder.pk, "english": english.pk, "features": features.pk}
     assert manager.post(page, sent | {"features": ""}).status_code == 422
     assert manager.post(page, sent).status_code == 302
     scoring = Scoring.objects.get()
     assert (scoring.encoder, scoring.english, scoring.features) == (encoder, english, features)
     run(scoring)
-    assert "mean-colours-1" in manager.get(reverse("scoring:scoring-show", args=["lions", scoring.pk])).content.decode()
+    assert "mean-colours-1" in manager.get(reverse("scoring:scoring-show", args=["lions", scoring.pk])).text
 
 
 def test_without_an_encoder_the_page_says_what_is_to_be_done(manager, references, model):
     shown = manager.get(f"{reverse('scoring:scoring-create', args=['lions'])}?references={references.pk}")
 
-    assert "need an encoder of captions" in shown.content.decode()
-    assert 'value="clinrel"' not in shown.content.decode()
+    assert "need an encoder of captions" in shown.text
+    assert 'value="clinrel"' not in shown.text
 
 
 def test_a_worker_without_pytorch_hands_the_pass_to_those_that_have_it(references, english, model, monkeypatch):

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connections
@@ -25,10 +24,10 @@ from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services import scoring_passes
 from scoring.services.references import put_references
 from scoring.services.scoring_sweep import passes_waiting
-from scoring.services.scorings import ask_again, create_scorings, drop
+from scoring.services.scorings import ask_again, drop
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_vectors
-from tests.scoring.scored import make_references, make_scoring, run, ticking, values_of
+from tests.scoring.scored import make_references, make_scoring, make_scorings, run, ticking, values_of
 
 pytestmark = pytest.mark.django_db
 
@@ -49,11 +48,22 @@ def instead(monkeypatch: pytest.MonkeyPatch, metric: str, does: Callable[[], obj
     monkeypatch.setattr(Prepared, "scored", replaced)
 
 
-def fail_with(error: BaseException) -> Callable[[], object]:
-    def fail() -> object:
+def fail_with(error: BaseException) -> Callable[..., object]:
+    def fail(*_arguments: object, **_about: object) -> object:
         raise error
 
     return fail
+
+
+def before_keeping(monkeypatch: pytest.MonkeyPatch, does: Callable[[Pass], object]) -> None:
+    """Have `does` called before the scores of a metric are kept."""
+    kept = scoring_passes._keep
+
+    def later(held: Pass, scores: list[Score], *, now: datetime) -> None:
+        does(held)
+        kept(held, scores, now=now)
+
+    monkeypatch.setattr(scoring_passes, "_keep", later)
 
 
 def test_a_pass_scores_every_metric_and_says_what_by():
@@ -111,9 +121,7 @@ def test_with_nothing_to_score_the_pass_says_what_is_missing():
 
 
 def test_a_metric_that_cannot_be_computed_says_why_and_the_others_go_on(monkeypatch):
-    monkeypatch.setattr(
-        "crosslens_metrics.meteor.meteor", lambda *_args, **_about: fail_with(ToolMissingError("There is no Java."))()
-    )
+    monkeypatch.setattr("crosslens_metrics.meteor.meteor", fail_with(ToolMissingError("There is no Java.")))
     scored = run(make_scoring(metrics=["meteor", "rouge-l"]))
 
     assert (scored.state, scored.done) == (JobState.DONE, 2)
@@ -137,7 +145,7 @@ def test_a_metric_that_nobody_foresaw_would_fail_does_not_take_the_others_with_i
 
 
 def test_without_the_tokeniser_the_whole_pass_says_so(monkeypatch):
-    monkeypatch.setattr(scoring_passes, "prepare", lambda *_args, **_about: fail_with(ToolMissingError("No Java."))())
+    monkeypatch.setattr(scoring_passes, "prepare", fail_with(ToolMissingError("No Java.")))
     scored = run(make_scoring(tokenizer="ptb"))
 
     assert (scored.state, scored.error) == (JobState.FAILED, "No Java.")
@@ -185,16 +193,13 @@ def test_the_lease_is_renewed_while_a_long_metric_is_computed(monkeypatch):
 
 
 def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
-    scoring = make_scoring()
-    scoring_pass = scoring.passes.get()
-    kept = scoring_passes._keep
+    scoring_pass = make_scoring().passes.get()
 
-    def after_it_was_taken_over(held: Pass, scores: list[Score], *, now: datetime) -> None:
+    def take_over(held: Pass) -> None:
         if held.done == 1:
             Pass.objects.filter(pk=held.pk).update(lease_until=LATER)
-        kept(held, scores, now=now)
 
-    monkeypatch.setattr(scoring_passes, "_keep", after_it_was_taken_over)
+    before_keeping(monkeypatch, take_over)
     scoring_passes.run_pass(pass_id=scoring_pass.pk, clock=ticking())
 
     scoring_pass.refresh_from_db()
@@ -204,15 +209,8 @@ def test_whoever_lost_the_lease_keeps_nothing(monkeypatch):
 
 def test_a_scoring_that_is_removed_ends_its_pass_without_a_word(monkeypatch):
     scoring = make_scoring()
-    kept = scoring_passes._keep
-
-    def after_it_was_removed(held: Pass, scores: list[Score], *, now: datetime) -> None:
-        drop(scoring=Scoring.objects.get(pk=held.scoring_id))
-        kept(held, scores, now=now)
-
-    monkeypatch.setattr(scoring_passes, "_keep", after_it_was_removed)
+    before_keeping(monkeypatch, lambda held: drop(scoring=Scoring.objects.get(pk=held.scoring_id)))
     scoring_passes.run_pass(pass_id=scoring.passes.get().pk, clock=ticking())
-
     assert not Scoring.objects.exists()
     assert not Score.objects.exists()
 
@@ -295,18 +293,8 @@ def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypat
     scoring = make_scoring(metrics=["rouge-l"])
     model, references = scoring.model, scoring.references
     monkeypatch.setattr(scoring_passes, "RENEW_EVERY_S", 1000.0)
-    kept = scoring_passes._keep
-
-    def while_more_are_asked_for(held: Pass, scores: list[Score], *, now: datetime) -> None:
-        about: dict[str, Any] = {"tokenizer": "whitespace", "normalise": True, "by": None, "now": NOW}
-        create_scorings(
-            project=scoring.project, models=[model], references=references, metrics=["rouge-l", "cider"], **about
-        )
-        kept(held, scores, now=now)
-
-    monkeypatch.setattr(scoring_passes, "_keep", while_more_are_asked_for)
+    before_keeping(monkeypatch, lambda _held: make_scorings(references, [model], metrics=["rouge-l", "cider"]))
     scored = run(scoring)
-
     assert (scoring.passes.count(), scored.done, scored.total) == (1, 2, 2)
     assert list(values_of(scored)) == ["rouge-l", "cider"]
 

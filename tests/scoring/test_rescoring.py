@@ -15,9 +15,9 @@ from scoring.selectors.scores import current_pass, score_cells, scoring_details,
 from scoring.services import scoring_passes
 from scoring.services.references import put_references
 from scoring.services.scoring_sweep import ask_where_changed, passes_waiting
-from scoring.services.scorings import ask_again, create_scorings, drop
+from scoring.services.scorings import ask_again, drop
 from tests.factories import NOW, make_captioner, make_collection, make_image
-from tests.scoring.scored import make_references, make_scoring, run, values_of
+from tests.scoring.scored import make_references, make_scoring, make_scorings, run, values_of
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
@@ -183,16 +183,7 @@ def test_a_model_scored_already_gets_the_metrics_it_lacks():
     run(scoring)
     other = make_captioner(scoring.references.collection, text="another caption", language="de")
 
-    made = create_scorings(
-        project=scoring.project,
-        models=[scoring.model, other],
-        references=scoring.references,
-        metrics=["cider", "rouge-l"],
-        tokenizer="whitespace",
-        normalise=True,
-        by=None,
-        now=LATER,
-    )
+    made = make_scorings(scoring.references, [scoring.model, other], metrics=["cider", "rouge-l"], now=LATER)
 
     assert [one.metrics for one in made] == [["rouge-l", "cider"], ["cider", "rouge-l"]]
     assert made[0] == scoring

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Thread
 from typing import Any
 
@@ -13,9 +14,9 @@ from images.models import OPEN_STATES
 from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.services import scoring_passes
 from scoring.services.references import drop_references, put_references
-from scoring.services.scorings import ask_again, create_scorings, drop
+from scoring.services.scorings import ask_again, drop
 from tests.factories import NOW
-from tests.scoring.scored import make_references, make_scoring, run
+from tests.scoring.scored import make_references, make_scoring, make_scorings, run
 
 WAITED_S, LONGEST_S = 0.5, 30
 
@@ -47,9 +48,9 @@ class Rival:
             connections.close_all()
 
 
-def before(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, rival: Rival) -> None:
-    """Let `rival` begin just before `owner.name` is called for the first time."""
-    original = getattr(owner, name)
+def at_once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, act: Callable[[], Any]) -> Rival:
+    """A rival who begins just before `owner.name` is called for the first time."""
+    original, rival = getattr(owner, name), Rival(act)
 
     def called(*arguments: Any, **about: Any) -> Any:
         if rival.thread.ident is None:
@@ -57,21 +58,14 @@ def before(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, rival: Rival)
         return original(*arguments, **about)
 
     monkeypatch.setattr(owner, name, called)
+    return rival
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monkeypatch):
     scoring = make_scoring(metrics=["bleu"])
-    about: dict[str, Any] = {"project": scoring.project, "models": [scoring.model], "references": scoring.references}
-    about |= {
-        "by": None,
-        "metrics": ["rouge-l"],
-        "tokenizer": scoring.tokenizer,
-        "normalise": scoring.normalise,
-        "now": NOW,
-    }
-    rival = Rival(lambda: create_scorings(**about))
-    before(monkeypatch, scoring_passes, "_finish", rival)
+    more = partial(make_scorings, scoring.references, [scoring.model], metrics=["rouge-l"])
+    rival = at_once(monkeypatch, scoring_passes, "_finish", more)
 
     run(scoring)
     rival.end()
@@ -84,8 +78,7 @@ def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monk
 @pytest.mark.parametrize(("owner", "moment"), [(scoring_passes, "pack_integers"), (Score.objects, "bulk_create")])
 def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypatch, owner, moment):
     scoring = make_scoring(metrics=["bleu"])
-    rival = Rival(lambda: drop(scoring=scoring))
-    before(monkeypatch, owner, moment, rival)
+    rival = at_once(monkeypatch, owner, moment, lambda: drop(scoring=scoring))
 
     scoring_passes.run_pass(pass_id=scoring.passes.get().pk, clock=lambda: NOW)
     rival.end()
@@ -97,8 +90,7 @@ def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypa
 def test_references_can_be_removed_while_captions_are_put_in(monkeypatch):
     references = make_references()
     image = references.collection.entries.first().image_id
-    rival = Rival(lambda: drop_references(reference_set=references))
-    before(monkeypatch, Reference.objects, "bulk_create", rival)
+    rival = at_once(monkeypatch, Reference.objects, "bulk_create", lambda: drop_references(reference_set=references))
 
     put_references(reference_set=references, captions={image: ["another"]}, now=NOW)
     rival.end()

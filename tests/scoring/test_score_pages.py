@@ -37,6 +37,7 @@ from tests.factories import (
 )
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.servers import ROOT
+from tests.sources import files_in
 from tests.sxs_eval.judged import judge_all, keys_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +67,12 @@ def poor(references):
 
 
 @pytest.fixture
+def both_done(good, poor):
+    for scoring in (good, poor):
+        run(scoring)
+
+
+@pytest.fixture
 def manager(client, project):
     client.force_login(project.created_by)
     return client
@@ -80,9 +87,7 @@ def images_of(response):
 
 
 class TestTable:
-    def test_models_stand_with_their_metrics_times_100_and_the_best_is_marked(self, manager, good, poor):
-        run(good)
-        run(poor)
+    def test_models_stand_with_their_metrics_times_100_and_the_best_is_marked(self, manager, both_done):
         text = text_of(manager.get(address("score-list")))
         assert "German · People" in text
         assert "100.0 ★ best" in text
@@ -91,9 +96,7 @@ class TestTable:
     @pytest.mark.parametrize(
         ("sort", "first"), [("", "Good"), ("-model", "Poor"), ("cider-d", "Good"), ("-cider-d", "Poor"), ("x", "Good")]
     )
-    def test_it_can_be_sorted_by_any_column_either_way(self, manager, good, poor, sort, first):
-        run(good)
-        run(poor)
+    def test_it_can_be_sorted_by_any_column_either_way(self, manager, both_done, sort, first):
         (group,) = manager.get(address("score-list"), {"sort": sort}).context["page"].groups
         assert group.lines[0].row.scoring.model.name == first
 
@@ -117,7 +120,7 @@ class TestTable:
 
     def test_what_is_being_computed_is_polled_for_until_it_is_there(self, manager, good):
         page = manager.get(address("score-list"))
-        assert 'hx-trigger="every 2s"' in page.content.decode()
+        assert 'hx-trigger="every 2s"' in page.text
         assert "Computing: 0 of 3 metrics" in text_of(page)
         polled = manager.get(address("scores-progress"), headers={"HX-Request": "true"})
         assert "HX-Refresh" not in polled
@@ -255,7 +258,7 @@ class TestImages:
         worst = manager.get(where, {"metric": "rouge-l"})
         assert images_of(worst)[0] == key
         assert images_of(manager.get(where, {"metric": "rouge-l", "show": "best"}))[-1] == key
-        content = worst.content.decode()
+        content = worst.text
         assert '<dd class="pair__caption" lang="de" dir="auto">ganz was anderes</dd>' in content
         assert f'<dd lang="de" dir="auto">an image of {key}</dd>' in content
 
@@ -264,9 +267,9 @@ class TestImages:
         run(good)
         assert len(images_of(manager.get(address("scoring-images", good.pk), asked))) == 4
 
-    def test_a_metric_is_put_beside_what_people_said_of_the_same_pair(self, manager, project, references, good, poor):
-        run(good)
-        run(poor)
+    def test_a_metric_is_put_beside_what_people_said_of_the_same_pair(
+        self, manager, project, references, both_done, good, poor
+    ):
         comparison = make_comparison(
             project=project, collection=references.collection, base=poor.model, test=good.model, replication=1
         )
@@ -290,9 +293,7 @@ class TestImages:
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 1))
         assert "Score it first" in text_of(manager.get(where, asked))
 
-    def test_nothing_of_images_in_ones_own_hands_is_shown(self, client, project, references, good, poor):
-        run(good)
-        run(poor)
+    def test_nothing_of_images_in_ones_own_hands_is_shown(self, client, project, references, both_done, good, poor):
         round = make_round(project=make_project(), collection=references.collection)
         person = make_annotator(round)
         Membership.objects.create(project=project, user=person, role=Role.RESEARCHER)
@@ -309,9 +310,7 @@ class TestImages:
 
 
 class TestTwoModels:
-    def test_differences_have_intervals_and_the_images_that_are_farthest_apart(self, manager, good, poor):
-        run(good)
-        run(poor)
+    def test_differences_have_intervals_and_the_images_that_are_farthest_apart(self, manager, both_done, good, poor):
         response = manager.get(address("score-compare"), {"test": good.pk, "base": poor.pk, "method": "permutation"})
         text = text_of(response)
         assert "Good − Poor" in text
@@ -328,9 +327,7 @@ class TestTwoModels:
         text = text_of(manager.get(address("score-compare"), {"test": good.pk, "base": other.pk}))
         assert "different references" in text
 
-    def test_a_scoring_of_another_project_is_not_there(self, manager, good, poor):
-        run(good)
-        run(poor)
+    def test_a_scoring_of_another_project_is_not_there(self, manager, both_done, good):
         foreign = make_scoring()
         run(foreign)
         response = manager.get(address("score-compare"), {"test": good.pk, "base": foreign.pk})
@@ -341,13 +338,8 @@ class TestReferences:
     def test_a_file_is_taken_in_the_background_and_its_report_leads_back(self, manager, project):
         collection = make_collection(1)
         key = collection.entries.get().key
-        sent = {
-            "file": SimpleUploadedFile("r.jsonl", b'{"image": "%s", "captions": ["eins", "zwei"]}' % key.encode()),
-            "name": "People",
-            "collection": collection.slug,
-            "language": "de",
-            "kind": "imported",
-        }
+        file = SimpleUploadedFile("r.jsonl", b'{"image": "%s", "captions": ["eins", "zwei"]}' % key.encode())
+        sent = {"file": file, "name": "People", "collection": collection.slug, "language": "de", "kind": "imported"}
         response = manager.post(address("references-import"), sent)
         job = ImportJob.objects.get()
         assert response["Location"] == reverse("images:import-show", args=[job.pk])
@@ -375,7 +367,7 @@ class TestReferences:
 
     def test_right_to_left_captions_find_their_direction(self, manager, project):
         references = make_references(project=project, language="ar", texts=["قطة"])
-        content = manager.get(address("reference-show", references.pk)).content.decode()
+        content = manager.get(address("reference-show", references.pk)).text
         assert '<li lang="ar" dir="auto">قطة</li>' in content
 
 
@@ -405,7 +397,7 @@ def test_a_scoring_of_another_project_is_not_found_under_ones_own(manager, good)
 
 
 def test_the_style_sheets_have_every_class_of_the_pages():
-    markup = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates" / "scoring").glob("*.html"))
+    markup = "".join(path.read_text(encoding="utf-8") for path in files_in("templates/scoring", endings=(".html",)))
     sheets = [
         ROOT / "static" / "css" / f"{name}.css" for name in ("base", "components", "tables", *APP_SHEETS["scoring"])
     ]

@@ -15,9 +15,8 @@ from scoring.models import Pass, Reference, ReferenceSet, Score, Scoring
 from scoring.rules.digests import as_digest, as_total, image_digest
 from scoring.rules.metrics import MetricChoiceError
 from scoring.rules.packing import pack_floats, pack_integers, unpack_floats, unpack_integers
-from scoring.services.scorings import create_scorings
 from tests.factories import NOW, make_captioner, make_collection, make_image
-from tests.scoring.scored import make_references, make_scoring, run
+from tests.scoring.scored import make_references, make_scoring, make_scorings, run
 
 IMAGE = "0a" * 32
 
@@ -61,16 +60,7 @@ def test_references_of_another_project_are_not_scored_against():
     scoring = make_scoring()
 
     with pytest.raises(ValueError, match="not of project"):
-        create_scorings(
-            project=scoring.project,
-            models=[scoring.model],
-            references=make_references(),
-            metrics=["cider"],
-            tokenizer="whitespace",
-            normalise=True,
-            by=None,
-            now=NOW,
-        )
+        make_scorings(make_references(), [scoring.model], project=scoring.project, metrics=["cider"])
 
 
 Change = Callable[[Scoring], object]
