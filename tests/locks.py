@@ -11,22 +11,10 @@ from django.apps import apps
 from django.db import connection
 
 ORDER = (
-    "people_user",
-    "people_membership",
-    "annotation_round",
-    "sxs_eval_comparison",
-    "allocation_pool",
-    "allocation_batch",
-    "allocation_task",
-    "annotation_caption",
-    "annotation_tally",
-    "scoring_referenceset",
-    "annotation_roundfigures",
-    "sxs_eval_raterstatus",
-    "gapgame_season",
-    "gapgame_player",
-    "the name of a person",
-    "people_project",
+    *("people_user", "people_membership", "annotation_round", "sxs_eval_comparison", "allocation_pool"),
+    *("allocation_batch", "allocation_task", "annotation_caption", "annotation_tally", "scoring_referenceset"),
+    *("annotation_roundfigures", "sxs_eval_raterstatus", "gapgame_season", "gapgame_player"),
+    *("the name of a person", "people_project"),
 )
 PERSON = "people_user"
 NAME = "the name of a person"

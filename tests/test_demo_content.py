@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import TestCase, override_settings
 from django.urls import reverse
@@ -87,12 +89,8 @@ class TestTexts:
             assert text_checks.likeness(*texts.german) < 0.6
 
     def test_every_photograph_has_a_caption_of_each_model_in_each_of_its_languages(self):
-        assert {language: len(texts["cat"]) for language, texts in CAPTIONS.items()} == {
-            "de": 3,
-            "ar": 2,
-            "hi": 2,
-            "ja": 2,
-        }
+        models = {language: len(texts["cat"]) for language, texts in CAPTIONS.items()}
+        assert models == {"de": 3, "ar": 2, "hi": 2, "ja": 2}
         for captions in CAPTIONS.values():
             assert list(captions) == KEYS
             assert {len(texts) for texts in captions.values()} == {len(captions["cat"])}
@@ -177,15 +175,8 @@ class TestContent:
     def test_loaded_again_it_adds_nothing_and_touches_nothing(self, loaded):
         bernd = User.objects.get(username="bernd-de")
         batch = CaptionBatch.objects.get(lease__person=bernd)
-        batches.save_draft(
-            batch_id=batch.pk,
-            person=bernd,
-            position=1,
-            text="Etwas ganz anderes",
-            revision=1,
-            active_ms=0,
-            now=timezone.now(),
-        )
+        about: dict[str, Any] = {"position": 1, "revision": 1, "active_ms": 0, "now": timezone.now()}
+        batches.save_draft(batch_id=batch.pk, person=bernd, text="Etwas ganz anderes", **about)
         User.objects.filter(username="anna-de").update(first_name="Annette")
         emil = User.objects.get(username=evaluations.IN_THE_MIDDLE)
         answered = judge_next(emil)
@@ -301,14 +292,8 @@ class TestComparisons:
     def test_each_rater_sees_the_comparisons_of_their_language_and_nothing_in_their_way(self, loaded):
         project = Project.objects.get(name=content.PROJECT_NAME)
         seen = {rater.username: work_of(rater, timezone.now()) for rater in project_people(project, Role.RATER)}
-        assert {name: len(work) for name, work in seen.items()} == {
-            "emil-de": 3,
-            "greta-de": 3,
-            "jonas-de": 3,
-            "salma-ar": 1,
-            "meera-hi": 1,
-            "yuki-ja": 1,
-        }
+        german, others = ("emil-de", "greta-de", "jonas-de"), ("salma-ar", "meera-hi", "yuki-ja")
+        assert {name: len(work) for name, work in seen.items()} == dict.fromkeys(german, 3) | dict.fromkeys(others, 1)
         assert not [item.missing_requirements for work in seen.values() for item in work if item.missing_requirements]
         halfway = next(item for item in seen["emil-de"] if item.open_batch)
         assert halfway.comparison == compared(evaluations.HALF_JUDGED)

@@ -128,11 +128,9 @@ def test_an_endpoint_that_calls_parameters_otherwise_is_sent_its_own_names(serve
 @pytest.mark.parametrize(
     ("decoding", "said"),
     [
-        ({"beams": 4}, "beam search"),
-        ({"min_tokens": 5}, "minimum number of tokens"),
+        *(({"beams": 4}, "beam search"), ({"min_tokens": 5}, "minimum number of tokens")),
         ({"length_penalty": 0.8}, "length penalty"),
-        ({"precision": "float16"}, "cannot set the precision"),
-        ({"is_consistent": True}, "stabilisers"),
+        *(({"precision": "float16"}, "cannot set the precision"), ({"is_consistent": True}, "stabilisers")),
     ],
 )
 def test_a_decoding_that_the_protocol_has_no_word_for_is_refused_and_nothing_is_sent(server, load, decoding, said):

@@ -136,11 +136,8 @@ class TestStarting:
     @pytest.mark.parametrize(
         ("values", "field"),
         [
-            ({"languages": []}, "languages"),
-            ({"beams": "0"}, "beams"),
-            ({"min_tokens": "50"}, "min_tokens"),
-            ({"beams": "3", "temperature": "1"}, "temperature"),
-            ({"temperature": "nan"}, "temperature"),
+            *(({"languages": []}, "languages"), ({"beams": "0"}, "beams"), ({"min_tokens": "50"}, "min_tokens")),
+            *(({"beams": "3", "temperature": "1"}, "temperature"), ({"temperature": "nan"}, "temperature")),
             ({"precision": "int4"}, "precision"),
         ],
     )

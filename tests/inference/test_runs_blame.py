@@ -19,6 +19,7 @@ from tests.inference.fake_runs import (
     counts,
     fake,  # noqa: F401 - for all tests here
     go,
+    key_of,
     make_model,
     make_run,
 )
@@ -55,11 +56,9 @@ def go_on(run: Run, *, workers: int = 40) -> int:
     pytest.fail(f"{workers} workers were killed: {counts(run)}")
 
 
-def key_of(run: Run, position: int) -> str:
-    return str(run.collection.entries.get(position=position).image.sha256)
-
-
-@pytest.mark.parametrize(("images", "positions"), [(32, [8]), (32, [1]), (32, [4, 16]), (24, [8, 9]), (16, [7, 8])])
+@pytest.mark.parametrize(
+    ("images", "positions"), [(32, [8]), (32, [1]), (32, [4, 16]), (24, [8, 9]), (16, [7, 8]), (8, [3])]
+)
 def test_of_images_that_end_workers_each_is_left_out_and_no_other(monkeypatch, images: int, positions: list[int]):
     run = make_run(images, model=make_model(batch_size=4), languages=["de"])
     culprits = [key_of(run, position) for position in positions]
@@ -70,6 +69,7 @@ def test_of_images_that_end_workers_each_is_left_out_and_no_other(monkeypatch, i
     check_complete(run)
     assert sorted(run.failures.values_list("image__sha256", flat=True)) == sorted(culprits)
     assert counts(run) == (images, 0, images - len(culprits), len(culprits))
+    assert all("crashed every time" in reason for reason in run.failures.values_list("reason", flat=True))
     assert killed <= 6 * len(culprits)
 
 

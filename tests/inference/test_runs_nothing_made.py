@@ -125,18 +125,30 @@ class TestRouting:
         monkeypatch.setattr(registry, "missing_modules", lambda backend: ["torch"])
 
     @pytest.fixture
-    def sent(self, monkeypatch) -> list[tuple[Any, ...]]:
+    def expiries(self) -> list[Any]:
+        """Of what was sent."""
+        return []
+
+    @pytest.fixture
+    def sent(self, monkeypatch, expiries) -> list[tuple[Any, ...]]:
         sent: list[tuple[Any, ...]] = []
+
+        def send(args: Any, **about: Any) -> None:
+            sent.append((*args, about["queue"]))
+            expiries.append(about["expires"])
+
         for task in (tasks.work_on, tasks.run_trial):
-            monkeypatch.setattr(task, "apply_async", lambda args, **about: sent.append((*args, about["queue"])))
+            monkeypatch.setattr(task, "apply_async", send)
         return sent
 
     @pytest.fixture
-    def expiries(self, monkeypatch) -> list[Any]:
-        expiries: list[Any] = []
-        for task in (tasks.work_on, tasks.run_trial):
-            monkeypatch.setattr(task, "apply_async", lambda args, **about: expiries.append(about["expires"]))
-        return expiries
+    def with_pytorch(self) -> None:
+        """A worker that has it listens."""
+        make_worker(queues="gpu", software="PyTorch 2.13.0")
+
+    def make_trial(self, **about: Any) -> Trial:
+        asked = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
+        return Trial.objects.create(model=make_model(), **asked, **about)
 
     @pytest.fixture
     def worked(self, monkeypatch) -> list[int]:
@@ -168,53 +180,37 @@ class TestRouting:
         assert (sent, worked) == (([(run.pk, "gpu")], []) if is_handed_on else ([], [run.pk]))
 
     def test_a_trial_does_too(self, sent, worked):
-        about = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
-        trial = Trial.objects.create(model=make_model(), **about)
+        trial = self.make_trial()
         tasks.run_trial(trial.pk)
         make_worker(queues="gpu", software="PyTorch 2.13.0")
         tasks.run_trial(trial.pk)
-
         assert (worked, sent) == ([trial.pk], [(trial.pk, "gpu")])
 
     @pytest.mark.parametrize("task", [tasks.work_on, tasks.run_trial])
-    def test_what_is_handed_on_expires_when_it_would_have(self, expiries, worked, task):
-        make_worker(queues="gpu", software="PyTorch 2.13.0")
-        about = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
-        row = make_run(5) if task is tasks.work_on else Trial.objects.create(model=make_model(), **about)
+    def test_what_is_handed_on_expires_when_it_would_have(self, with_pytorch, sent, expiries, worked, task):
+        row = make_run(5) if task is tasks.work_on else self.make_trial()
         for expires in ("2026-01-01T12:00:00+00:00", None):
             task.push_request(expires=expires)
             task.run(row.pk)
             task.pop_request()
-
         assert (expiries, worked) == (["2026-01-01T12:00:00+00:00", tasks.MESSAGE_LIFETIME_S], [])
 
     @pytest.mark.parametrize("state", [RunState.PAUSED, RunState.DONE, RunState.FAILED, RunState.CANCELLED])
-    def test_a_run_that_does_not_go_on_is_handed_to_nobody(self, sent, state):
-        make_worker(queues="gpu", software="PyTorch 2.13.0")
+    def test_a_run_that_does_not_go_on_is_handed_to_nobody(self, with_pytorch, sent, state):
         run = make_run(5)
         Run.objects.filter(pk=run.pk).update(state=state)
-
         tasks.work_on(run.pk)
-
         assert sent == []
 
     @pytest.mark.parametrize("state", [JobState.DONE, JobState.FAILED])
-    def test_nor_is_such_a_trial(self, sent, state):
-        make_worker(queues="gpu", software="PyTorch 2.13.0")
-        about = {"created_by": make_person(Role.RESEARCHER), "created_at": NOW, "upload": "trials/one"}
-        trial = Trial.objects.create(model=make_model(), state=state, **about)
-
-        tasks.run_trial(trial.pk)
-
+    def test_nor_is_such_a_trial(self, with_pytorch, sent, state):
+        tasks.run_trial(self.make_trial(state=state).pk)
         assert sent == []
 
-    def test_a_run_that_needs_none_is_taken(self, sent, worked, monkeypatch):
+    def test_a_run_that_needs_none_is_taken(self, with_pytorch, sent, worked, monkeypatch):
         monkeypatch.setattr(registry, "missing_modules", lambda backend: [])
-        make_worker(queues="gpu", software="PyTorch 2.13.0")
         run = make_run(5)
-
         tasks.work_on(run.pk)
-
         assert (sent, worked) == ([], [run.pk])
 
     def test_a_run_that_is_gone_is_nobodys(self, sent, worked):

@@ -10,7 +10,6 @@ import pytest
 from django.db import OperationalError
 
 from images.services.leases import LEASE
-from inference.backends.captioners import Decoding
 from inference.models import ModelCaption, Run, RunState
 from inference.services import chunks, executor, model_cache, outcome_store, runs
 from tests.concurrency import together
@@ -23,7 +22,6 @@ from tests.inference.fake_runs import (
     counts,
     fake,  # noqa: F401 - for all tests here
     go,
-    key_of,
     log_of,
     make_model,
     make_run,
@@ -213,15 +211,7 @@ def test_two_runs_that_make_the_same_captions_at_once_keep_one_of_each():
     collection, model = make_collection(60), make_model(sleep_s=0.001)
     first = make_run(collection, model=model, languages=["de", "fr"])
     Run.objects.filter(pk=first.pk).update(state="paused")
-    second = runs.start(
-        is_shared=True,
-        model=model,
-        collection=make_copy(collection),
-        languages=list(first.languages.all()),
-        decoding=Decoding(),
-        by=None,
-        now=NOW,
-    )
+    second = make_run(make_copy(collection), model=model, languages=["de", "fr"])
     Run.objects.filter(pk=first.pk).update(state="queued")
 
     def work(run: Run) -> None:
@@ -249,34 +239,6 @@ def test_what_another_run_made_meanwhile_is_counted_as_there_already():
 
     check_complete(go(run))
     assert counts(run) == (10, 1, 9, 0)
-
-
-def test_an_image_that_ends_every_worker_is_left_out_in_the_end(monkeypatch):
-    run = make_run(8, model=make_model(batch_size=4), languages=["de"])
-    killer = key_of(run, 3)
-
-    class Killed(BaseException):
-        """As far as this process goes, what a killed one does: nothing is given back."""
-
-    def kill(keys: Sequence[str], _language: str) -> None:
-        if killer in keys:
-            raise Killed
-
-    before(monkeypatch, kill)
-    monkeypatch.setattr(chunks, "release", lambda chunk: None)
-    at = NOW
-    for _ in range(20):
-        try:
-            go(run, at=at)
-        except Killed:
-            at += 2 * LEASE
-            continue
-        break
-
-    check_complete(run)
-    assert counts(run) == (8, 0, 7, 1)
-    assert run.failures.get().image.sha256 == killer
-    assert "crashed every time" in run.failures.get().reason
 
 
 @pytest.mark.django_db(transaction=True)

@@ -152,12 +152,8 @@ def test_text_is_in_nfc_on_one_line_and_ends_with_a_whole_character():
 @pytest.mark.parametrize(
     "decoding",
     [
-        Decoding(beams=2, temperature=0.5),
-        Decoding(beams=0),
-        Decoding(temperature=-1.0),
-        Decoding(top_p=0.0),
-        Decoding(max_tokens=3, min_tokens=4),
-        Decoding(precision="float8"),
+        *(Decoding(beams=2, temperature=0.5), Decoding(beams=0), Decoding(temperature=-1.0), Decoding(top_p=0.0)),
+        *(Decoding(max_tokens=3, min_tokens=4), Decoding(precision="float8")),
     ],
 )
 def test_decoding_that_cannot_be_is_refused(decoding):

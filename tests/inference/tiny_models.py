@@ -165,19 +165,20 @@ def save_paligemma(folder: Path, words: str = WORDS) -> Path:
     processor = PaliGemmaProcessor(eye, tokenizer)
     silent = [place for place in range(len(tokenizer)) if place >= known or place in (0, 1, 2, 4, 5)]
     text = {**SMALL, "model_type": "gemma", "num_key_value_heads": 1, "head_dim": 8, "vocab_size": len(tokenizer)}
-    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     config = PaliGemmaConfig(
-        text_config={**text, **ids, "initializer_range": SPREAD},
+        text_config={**text, **IDS, "initializer_range": SPREAD},
         vision_config={**EYE, "model_type": "siglip_vision_model", "projection_dim": 16},
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         projection_dim=16,
         hidden_size=16,
-        **ids,
+        **IDS,
     )
     processor.save_pretrained(folder)
     return _saved(PaliGemmaForConditionalGeneration, config, folder, suppress_tokens=silent)
 
 
+IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+TALKER = {**SMALL, **IDS, "num_key_value_heads": 2, "initializer_range": SPREAD}
 TEMPLATE = (
     "{% for message in messages %}{{ message['role'] + ' : ' }}{% for part in message['content'] %}"
     "{{ '<image> ' if part['type'] == 'image' else part['text'] }}{% endfor %}{{ ' ' }}{% endfor %}"
@@ -197,24 +198,14 @@ def save_llava(folder: Path, words: str = WORDS) -> Path:
 
     tokenizer = _words(["<pad>", "<unk>", "<s>", "</s>", "<image>"], f"{ASKED} {words}", ends=("<s>", None), eos="</s>")
     tokenizer.add_special_tokens({"additional_special_tokens": ["<image>"]})
-    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     config = LlavaConfig(
-        text_config={
-            **SMALL,
-            **ids,
-            "model_type": "llama",
-            "num_key_value_heads": 2,
-            "vocab_size": len(tokenizer),
-            "initializer_range": SPREAD,
-        },
+        text_config={**TALKER, "model_type": "llama", "vocab_size": len(tokenizer)},
         vision_config={**EYE, "model_type": "clip_vision_model", "projection_dim": 16, "initializer_range": SPREAD},
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
-        **ids,
+        **IDS,
     )
     eye = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
-    said = {*tokenizer.convert_tokens_to_ids(words.split()), 3}
-    silent = [place for place in range(len(tokenizer)) if place not in said]
     LlavaProcessor(
         eye,
         tokenizer,
@@ -223,7 +214,7 @@ def save_llava(folder: Path, words: str = WORDS) -> Path:
         num_additional_image_tokens=1,
         chat_template=TEMPLATE,
     ).save_pretrained(folder)
-    return _saved(LlavaForConditionalGeneration, config, folder, suppress_tokens=silent)
+    return _saved(LlavaForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer, words))
 
 
 def save_idefics3(folder: Path, words: str = WORDS) -> Path:
@@ -241,25 +232,15 @@ def save_idefics3(folder: Path, words: str = WORDS) -> Path:
     tokenizer.add_tokens(["<global-img>", *parts], special_tokens=True)
     eye = Idefics3ImageProcessorPil(size={"longest_edge": 4 * SIDE}, max_image_size={"longest_edge": SIDE})
     processor = Idefics3Processor(eye, tokenizer, image_seq_len=4, chat_template=TEMPLATE)
-    ids = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     config = Idefics3Config(
-        text_config={
-            **SMALL,
-            **ids,
-            "model_type": "llama",
-            "num_key_value_heads": 2,
-            "vocab_size": len(tokenizer),
-            "initializer_range": SPREAD,
-        },
+        text_config={**TALKER, "model_type": "llama", "vocab_size": len(tokenizer)},
         vision_config={**SMALL, "image_size": SIDE, "patch_size": 8, "initializer_range": SPREAD},
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
         scale_factor=2,
-        **ids,
+        **IDS,
     )
     processor.save_pretrained(folder)
-    said = {*tokenizer.convert_tokens_to_ids(words.split()), 3}
-    silent = [place for place in range(len(tokenizer)) if place not in said]
-    return _saved(Idefics3ForConditionalGeneration, config, folder, suppress_tokens=silent)
+    return _saved(Idefics3ForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer, words))
 
 
 def save_m2m_100(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
@@ -380,6 +361,12 @@ def _words(marks: list[str], words: str, *, ends: Any, **named: str) -> Any:
         if ends[1]:
             given.setdefault("eos_token", ends[1])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=unknown, model_max_length=64, **given)
+
+
+def _silent(tokenizer: Any, words: str = WORDS) -> list[int]:
+    """All that is none of these words and not the end."""
+    said = {*tokenizer.convert_tokens_to_ids(words.split()), 3}
+    return [place for place in range(len(tokenizer)) if place not in said]
 
 
 def _sentencepiece(folder: Path, words: str) -> list[str]:

@@ -5,63 +5,54 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.inference.tiny_models import ASKED, EYE, SIDE, SMALL, SPREAD, TEMPLATE, WORDS, _saved, _words
+from tests.inference.tiny_models import (
+    ASKED,
+    EYE,
+    IDS,
+    SIDE,
+    SPREAD,
+    TALKER,
+    TEMPLATE,
+    WORDS,
+    _saved,
+    _silent,
+    _words,
+)
 
 QWEN_IMAGE = "<|vision_start|> <|image_pad|> <|vision_end|> "
 PATCH = 8
 LEAST, MOST = (2 * PATCH) ** 2, (2 * SIDE) ** 2
-IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-TALKER = {**SMALL, **IDS, "num_key_value_heads": 2, "initializer_range": SPREAD}
 
 
 def save_qwen2_vl(folder: Path) -> Path:
     """Qwen2-VL, which sees each image in as many tokens as it is large."""
-    from transformers import (
-        Qwen2VLConfig,
-        Qwen2VLForConditionalGeneration,
-        Qwen2VLImageProcessorPil,
-        Qwen2VLProcessor,
-        Qwen2VLVideoProcessor,
-    )
-
-    tokenizer = _qwen_words()
     eye = {"embed_dim": 16, "hidden_size": 16, "depth": 2, "num_heads": 2, "mlp_ratio": 2, "patch_size": PATCH}
-    config = Qwen2VLConfig(text_config=_qwen_text(tokenizer), vision_config=eye, **_qwen_ids(tokenizer))
-    seen = {"patch_size": PATCH, "size": {"shortest_edge": LEAST, "longest_edge": MOST}}
-    processor = Qwen2VLProcessor(
-        Qwen2VLImageProcessorPil(**seen),
-        tokenizer,
-        Qwen2VLVideoProcessor(**seen),
-        chat_template=TEMPLATE.replace("<image> ", QWEN_IMAGE),
-    )
-    processor.save_pretrained(folder)
-    return _saved(Qwen2VLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+    return _save_qwen("Qwen2VL", folder, eye)
 
 
 def save_qwen3_vl(folder: Path) -> Path:
     """Qwen3-VL, which is like it and hands what it sees to several layers."""
-    from transformers import (
-        Qwen2VLImageProcessorPil,
-        Qwen3VLConfig,
-        Qwen3VLForConditionalGeneration,
-        Qwen3VLProcessor,
-        Qwen3VLVideoProcessor,
-    )
-
-    tokenizer = _qwen_words()
     eye: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 32, "depth": 2, "num_heads": 2, "patch_size": PATCH}
     eye |= {"out_hidden_size": 16, "num_position_embeddings": 16, "deepstack_visual_indexes": [0]}
-    text = {**_qwen_text(tokenizer), "head_dim": 8}
-    config = Qwen3VLConfig(text_config=text, vision_config=eye, **_qwen_ids(tokenizer))
+    return _save_qwen("Qwen3VL", folder, eye, head_dim=8)
+
+
+def _save_qwen(kind: str, folder: Path, eye: dict[str, Any], **text: Any) -> Path:
+    import transformers as t
+
+    tokenizer = _qwen_words()
+    texts = {**_qwen_text(tokenizer), **text}
+    config = getattr(t, f"{kind}Config")(text_config=texts, vision_config=eye, **_qwen_ids(tokenizer))
     seen = {"patch_size": PATCH, "size": {"shortest_edge": LEAST, "longest_edge": MOST}}
-    processor = Qwen3VLProcessor(
-        Qwen2VLImageProcessorPil(**seen),
+    processor = getattr(t, f"{kind}Processor")(
+        t.Qwen2VLImageProcessorPil(**seen),
         tokenizer,
-        Qwen3VLVideoProcessor(**seen),
+        getattr(t, f"{kind}VideoProcessor")(**seen),
         chat_template=TEMPLATE.replace("<image> ", QWEN_IMAGE),
     )
     processor.save_pretrained(folder)
-    return _saved(Qwen3VLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+    model = getattr(t, f"{kind}ForConditionalGeneration")
+    return _saved(model, config, folder, suppress_tokens=_silent(tokenizer))
 
 
 def save_llava_onevision(folder: Path) -> Path:
@@ -119,8 +110,3 @@ def _qwen_ids(tokenizer: Any) -> dict[str, Any]:
         "vision_end_token_id": "<|vision_end|>",
     }
     return {name: tokenizer.convert_tokens_to_ids(mark) for name, mark in names.items()} | IDS
-
-
-def _silent(tokenizer: Any) -> list[int]:
-    said = {*tokenizer.convert_tokens_to_ids(WORDS.split()), 3}
-    return [place for place in range(len(tokenizer)) if place not in said]

@@ -27,17 +27,8 @@ def rng(seed: int = 0) -> np.random.Generator:
 @pytest.mark.parametrize(
     ("better", "worse", "ratings", "outcome"),
     [
-        (3, 0, 3, 1),
-        (2, 1, 3, 1),
-        (2, 0, 3, 1),
-        (1, 0, 3, 0),
-        (1, 1, 3, 0),
-        (0, 0, 3, 0),
-        (1, 2, 3, -1),
-        (2, 2, 4, 0),
-        (2, 0, 4, 0),
-        (3, 1, 4, 1),
-        (0, 1, 1, -1),
+        *((3, 0, 3, 1), (2, 1, 3, 1), (2, 0, 3, 1), (1, 0, 3, 0), (1, 1, 3, 0), (0, 0, 3, 0), (1, 2, 3, -1)),
+        *((2, 2, 4, 0), (2, 0, 4, 0), (3, 1, 4, 1), (0, 1, 1, -1)),
     ],
 )
 def test_more_than_half_of_the_ratings_decide_an_image(better, worse, ratings, outcome):

@@ -62,13 +62,9 @@ def test_no_finite_distance_has_no_largest_one():
 @pytest.mark.parametrize(
     ("distances", "z", "said"),
     [
-        ([], None, "shape"),
-        ([[1.0]], None, "shape"),
-        ([1.0, -1.0], None, "image 1 is -1"),
-        ([np.nan], None, "image 0 is nan"),
-        ([1.0], 0.0, "z is 0"),
-        ([1.0], np.inf, "z is inf"),
-        ([1.0], np.nan, "z is nan"),
+        *(([], None, "shape"), ([[1.0]], None, "shape"), ([1.0, -1.0], None, "image 1 is -1")),
+        *(([np.nan], None, "image 0 is nan"), ([1.0], 0.0, "z is 0")),
+        *(([1.0], np.inf, "z is inf"), ([1.0], np.nan, "z is nan")),
     ],
 )
 def test_distances_that_are_none_are_refused(distances, z, said):

@@ -60,13 +60,9 @@ def write(folder: Path, words: dict[str, Any] | list[tuple[str, Any]], language:
 @pytest.mark.parametrize(
     ("one", "other", "cosine"),
     [
-        ((1, 0), (1, 1), math.sqrt(0.5)),
-        ((3, 4), (4, 3), 0.96),
-        ((1, 2, 2), (2, 1, 2), 8 / 9),
-        ((1, 0), (-1, 0), 0.0),
-        ((1, 0), (0, 5), 0.0),
-        ((0.1, 0.2), (0.1, 0.2), 1.0),
-        ((1e-30, 0), (1e30, 1e30), math.sqrt(0.5)),
+        *(((1, 0), (1, 1), math.sqrt(0.5)), ((3, 4), (4, 3), 0.96), ((1, 2, 2), (2, 1, 2), 8 / 9)),
+        *(((1, 0), (-1, 0), 0.0), ((1, 0), (0, 5), 0.0)),
+        *(((0.1, 0.2), (0.1, 0.2), 1.0), ((1e-30, 0), (1e30, 1e30), math.sqrt(0.5))),
     ],
 )
 def test_the_cosine_is_that_of_the_angle_cut_to_zero_and_one(one, other, cosine):
@@ -100,21 +96,10 @@ def test_words_are_as_near_as_their_vectors_and_unknown_ones_are_not_near_at_all
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        ("  cat ", "cat"),
-        ("CAT", "cat"),
-        ("paris", "Paris"),
-        ("PARIS", "Paris"),
-        ("new york", "New_York"),
-        ("New  York", "New_York"),
-        ("usa", "USA"),
-        ("STRASSE", None),
-        ("Straße", "straße"),
-        ("", None),
-        ("   ", None),
-        ("cat\ud800", "cat"),
-        ("\ud800", None),
-        ("cat" * LONGEST_WORD, None),
-        ("cat' OR 1=1 --", None),
+        *(("  cat ", "cat"), ("CAT", "cat"), ("paris", "Paris"), ("PARIS", "Paris"), ("new york", "New_York")),
+        *(("New  York", "New_York"), ("usa", "USA"), ("STRASSE", None), ("Straße", "straße"), ("", None)),
+        *(("   ", None), ("cat\ud800", "cat"), ("\ud800", None)),
+        *(("cat" * LONGEST_WORD, None), ("cat' OR 1=1 --", None)),
     ],
 )
 def test_a_word_is_found_in_other_spellings(tmp_path, said, meant):

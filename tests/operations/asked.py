@@ -70,17 +70,9 @@ class Asked:
 
 
 def scope(path: str, headers: Any = ()) -> dict[str, Any]:
-    return {
-        "type": "http",
-        "method": "POST",
-        "raw_path": path.encode(),
-        "query_string": b"a=%20b",
-        "http_version": "1.1",
-        "scheme": "http",
-        "headers": list(headers),
-        "client": ("192.0.2.7", 40_000),
-        "server": ("127.0.0.1", 8000),
-    }
+    request = {"type": "http", "method": "POST", "raw_path": path.encode(), "query_string": b"a=%20b"}
+    connection = {"scheme": "http", "http_version": "1.1", "client": ("192.0.2.7", 40_000)}
+    return {**request, **connection, "server": ("127.0.0.1", 8000), "headers": list(headers)}
 
 
 def length(number: int) -> tuple[bytes, bytes]:
