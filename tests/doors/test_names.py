@@ -19,6 +19,7 @@ ROUTES = {route.name for route in routes()}
 NAMESPACES = {name.partition(":")[0] for name in ROUTES if ":" in name}
 NAME = re.compile(rf"((?:{'|'.join(sorted(NAMESPACES))}):[\w-]*)(?: \w+)?")
 CHOOSING = ("tests/doors", "tests/leaks")
+COMPARING = {"startswith", "check"}
 
 
 def constants(node: ast.AST) -> Iterator[str]:
@@ -34,9 +35,9 @@ def names_in(path: Path) -> set[str]:
 
 
 def beginnings_in(path: Path) -> set[str]:
-    """What addresses are compared with by `startswith`."""
+    """What addresses are compared with by `startswith`, and by `check` of a walk."""
     calls = [one for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(one, ast.Call)]
-    chosen = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "startswith"]
+    chosen = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in COMPARING]
     return {text for call in chosen for text in constants(call) if re.fullmatch(r"/(?:[\w-]+/)+", text)}
 
 
