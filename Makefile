@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --qui
 PIP_BY_HASH := $(PIP) --no-deps --require-hashes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-reset setup test test-all lint format bench docs trial messages screenshots
+.PHONY: help demo demo-reset setup test test-all lint format freeze bench docs trial messages screenshots
 
 help:
 	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-all    the long forms as well: more rivals, more data, every address for everybody"
 	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
 	@echo "make format      what lint would complain about and a program can put right"
+	@echo "make freeze VERSION=0.2.0  what upgrades from this release are tested with, once for each release"
 	@echo "make bench       how fast it is (benchmarks/)"
 	@echo "make docs        the documentation as a site, in var/site, with every link checked"
 	@echo "make trial       the image built, the compose file up, used, killed and restored (root on Debian, docs/operators.md)"
@@ -87,6 +88,10 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	-$(BIN)/djlint --quiet --reformat templates
+
+# Once for each release, with the version in pyproject.toml: its migrations and a database of its own, for tests of upgrades.
+freeze: setup
+	VERSION=$(VERSION) $(BIN)/python -m pytest -n 0 -q tests/upgrade/freeze.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks

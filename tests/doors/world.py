@@ -59,7 +59,9 @@ def make_world(media: Path) -> World:
     caption = another.captions.first()
     corrections.return_for_correction(caption_id=caption.pk, note=NOTE, by=manager, now=now)
     release = make_release(project, media)
-    Release.objects.filter(pk=release.pk).update(counts={"captions": 0, "files": [{"name": "LICENSE", "bytes": 2}]})
+    Release.objects.filter(pk=release.pk).update(
+        counts={"captions": 0, "files": [{"name": "LICENSE", "bytes": 2, "sha256": "0" * 64}]}
+    )
     hook = Webhook.objects.create(
         project=project, url=f"https://{HOOK}/", secret="whsec_x", events=[], created_at=now, created_by=manager
     )
