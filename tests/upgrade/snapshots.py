@@ -58,7 +58,7 @@ def restore(snapshot: Snapshot, database: BaseDatabaseWrapper) -> None:
     executor = MigrationExecutor(database)
     state = executor.migrate(list(snapshot.targets))
     old = {model._meta.label: model for model in _models(state.apps)}
-    # Some rows refer to later ones: PostgreSQL checks that at the end of the transaction, SQLite in `check_constraints`.
+    # Some rows refer to later ones. PostgreSQL checks that when the transaction ends, SQLite in `check_constraints`.
     with database.constraint_checks_disabled(), transaction.atomic(database.alias):
         for model in old.values():
             model._base_manager.using(database.alias).all()._raw_delete(database.alias)
