@@ -380,6 +380,13 @@ class Migration(migrations.Migration):
             name="CaptionBatch",
             fields=[
                 (
+                    "guidelines",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="annotation.guidelines"
+                    ),
+                ),
+                ("submitted_at", models.DateTimeField(blank=True, null=True)),
+                (
                     "lease",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -396,12 +403,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "guidelines",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="annotation.guidelines"
-                    ),
-                ),
-                (
                     "stage",
                     models.CharField(
                         choices=[("rate", "Rating"), ("write", "Writing"), ("submitted", "Submitted")],
@@ -410,7 +411,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("writing_opened_at", models.DateTimeField(blank=True, null=True)),
-                ("submitted_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
                 "constraints": [
@@ -863,6 +863,15 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                (
                     "project",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE, related_name="releases", to="people.project"
@@ -889,16 +898,7 @@ class Migration(migrations.Migration):
                 ),
                 ("salt", models.CharField(max_length=64)),
                 ("until", models.DateTimeField()),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
-                        default="queued",
-                        max_length=8,
-                    ),
-                ),
                 ("error", models.TextField(blank=True)),
-                ("lease_until", models.DateTimeField(blank=True, null=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("folder", models.CharField(blank=True, help_text="Name in storage.", max_length=200)),
                 ("archive", models.CharField(blank=True, help_text="Name in storage.", max_length=200)),
@@ -969,6 +969,13 @@ class Migration(migrations.Migration):
             name="VerificationBatch",
             fields=[
                 (
+                    "guidelines",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="annotation.guidelines"
+                    ),
+                ),
+                ("submitted_at", models.DateTimeField(blank=True, null=True)),
+                (
                     "lease",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -986,14 +993,10 @@ class Migration(migrations.Migration):
                         to="annotation.round",
                     ),
                 ),
-                (
-                    "guidelines",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="annotation.guidelines"
-                    ),
-                ),
-                ("submitted_at", models.DateTimeField(blank=True, null=True)),
             ],
+            options={
+                "abstract": False,
+            },
         ),
         migrations.CreateModel(
             name="Verdict",

@@ -63,12 +63,13 @@ def _assigned(rounds: list[Round]) -> list[str]:
     open_batches = Batch.objects.filter(pool__in=by_pool, state=BatchState.OPEN)
     counts = open_batches.order_by().values_list("pool").annotate(batches=Count("pk"))
     unfinished = sorted((by_pool[pool].language.english_name, by_pool[pool].title, count) for pool, count in counts)
-    text = (
-        "%(language)s, %(round)s: %(number)d batch is unfinished. Wait for it, or return it.",
-        "%(language)s, %(round)s: %(number)d batches are unfinished. Wait for them, or return them.",
-    )
     return [
-        ngettext(*text, count) % {"language": _(language), "round": title, "number": count}
+        ngettext(
+            "%(language)s, %(round)s: %(number)d batch is unfinished. Wait for it, or return it.",
+            "%(language)s, %(round)s: %(number)d batches are unfinished. Wait for them, or return them.",
+            count,
+        )
+        % {"language": _(language), "round": title, "number": count}
         for language, title, count in unfinished
     ]
 

@@ -164,6 +164,15 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                (
                     "kind",
                     models.CharField(
                         choices=[
@@ -204,18 +213,9 @@ class Migration(migrations.Migration):
                 ),
                 ("source_name", models.CharField(max_length=500)),
                 ("folder", models.CharField(blank=True, max_length=500)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
-                        default="queued",
-                        max_length=8,
-                    ),
-                ),
                 ("error", models.TextField(blank=True)),
                 ("total", models.PositiveIntegerField(default=0)),
                 ("done", models.PositiveIntegerField(default=0)),
-                ("lease_until", models.DateTimeField(blank=True, null=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 (
                     "created_by",

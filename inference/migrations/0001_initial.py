@@ -412,14 +412,6 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="chunks", to="inference.run"
-                    ),
-                ),
-                ("position", models.PositiveIntegerField()),
-                ("image_ids", models.BinaryField()),
-                (
                     "state",
                     models.CharField(
                         choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
@@ -428,6 +420,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("lease_until", models.DateTimeField(blank=True, null=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="chunks", to="inference.run"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                ("image_ids", models.BinaryField()),
                 ("holder", models.CharField(blank=True, help_text="The worker's name.", max_length=200)),
                 (
                     "attempts",
@@ -442,7 +442,7 @@ class Migration(migrations.Migration):
                 "ordering": ["run", "position"],
                 "indexes": [
                     models.Index(
-                        condition=models.Q(("state__in", ["queued", "running"])),
+                        condition=models.Q(("state__in", ("queued", "running"))),
                         fields=["run", "position"],
                         name="chunk_to_do",
                     )
@@ -627,6 +627,15 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
+                    "state",
+                    models.CharField(
+                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        default="queued",
+                        max_length=8,
+                    ),
+                ),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                (
                     "model",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
@@ -651,18 +660,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("decoding", models.JSONField(default=dict)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
-                        default="queued",
-                        max_length=8,
-                    ),
-                ),
                 ("results", models.JSONField(default=dict)),
                 ("error", models.TextField(blank=True)),
                 ("worker", models.CharField(blank=True, max_length=200)),
-                ("lease_until", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField()),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (

@@ -237,12 +237,6 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
-                    "scoring",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="passes", to="scoring.scoring"
-                    ),
-                ),
-                (
                     "state",
                     models.CharField(
                         choices=[("queued", "Waiting"), ("running", "Running"), ("done", "Done"), ("failed", "Failed")],
@@ -250,10 +244,16 @@ class Migration(migrations.Migration):
                         max_length=8,
                     ),
                 ),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                (
+                    "scoring",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="passes", to="scoring.scoring"
+                    ),
+                ),
                 ("error", models.TextField(blank=True)),
                 ("total", models.PositiveIntegerField(default=0, help_text="Metrics to compute.")),
                 ("done", models.PositiveIntegerField(default=0)),
-                ("lease_until", models.DateTimeField(blank=True, null=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("images", models.PositiveIntegerField(default=0, help_text="Images with a caption and a reference.")),
                 (
