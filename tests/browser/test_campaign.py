@@ -242,7 +242,7 @@ def _second_pilot_is_accepted(campaign: Campaign) -> None:
     ann.goto(f"{campaign.address}/work/")
     expect(ann.get_by_role("button", name="Take a batch")).to_have_count(0)
     ann.goto(f"{campaign.address}/feedback/")
-    ann.get_by_role("link", name=re.compile("^Read it")).first.click()
+    ann.get_by_role("link", name=re.compile("^Read the feedback")).first.click()
     expect(ann.get_by_text("Name the people, not the image.")).to_be_visible()
     assert ENGLISH not in source_of(ann)
     ann.locator('form[action$="/acknowledge/"] button').click()
