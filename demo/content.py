@@ -38,7 +38,7 @@ EDITION = 5
 """The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
-PASSWORD = "look-then-write"  # noqa: S105 - shown to whoever starts the demo, on their own computer
+PASSWORD = "look-then-write"  # noqa: S105 - shown when the demo starts, on one's own computer
 SEED = 3600
 LEASE = timedelta(days=3)
 WHY_NO_PILOT = "The demo shows the main round."
@@ -186,7 +186,7 @@ def _project(people: dict[str, User], collection: Collection, model: CaptioningM
 
 
 def _take_part(user: User, role: Role, project: Project, now: datetime) -> None:
-    """Give role and consent to somebody who never had them here; whoever has left stays away."""
+    """Give a role and consent to a person who never had them here. A person who has left is not added again."""
     if role not in NEEDING_CONSENT:
         add_member(project=project, user=user, role=role)
     elif not Consent.objects.filter(user=user, text__project=project).exists():

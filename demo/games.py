@@ -1,6 +1,6 @@
 """Makes the demo's Gap Filling Game: a season that is on, and one that is over with its leaderboard.
 
-A seed decides what its invented players guess. Whoever has had a batch of a season gets no more guesses here.
+A seed decides what its invented players guess. A player who already has a batch of a season gets no more guesses here.
 """
 
 from __future__ import annotations

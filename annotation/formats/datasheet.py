@@ -126,13 +126,13 @@ annotators; {sheet.english_ratings:,} ratings of English captions; {sheet.verdic
 Words and characters are means per caption; a word is what whitespace separates. The seconds are active
 time for writing a caption, without pauses.
 
-**Does the dataset contain all possible instances?** It has the captions that count, handed in by {sheet.until}, of
+**Does the dataset contain all possible instances?** It has the captions that count, submitted by {sheet.until}, of
 the languages whose main round was accepted. Left out and counted:
 
 {_left_out(sheet)}
 
-**What data does each instance consist of?** README.md says what each column holds. Whoever wrote or
-rated stands under a pseudonym.
+**What data does each instance consist of?** README.md says what each column holds. Authors and
+raters have pseudonyms.
 
 **Is there a label or target?** Ratings are on five levels: EXCELLENT, GOOD, MEDIUM, BAD, NOT-ENOUGH-INFO.
 

@@ -55,7 +55,7 @@ def licence_text(spdx: str, *, title: str, authors: Sequence[str], year: int, im
         "- The English captions by models (english_caption, english_model). They are given as they were shown to",
         "  annotators; terms of the models may hold for them.",
         "- Captions from a file (annotator is null). The licence that is named in source holds for them; where none is",
-        "  named, ask whoever made the file.",
+        "  named, ask the person who made the file.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -80,7 +80,7 @@ def stored(name: str) -> Callable[[CaptionRow], Any]:
 IMAGE = "Key of the image in its collection."
 SHA256 = "SHA-256 of the image's original file."
 LANGUAGE = "BCP-47 tag of the language."
-ANNOTATOR = "Pseudonym of whoever wrote the caption, of this release alone; null where it came from a file."
+ANNOTATOR = "Pseudonym of the author, in this release alone; null if the caption came from a file."
 GUIDELINES = "Version of the guidelines that was shown, as in guidelines/; null where none was."
 ENGLISH_MODEL = "Model whose English caption was rated before, then hidden."
 ENGLISH_CAPTION = "That English caption."
@@ -125,7 +125,7 @@ CAPTIONS: tuple[Column[CaptionRow], ...] = (
         "submitted_on",
         DAY,
         lambda row: day_of(row.stored["submitted_at"]),
-        "Day on which it was handed in, or read from its file (UTC).",
+        "Day on which it was submitted, or read from its file (UTC).",
     ),
 )
 VERDICTS: tuple[Column[VerdictRow], ...] = (
@@ -136,7 +136,7 @@ VERDICTS: tuple[Column[VerdictRow], ...] = (
         "rater",
         TEXT,
         lambda row: row.rater,
-        "Pseudonym of whoever rated, of this release alone; the same as where that person wrote.",
+        "Pseudonym of the rater, in this release alone; the same as for captions that the person wrote.",
     ),
     Column("rating", TEXT, lambda row: row.rating, RATING),
     Column("verified_as", TEXT, lambda row: row.caption.verified_as, VERIFIED_AS),

@@ -39,7 +39,7 @@ PILOT_STATES = {
 ON_WITHDRAWAL = {
     "keep": "answers given before stay, under a pseudonym",
     "remove": "answers given before are in no later release",
-    "choose": "whoever withdraws chooses between answers staying under a pseudonym and being in no later release",
+    "choose": "people choose whether their answers stay under a pseudonym or are in no later release",
 }
 
 

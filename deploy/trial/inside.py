@@ -74,7 +74,7 @@ def finished(*, run: int, within_s: float) -> dict[str, object]:
 
 
 def missing(confirmed: list[str], submitted: list[str]) -> dict[str, int]:
-    """How many confirmed texts are not stored, or not just once; and batches that were handed in but are not."""
+    """How many confirmed texts are not stored, or not just once; and batches submitted that are not stored so."""
     numbers = [UUID(batch) for batch in submitted]
     stored = list(CaptionItem.objects.filter(text__in=confirmed).values_list("text", flat=True))
     open_still = CaptionItem.objects.filter(batch__in=numbers, caption=None).exclude(text="")

@@ -94,7 +94,7 @@ class Story:
         _require(first.failures == 0, "something failed on the way")
         shown = first.browser.get("/work/history/").text
         _require(first.texts[-1] in shown or str(len(first.texts)) in shown, "the batch is not in the history")
-        return f"an annotator's whole batch: {len(first.texts)} captions rated, described and handed in"
+        return f"an annotator's whole batch: {len(first.texts)} captions rated, described and submitted"
 
     def back_up(self) -> str:
         with Crowd(self.log, self.annotators) as crowd:
