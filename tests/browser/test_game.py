@@ -16,7 +16,6 @@ from tests.browser.annotator import source_of
 from tests.browser.gaming import AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
-WITHIN_MS = 20_000
 
 
 @pytest.fixture
@@ -156,7 +155,7 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
     expect(page.locator("#guess")).to_have_value("dog")
     page.keyboard.press("Enter")
     context.set_offline(False)
-    expect(guesses(page)).to_have_count(1, timeout=WITHIN_MS)
+    expect(guesses(page)).to_have_count(1)
     expect(page.locator("[data-state-line]")).to_be_empty()
     assert Attempt.objects.count() == 1
 
@@ -188,13 +187,13 @@ def test_the_cut_off_in_the_middle_of_a_turn_is_counted_down_to_and_then_scored(
     Season.objects.filter(pk=season.pk).update(ends_at=timezone.now() + timedelta(seconds=2))
     page.reload()
     table_state = page.locator("#turn")
-    expect(table_state).to_have_attribute("data-state", "stopped", timeout=WITHIN_MS)
+    expect(table_state).to_have_attribute("data-state", "stopped")
     expect(page.locator(".result")).to_contain_text("The cut-off has passed")
     expect(page.locator("#guess")).to_be_hidden()
     assert "cat" not in source_of(page)
     season.refresh_from_db()
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
-    expect(table_state).to_have_attribute("data-state", "missed", timeout=WITHIN_MS)
+    expect(table_state).to_have_attribute("data-state", "missed")
     expect(page.locator(".result")).to_contain_text("Ended by the cut-off")
     expect(page.locator(".result__points")).to_contain_text("+80")
     table.go_on()

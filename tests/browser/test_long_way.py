@@ -136,7 +136,7 @@ class Keys:
         assert self.installation.drafts_of(name)[position - 1] == text
 
     def state(self, name: str) -> None:
-        expect(self.page.locator(STATE).first).to_have_attribute("data-state", name, timeout=WITHIN_MS)
+        expect(self.page.locator(STATE).first).to_have_attribute("data-state", name)
 
 
 @pytest.mark.slow(reason="a whole batch, typed by key")

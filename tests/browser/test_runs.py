@@ -25,8 +25,6 @@ from tests.inference.watched import make_model, make_person, make_running, make_
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
-PATIENCE_MS = 20_000
-
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,11 +101,11 @@ def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_text("celery --app config worker --queues gpu")).to_be_visible()
     make_worker(queues="gpu")
-    expect(page.get_by_text("No worker is listening")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(page.get_by_text("No worker is listening")).to_have_count(0)
 
     run = Run.objects.get()
     with working(run, monkeypatch, after=2):
-        expect(page.get_by_text("8 of 24, 33%")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.get_by_text("8 of 24, 33%")).to_be_visible()
         expect(page.get_by_text("Model ready after")).to_be_visible()
         page.get_by_role("button", name="Pause").click()
         expect(page.get_by_role("heading", name="Paused")).to_be_visible()
@@ -116,7 +114,7 @@ def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     page.get_by_role("button", name="Resume").click()
     with working(run, monkeypatch, after=100):
         # Nobody loads the page: it asks for itself, and in the end comes anew.
-        expect(page.get_by_role("heading", name="Done")).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.get_by_role("heading", name="Done")).to_be_visible()
     expect(page.get_by_text("24 of 24, 100%")).to_be_visible()
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     assert ModelCaption.objects.count() == 24
@@ -134,10 +132,10 @@ def test_the_log_is_not_touched_while_nothing_is_added_to_it(
     page.goto(f"{live_server.url}/models/runs/{run.pk}/")
     page.locator("#run-log").evaluate("log => log.dataset.mark = 'mine'")
     Run.objects.filter(pk=run.pk).update(done=5)
-    expect(page.get_by_text("5 of 24")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("5 of 24")).to_be_visible()
     expect(page.locator("#run-log")).to_have_attribute("data-mark", "mine")
     run.events.create(at=timezone.now(), message="Another line")
-    expect(page.get_by_text("Another line")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("Another line")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [390, 1366])

@@ -13,7 +13,6 @@ from annotation.models import CaptionState
 from tests.browser.annotator import barriers, source_of
 from tests.browser.real_server import ENGLISH, IMAGES, PASSWORD, RealServer
 
-WITHIN_MS = 20_000
 KILLED_AT, SIGNED_OUT_AT = 5, 9
 
 ARABIC = "قطة صغيرة تجلس على كرسي خشبي قرب النافذة رقم"
@@ -34,7 +33,7 @@ def sign_in(page: Page) -> None:
 
 
 def state_of(page: Page, text: str) -> None:
-    expect(page.locator("#write [data-state]").first).to_contain_text(text, timeout=WITHIN_MS)
+    expect(page.locator("#write [data-state]").first).to_contain_text(text)
 
 
 def rate_all(page: Page) -> None:
@@ -45,7 +44,7 @@ def rate_all(page: Page) -> None:
         expect(page.locator("[data-rated-count]")).to_have_text(str(number))
     page.get_by_role("button", name="Continue to writing").click()
     page.locator("dialog button[value=open]").click()
-    page.wait_for_url(re.compile("/write/"), timeout=WITHIN_MS)
+    page.wait_for_url(re.compile("/write/"))
 
 
 def write(page: Page, server: RealServer, position: int, text: str) -> None:
@@ -69,10 +68,10 @@ def write(page: Page, server: RealServer, position: int, text: str) -> None:
         state_of(page, "Signed out: kept on this device")
         page.get_by_role("link", name="Sign in again").click()
         sign_in(page)
-        page.wait_for_url(re.compile("/write/"), timeout=WITHIN_MS)
+        page.wait_for_url(re.compile("/write/"))
         if not page.url.endswith(f"/write/{position}/"):
             page.goto(f"{page.url.rsplit('/write/', 1)[0]}/write/{position}/")
-        expect(page.locator("#text")).to_have_value(text, timeout=WITHIN_MS)
+        expect(page.locator("#text")).to_have_value(text)
         state_of(page, "Saved")
     else:
         box.fill(text)
@@ -97,10 +96,10 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     for position, text in enumerate(texts, start=1):
         write(page, server, position, text)
 
-    page.wait_for_url(re.compile("/review/"), timeout=WITHIN_MS)
+    page.wait_for_url(re.compile("/review/"))
     assert barriers(page) == []
     page.get_by_role("main").get_by_role("button", name="Submit").click()
-    page.wait_for_url(re.compile("/done/"), timeout=WITHIN_MS)
+    page.wait_for_url(re.compile("/done/"))
     submitted = server.ask(
         "SELECT caption.text, caption.state FROM annotation_caption AS caption JOIN annotation_captionitem AS item"
         " ON item.assignment_id = caption.item_id WHERE caption.round_id = ? ORDER BY item.position",
@@ -129,7 +128,7 @@ def test_screen_1_is_gone_from_the_browser(server: RealServer, page: Page) -> No
 
     rate_all(page)
 
-    expect(second_tab.get_by_text(ENGLISH)).to_have_count(0, timeout=WITHIN_MS)
+    expect(second_tab.get_by_text(ENGLISH)).to_have_count(0)
     before = server.ask("SELECT rating FROM annotation_captionitem ORDER BY position")
     stale: dict[str, str | float | bool] = {f"rating-{position}": "BAD" for position in range(1, IMAGES + 1)}
     stale["csrfmiddlewaretoken"] = token
