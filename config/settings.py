@@ -25,6 +25,7 @@ INSTALLED_APPS = [
     "languages",
     "people",
     "images",
+    "corpora",
     "allocation",
     "inference",
     "scoring",

@@ -7,8 +7,8 @@ from pathlib import Path
 from tests.servers import ROOT
 
 PRODUCT = (
-    "allocation", "annotation", "charts", "config", "crosslens_metrics", "demo", "gapgame", "images", "inference",
-    "languages", "operations", "people", "scoring", "sxs_eval", "tabular",
+    "allocation", "annotation", "charts", "config", "corpora", "crosslens_metrics", "demo", "gapgame", "geography",
+    "images", "inference", "languages", "operations", "people", "scoring", "sxs_eval", "tabular",
 )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Decisions from values alone: levels, tables of languages, and the selection of images."""

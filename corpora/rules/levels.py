@@ -1,0 +1,17 @@
+"""How near to its language an image was taken."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """From the best to the worst; see PLACE_LEVELS for those that depend on a place."""
+
+    REGION = "region"
+    COUNTRY = "country"
+    CONTINENT = "continent"
+    ANYWHERE = "anywhere"
+
+
+PLACE_LEVELS = (Level.REGION, Level.COUNTRY, Level.CONTINENT)
