@@ -17,6 +17,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("config.api")),
     path("", include("images.urls")),
+    path("", include("corpora.urls")),
     path("", include("inference.urls")),
     path("", include("scoring.urls")),
     path("", include("annotation.urls")),

@@ -33,7 +33,7 @@ class Place:
         return self.regions[0] if self.regions else ""
 
 
-class CoordinateProblem(StrEnum):
+class CoordinateFault(StrEnum):
     """Why a position cannot be right."""
 
     MISSING = "missing"
