@@ -1,0 +1,66 @@
+"""Read which language each image was chosen for, and from which level."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from corpora.models import SelectedImage, Selection
+from corpora.rules.levels import Level
+from people.models import Project
+
+AT_ONCE = 500
+"""Images in one query; SQLite has a limit."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The language that an image was chosen for; codes are those of its place when it was chosen.
+
+    Attributes
+    ----------
+    countries, regions : tuple of str
+        Several countries where a place is disputed; the most detailed region first.
+    table, borders : str
+        The versions that the level depends on.
+    """
+
+    language: str
+    level: Level
+    countries: tuple[str, ...]
+    regions: tuple[str, ...]
+    continent: str
+    selection: int
+    table: str
+    borders: str
+
+
+def chosen_of(project: Project, image_ids: Collection[int]) -> dict[int, Chosen]:
+    """Return what each image was chosen for; an image is missing if no confirmed selection of the project has it.
+
+    Where several have it, the selection that was confirmed last counts.
+    """
+    found: dict[int, Chosen] = {}
+    for row in _rows(project, image_ids):
+        found[row.image_id or 0] = Chosen(
+            language=row.language_id,
+            level=Level(row.level),
+            countries=tuple(row.countries.split()),
+            regions=tuple(row.regions.split()),
+            continent=row.continent,
+            selection=row.selection_id,
+            table=row.selection.table,
+            borders=row.selection.borders,
+        )
+    return found
+
+
+def _rows(project: Project, image_ids: Collection[int]) -> Iterator[SelectedImage]:
+    confirmed = Selection.objects.filter(project=project, confirmed_at__isnull=False)
+    if not confirmed.exists():
+        return
+    rows = SelectedImage.objects.filter(selection__in=confirmed).select_related("selection")
+    rows = rows.order_by("selection__confirmed_at", "selection__pk", "pk")
+    ids = sorted(set(image_ids))
+    for start in range(0, len(ids), AT_ONCE):
+        yield from rows.filter(image__in=ids[start : start + AT_ONCE])
