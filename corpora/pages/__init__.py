@@ -1,0 +1,1 @@
+"""What pages about places, selections and subsets compute."""

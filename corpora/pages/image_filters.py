@@ -1,0 +1,91 @@
+"""The form that asks which images a page is about: `?images=`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from corpora.models import Level
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, ImageFilterError, Kind, Term, parse
+from corpora.selectors.subsets import check
+from people.models import Project
+
+OFFERED = ("region", "country", "continent", "chosen", *(f"level:{level}" for level in Level.values))
+"""Filters that the form offers in every project, after all images; those of subsets follow."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An entry of the form's list."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class AskedImages:
+    """What the address asks for. With an `error` there are no figures to show, and `filter` is of all images."""
+
+    filter: ImageFilter
+    error: str
+    choices: Sequence[Choice]
+
+    @property
+    def label(self) -> str:
+        return next((choice.label for choice in self.choices if choice.is_chosen), "")
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the page."""
+        return 422 if self.error else 200
+
+
+def asked_images(query: Mapping[str, str], project: Project) -> AskedImages:
+    """Read the parameter `images`, and offer what else there is."""
+    text, error = query.get("images", ""), ""
+    try:
+        filter = check(parse(text.replace("\0", "?")), project=project)
+    except ImageFilterError as refused:
+        filter, error = ALL_IMAGES, str(refused)
+    return AskedImages(filter, error, _choices(filter, project))
+
+
+def failed(asked: AskedImages, error: ImageFilterError) -> AskedImages:
+    """Return what was asked with the reason why it cannot be applied, such as a language that the table lacks."""
+    return AskedImages(ALL_IMAGES, str(error), asked.choices)
+
+
+def words_of(filter: ImageFilter, subsets: Mapping[str, str] | None = None) -> str:
+    """Say what a filter leaves; `subsets` has names by slug."""
+    return ", ".join(_words(term, subsets or {}) for term in filter.terms) or _("All images")
+
+
+def _choices(filter: ImageFilter, project: Project) -> list[Choice]:
+    subsets = dict(project.subsets.order_by("name", "pk").values_list("slug", "name"))
+    values = ["", *OFFERED, *(f"subset:{slug}" for slug in subsets)]
+    if str(filter) not in values:
+        values.append(str(filter))
+    return [Choice(value, words_of(parse(value), subsets), value == str(filter)) for value in values]
+
+
+def _words(term: Term, subsets: Mapping[str, str]) -> str:
+    if term.kind is Kind.LEVEL:
+        return _("Chosen from level: %(level)s") % {"level": Level(term.value).label}
+    if term.kind is Kind.SUBSET:
+        return _("Subset: %(name)s") % {"name": subsets.get(term.value, term.value)}
+    if term.value:
+        said = {
+            Kind.CHOSEN: _("Chosen for %(value)s"),
+            Kind.IN: _("Taken in %(value)s"),
+            Kind.ON: _("Taken on continent %(value)s"),
+        }
+        return said[term.kind] % {"value": term.value}
+    return {
+        Kind.REGION: _("Taken where the language is spoken (region)"),
+        Kind.COUNTRY: _("Taken in a country of the language"),
+        Kind.CONTINENT: _("Taken on a continent of the language"),
+        Kind.CHOSEN: _("Chosen for the language"),
+    }[term.kind]

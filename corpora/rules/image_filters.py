@@ -1,0 +1,135 @@
+"""The grammar of image filters: which images a figure is about, as commands, pages and the API take it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.translation import gettext as _
+
+from corpora.rules.levels import PLACE_LEVELS, Level
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from geography.places import CONTINENTS
+
+SEPARATOR = ","
+LONGEST = 400
+MOST_TERMS = 8
+_CODE = re.compile(r"[A-Z0-9][A-Z0-9_.-]{0,39}")
+_SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")
+
+EXAMPLES = (
+    "region, country, continent, chosen, chosen:TAG, level:LEVEL, in:CODE (such as in:IN or in:IN-WB), on:CONTINENT "
+    "(such as on:AS), subset:NAME"
+)
+"""All terms, for messages and help texts."""
+
+
+class Kind(StrEnum):
+    """What a term asks of an image."""
+
+    REGION = "region"
+    COUNTRY = "country"
+    CONTINENT = "continent"
+    CHOSEN = "chosen"
+    LEVEL = "level"
+    IN = "in"
+    ON = "on"
+    SUBSET = "subset"
+
+
+AREAS = tuple(Kind(level) for level in PLACE_LEVELS)
+"""The kinds that ask whether an image lies in an area of the language."""
+
+
+class ImageFilterError(ValueError):
+    """A filter that cannot be understood or applied; the message names the term and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A condition; `value` is "" where the kind takes none."""
+
+    kind: Kind
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.value}" if self.value else str(self.kind)
+
+
+@dataclass(frozen=True)
+class ImageFilter:
+    """Conditions that all hold; without any, all images."""
+
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def is_all(self) -> bool:
+        return not self.terms
+
+    @property
+    def depends_on_language(self) -> bool:
+        """Whether it selects other images for one language than for another."""
+        return any(term.kind in AREAS or term == Term(Kind.CHOSEN) for term in self.terms)
+
+    def __str__(self) -> str:
+        return SEPARATOR.join(map(str, self.terms))
+
+
+ALL_IMAGES = ImageFilter()
+
+
+def parse(text: str) -> ImageFilter:
+    """Read a filter, such as `region`, `in:IN-WB,level:region` or `subset:xm600`; an empty text is all images.
+
+    Raises
+    ------
+    ImageFilterError
+        If a term is unknown or has a wrong value.
+    """
+    if len(text) > LONGEST:
+        raise ImageFilterError(_("An image filter has at most %(limit)d characters.") % {"limit": LONGEST})
+    terms = dict.fromkeys(_term(part.strip()) for part in text.split(SEPARATOR)) if text.strip() else {}
+    if len(terms) > MOST_TERMS:
+        raise ImageFilterError(_("An image filter has at most %(limit)d terms.") % {"limit": MOST_TERMS})
+    return ImageFilter(tuple(terms))
+
+
+def _term(text: str) -> Term:
+    name, colon, value = (part.strip() for part in text.partition(":"))
+    try:
+        kind = Kind(name.lower())
+    except ValueError:
+        raise ImageFilterError(
+            _("“%(term)s” is not a term of an image filter. Use one of: %(known)s.") % {"term": text, "known": EXAMPLES}
+        ) from None
+    if kind in AREAS or (kind is Kind.CHOSEN and not colon):
+        if colon:
+            raise ImageFilterError(_("“%(term)s”: write “%(kind)s” without a value.") % {"term": text, "kind": kind})
+        return Term(kind)
+    return Term(kind, _value(kind, value, text))
+
+
+def _value(kind: Kind, value: str, text: str) -> str:
+    known = ""
+    if kind is Kind.LEVEL:
+        known, value = ", ".join(Level), value.lower()
+        is_right = value in list(Level)
+    elif kind is Kind.ON:
+        known, value = ", ".join(CONTINENTS), value.upper()
+        is_right = value in CONTINENTS
+    elif kind is Kind.IN:
+        known, value = _("a country or region code such as IN or IN-WB"), value.upper()
+        is_right = bool(_CODE.fullmatch(value))
+    elif kind is Kind.SUBSET:
+        known, is_right = _("the name of a subset in its address, such as xm600"), bool(_SLUG.fullmatch(value))
+    else:
+        known = _("a language tag such as bn")
+        try:
+            value, is_right = canonical_tag(value), True
+        except MalformedTagError:
+            is_right = False
+    if not is_right:
+        said = _("“%(term)s”: after “%(kind)s:” write %(known)s.")
+        raise ImageFilterError(said % {"term": text, "kind": kind, "known": known})
+    return value

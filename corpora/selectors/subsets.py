@@ -1,0 +1,106 @@
+"""The images that an image filter leaves, for a project and the language that is evaluated."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from corpora.models import ImagePlace, ImagePlaceCode, SelectedImage, Subset
+from corpora.rules.image_filters import AREAS, ImageFilter, ImageFilterError, Kind, Term
+from images.models import Image
+from languages.models import Language
+from people.models import Project
+
+
+def images_of(filter: ImageFilter, *, project: Project, language: Language) -> QuerySet[Image] | None:
+    """Return the images that match, or None if there is no restriction.
+
+    They are not limited to a collection: use them to restrict captions or images that you have.
+
+    Raises
+    ------
+    ImageFilterError
+        If the project has no such subset, there is no such language, or the project's table lacks `language`.
+    """
+    if filter.is_all:
+        return None
+    images = Image.objects.order_by()
+    for term in filter.terms:
+        images = images.filter(_condition(term, project, language))
+    return images.only("pk")
+
+
+def check(filter: ImageFilter, *, project: Project) -> ImageFilter:
+    """Check what does not depend on a language; return the filter.
+
+    Raises
+    ------
+    ImageFilterError
+        If the project has no such subset, or there is no such language.
+    """
+    for term in filter.terms:
+        if term.kind is Kind.SUBSET:
+            subset_named(project, term.value)
+        elif term.kind is Kind.CHOSEN and term.value:
+            _language(term)
+    return filter
+
+
+def subset_named(project: Project, slug: str) -> Subset:
+    """Find a named subset; raises ImageFilterError with the names that there are."""
+    subset = Subset.objects.filter(project=project, slug=slug).first()
+    if subset is None:
+        known = ", ".join(project.subsets.order_by("slug").values_list("slug", flat=True)[:20]) or _("none yet")
+        said = _("This project has no subset “%(slug)s”. Available subsets: %(known)s.")
+        raise ImageFilterError(said % {"slug": slug, "known": known})
+    return subset
+
+
+def newest_choices(project: Project) -> QuerySet[SelectedImage]:
+    """Return images of confirmed selections; of an image in several, the one that was confirmed last."""
+    confirmed = SelectedImage.objects.filter(
+        selection__project=project, selection__confirmed_at__isnull=False, image__isnull=False
+    ).order_by()
+    at = OuterRef("selection__confirmed_at")
+    later = Q(selection__confirmed_at__gt=at) | Q(
+        selection__confirmed_at=at, selection__pk__gt=OuterRef("selection__pk")
+    )
+    return confirmed.exclude(Exists(confirmed.filter(later, image=OuterRef("image"))))
+
+
+def _condition(term: Term, project: Project, language: Language) -> Q:
+    if term.kind in AREAS:
+        return _in_area(term.kind, project, language)
+    if term.kind is Kind.CHOSEN:
+        tag = _language(term) if term.value else language.pk
+        return Q(pk__in=newest_choices(project).filter(language=tag).values("image"))
+    if term.kind is Kind.LEVEL:
+        return Q(pk__in=newest_choices(project).filter(level=term.value).values("image"))
+    if term.kind is Kind.IN:
+        return _with_codes([term.value])
+    if term.kind is Kind.ON:
+        return Q(pk__in=ImagePlace.objects.filter(continent=term.value).values("pk"))
+    return Q(pk__in=subset_named(project, term.value).images.order_by().values("pk"))
+
+
+def _in_area(kind: Kind, project: Project, language: Language) -> Q:
+    from corpora.selectors.tables import table_of
+
+    areas = table_of(project).areas.get(language.pk)
+    if areas is None:
+        said = _("The project’s table of languages says nothing about %(language)s (%(tag)s).")
+        raise ImageFilterError(said % {"language": language.english_name, "tag": language.pk})
+    if kind is Kind.CONTINENT:
+        return Q(pk__in=ImagePlace.objects.filter(continent__in=sorted(areas.continent)).values("pk"))
+    return _with_codes(sorted(areas.region if kind is Kind.REGION else areas.country))
+
+
+def _with_codes(codes: list[str]) -> Q:
+    return Q(pk__in=ImagePlaceCode.objects.filter(code__in=codes).values("image"))
+
+
+def _language(term: Term) -> str:
+    if not Language.objects.filter(pk=term.value).exists():
+        said = _("“%(term)s”: there is no language %(tag)s.")
+        raise ImageFilterError(said % {"term": term, "tag": term.value})
+    return term.value
