@@ -1,0 +1,117 @@
+"""World maps as numbers: which countries are shaded, and where dots go. `_world_map.html` draws them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geography.outlines import HEIGHT, WIDTH, country_paths, project
+
+CELL = 16
+"""Units of the map: dots of one kind in one cell are drawn as one, so that the drawing stays small."""
+
+SMALLEST_RADIUS, LARGEST_RADIUS = 5.0, 26.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """Something at a place, in degrees; `kind` goes into the name of the class that colours it."""
+
+    latitude: float
+    longitude: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Shade:
+    """Countries of one kind, as data of one SVG path."""
+
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    x: int
+    y: int
+    radius: float
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """`kind` is that of shades or dots, `is_dot` says of which, and `text` what it means."""
+
+    kind: str
+    text: str
+    is_dot: bool
+
+
+@dataclass(frozen=True)
+class WorldMap:
+    """A map in units of `width` by `height`. `summary` says in words what it shows."""
+
+    title: str
+    summary: str
+    shades: Sequence[Shade]
+    dots: Sequence[Dot]
+    legend: Sequence[LegendEntry]
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def world_map(
+    *,
+    title: str,
+    summary: str,
+    shades: Mapping[str, str] | None = None,
+    points: Iterable[Point] = (),
+    legend: Sequence[LegendEntry] = (),
+) -> WorldMap:
+    """Draw the world with shaded countries and dots.
+
+    Parameters
+    ----------
+    shades : mapping of str to str
+        The kind of each shaded country, by its ISO 3166-1 code. All others are plain land.
+    points : iterable of Point
+        Those of one kind that are close together become one larger dot.
+    """
+    kinds = shades or {}
+    paths: dict[str, list[str]] = {"land": []}
+    for code, path in country_paths().items():
+        paths.setdefault(kinds.get(code, "land"), []).append(path)
+    return WorldMap(
+        title,
+        summary,
+        [Shade(kind, "".join(parts)) for kind, parts in paths.items() if parts],
+        _dots(list(points)),
+        legend,
+    )
+
+
+def _dots(points: Sequence[Point]) -> list[Dot]:
+    if not points:
+        return []
+    x, y = project(
+        np.array([point.longitude for point in points]),
+        np.array([point.latitude for point in points]),
+    )
+    cells = zip((x // CELL).astype(int), (y // CELL).astype(int), (point.kind for point in points), strict=True)
+    counts = Counter((int(column), int(row), kind) for column, row, kind in cells)
+    # The largest first, so that small ones are not hidden beneath them.
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    return [
+        Dot(column * CELL + CELL // 2, row * CELL + CELL // 2, _radius(count), kind, count)
+        for (column, row, kind), count in ordered
+    ]
+
+
+def _radius(count: int) -> float:
+    """Areas grow with counts, up to a size that leaves the neighbours visible."""
+    return round(min(LARGEST_RADIUS, SMALLEST_RADIUS * math.sqrt(count)), 1)
