@@ -35,8 +35,10 @@ IN_PARTS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "de": {
         "CH": (
-            "CH-AG CH-AI CH-AR CH-BE CH-BL CH-BS CH-GL CH-GR CH-LU CH-NW CH-OW CH-SG CH-SH CH-SO CH-SZ CH-TG CH-UR CH-ZG"
-            " CH-ZH",
+            (
+                "CH-AG CH-AI CH-AR CH-BE CH-BL CH-BS CH-GL CH-GR CH-LU CH-NW CH-OW CH-SG CH-SH CH-SO CH-SZ CH-TG CH-UR"
+                " CH-ZG CH-ZH"
+            ),
             "The cantons where most people speak German.",
         ),
         "IT": ("IT-BZ", "Official in South Tyrol, where most people speak it."),
