@@ -2,7 +2,7 @@
 
 Countries are those where CLDR calls the language official, nationally or regionally. The region is made of those where
 it is official nationally and at least half of the people use it, and of what is set here by hand, each with a reason.
-Nobody needs this to run the platform: what it makes is kept in the repository.
+Nobody needs this to run the platform: what it makes is kept in the repository. CLDR is under the Unicode licence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import shapely
-from babel import __version__ as babel_version
 from babel.core import get_global
 
 from geography import outline_files
@@ -53,6 +52,7 @@ IN_PARTS: dict[str, dict[str, tuple[str, str]]] = {
         "BE": ("BE-WAL BE-BRU", "The French-speaking region of Belgium, and its bilingual capital."),
         "CA": ("CA-QC CA-NB", "The provinces of Canada where French is official."),
         "CH": ("CH-GE CH-VD CH-NE CH-JU CH-FR CH-VS", "The cantons where most people speak French."),
+        "IT": ("IT-23", "Official in the Aosta Valley."),
     },
     "hi": {
         "IN": (
@@ -60,19 +60,26 @@ IN_PARTS: dict[str, dict[str, tuple[str, str]]] = {
             "The states and territories whose official language is Hindi and where most people speak it.",
         )
     },
+    "hu": {
+        "RO": (
+            "RO-HR RO-CV",
+            "Harghita and Covasna, where most people speak Hungarian and authorities use it as well.",
+        ),
+    },
     "it": {"CH": ("CH-TI", "The canton whose only official language is Italian.")},
     "mi": {"NZ": ("NZ-NTL NZ-BOP NZ-GIS NZ-HKB NZ-WKO", "The regions with the highest share of speakers.")},
     "nl": {"BE": ("BE-VLG BE-BRU", "The Dutch-speaking region of Belgium, and its bilingual capital.")},
     "quz": {
         "PE": (
             "PE-CUS PE-PUN PE-APU PE-ARE PE-MDD",
-            "Where Cusco Quechua is spoken; the official status of CLDR is that of all Quechua.",
+            "Cusco and the regions around it, where Cusco Quechua is spoken.",
         )
     },
+    "sv": {"FI": ("FI-12", "Ostrobothnia, where about half of the people speak Swedish; Åland has a code of its own.")},
     "sw": {
         "CD": (
-            "CD-NK CD-SK CD-MA CD-KA",
-            "The east of the country, where Swahili is the national language; Katanga as it was before 2015.",
+            "CD-NK CD-SK CD-MA CD-KA CD-OR",
+            "The east, where Swahili is the national language; Katanga and Orientale as they were before 2015.",
         )
     },
     "te": {"IN": ("IN-AP IN-TG", "Official in Andhra Pradesh and Telangana.")},
@@ -85,31 +92,47 @@ WHOLE: dict[str, dict[str, str]] = {
 }
 """Countries that belong to the region against the rule."""
 
-ADDED = {"da": ("FO GL", "Danish is official beside the language of the country.")}
-REMOVED = {"ru": ("UA", "Not official there since 2012 and 2019.")}
+COUNTRY_ONLY: dict[str, dict[str, str]] = {
+    "ar": {"IL": "Few people besides a minority speak it; its status is special."},
+    "fr": dict.fromkeys(("BI", "CM"), "Official, but few people speak it at home."),
+    "tr": {"CY": "Official, but most people on the island speak Greek."},
+    "zh": dict.fromkeys(("HK", "MO", "TW"), "Chinese is written in traditional characters there."),
+}
+"""Countries that do not belong to the region against the rule."""
+
+ADDED = {
+    "da": {"FO": "Official beside Faroese."},
+    "hu": {"SI": "Official in a part of the northeast."},
+    "it": {"SI": "Official on the coast."},
+    "sw": {"RW": "Official since 2017, but few people speak it."},
+}
+REMOVED = {
+    "fr": dict.fromkeys(("DZ", "MA", "TN"), "Widely used, but not official."),
+    "quz": dict.fromkeys(("BO", "EC"), "The Quechua that is official there is another language."),
+    "ru": {"UA": "Not official there."},
+}
 TWO_CONTINENTS = {"RU": ("AS", "EU"), "TR": ("AS", "EU")}
 
 
 def main() -> None:
     continents = _continents()
     languages = {tag: _entry(tag, continents) for tag in TAGS}
-    source = f"CLDR as in Babel {babel_version} (Unicode licence), and by hand where a reason is given."
     FILE.parent.mkdir(exist_ok=True)
-    text = json.dumps({"source": source, "languages": languages}, indent=1, ensure_ascii=False)
+    text = json.dumps(languages, indent=1, ensure_ascii=False)
     FILE.write_text(text + "\n", encoding="utf-8")
 
 
 def _entry(tag: str, continents: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     official = _official(tag)
-    added, why_added = ADDED.get(tag, ("", ""))
-    removed, why_removed = REMOVED.get(tag, ("", ""))
+    added, removed, country_only = ADDED.get(tag, {}), REMOVED.get(tag, {}), COUNTRY_ONLY.get(tag, {})
     in_parts, whole = IN_PARTS.get(tag, {}), WHOLE.get(tag, {})
-    country = ({*official, *added.split(), *in_parts} - {*removed.split()}) & continents.keys()
-    region = {code for code in country if official.get(code, 0) >= HALF_PERCENT} - in_parts.keys() | whole.keys()
+    country = ({*official, *added, *in_parts} - removed.keys()) & continents.keys()
+    region = {code for code in country if official.get(code, 0) >= HALF_PERCENT} - in_parts.keys() - country_only.keys()
+    region |= whole.keys()
     for codes, _ in in_parts.values():
         region |= {*codes.split()}
     reasons = {code: why for code, (_, why) in in_parts.items()} | whole
-    reasons |= dict.fromkeys(added.split(), why_added) | dict.fromkeys(removed.split(), why_removed)
+    reasons |= country_only | added | removed
     return {
         "region": sorted(region),
         "country": sorted(country),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,37 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from corpora.rules.levels import PLACE_LEVELS, Level
-from geography.codes import canonical
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from geography import codes
 from geography.places import CONTINENTS, Place
 
 SHIPPED = Path(__file__).parent.parent / "data" / "language_areas.json"
-CODE = re.compile(r"[A-Z]{2}|[A-Z]{1,3}-[A-Z0-9-]{1,36}")
+REASONS = "reasons"
+WITHOUT_BORDERS = frozenset(
+    f"CD-{code}"
+    for code in [
+        "BU",
+        "HK",
+        "HL",
+        "HU",
+        "IT",
+        "KC",
+        "KG",
+        "KL",
+        "KS",
+        "LO",
+        "LU",
+        "MN",
+        "MO",
+        "NU",
+        "SA",
+        "SU",
+        "TA",
+        "TO",
+        "TU",
+    ]
+)
+"""Codes of ISO 3166-2 that a table may have although no borders are here: they select nothing."""
 
 
 class TableError(ValueError):
@@ -31,14 +56,28 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Areas:
-    """Where one language is spoken: codes of countries and regions, of countries, and of continents."""
+    """Where one language is spoken: codes of countries and regions, of countries, and of continents.
+
+    `reasons` says of some of the codes why they are there, or not there; it is no part of a table's version.
+    """
 
     region: frozenset[str] = frozenset()
     country: frozenset[str] = frozenset()
     continent: frozenset[str] = frozenset()
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def at(self, level: Level) -> frozenset[str]:
+        """The codes of `level`; none for Level.ANYWHERE."""
+        return {Level.REGION: self.region, Level.COUNTRY: self.country, Level.CONTINENT: self.continent}.get(
+            level, frozenset()
+        )
 
     def as_lists(self) -> dict[str, list[str]]:
-        return {str(level): sorted(getattr(self, level)) for level in PLACE_LEVELS}
+        return {str(level): sorted(self.at(level)) for level in PLACE_LEVELS}
+
+    def as_entry(self) -> dict[str, Any]:
+        """The lists, and the reasons where there are any: what `read_table` reads of one language."""
+        return self.as_lists() | ({REASONS: dict(sorted(self.reasons.items()))} if self.reasons else {})
 
 
 @dataclass(frozen=True)
@@ -48,21 +87,39 @@ class Table:
     version: str
     areas: Mapping[str, Areas]
 
+    def as_entries(self) -> dict[str, Any]:
+        """What `read_table` reads, by language tag in alphabetical order."""
+        return {tag: self.areas[tag].as_entry() for tag in sorted(self.areas)}
 
-def read_table(data: Any) -> Table:
-    """Read a table: by language tag, lists `region`, `country` and `continent` of codes.
+
+def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Collection[str] = ()) -> Table:
+    """Read a table: by language tag, lists `region`, `country` and `continent` of codes, and maybe `reasons` by code.
+
+    Parameters
+    ----------
+    data : object
+        As JSON has it. A list that is missing is empty.
+    tags : collection of str, optional
+        The tags that are known; without it, any that BCP 47 allows are.
+    imported : collection of str
+        Codes of regions besides those that the shipped borders have.
 
     Raises
     ------
     TableError
-        With everything that is wrong.
+        With everything that is wrong: tags, codes, types, languages without any place.
     """
     if not isinstance(data, dict) or not data:
         raise TableError(
             [_("A table is an object with a language tag for each entry, such as {“ar”: {“country”: [“EG”]}}.")]
         )
     problems: list[str] = []
-    areas = {str(tag): _areas_of(str(tag), lists, problems) for tag, lists in data.items()}
+    areas: dict[str, Areas] = {}
+    for written, lists in data.items():
+        tag = _tag(str(written), tags, problems)
+        if tag in areas:
+            problems.append(_("%(tag)s: this language is in the table twice.") % {"tag": written})
+        areas[tag] = _areas_of(str(written), lists, imported, problems)
     if problems:
         raise TableError(problems)
     return Table(version_of(areas), areas)
@@ -77,8 +134,7 @@ def version_of(areas: Mapping[str, Areas]) -> str:
 @cache
 def shipped_table() -> Table:
     """The table that comes with the platform, for the 36 languages of Crossmodal-3600."""
-    entries = json.loads(SHIPPED.read_text(encoding="utf-8"))["languages"]
-    return read_table({tag: {level: entry[level] for level in PLACE_LEVELS} for tag, entry in entries.items()})
+    return read_table(json.loads(SHIPPED.read_text(encoding="utf-8")))
 
 
 def level_of(place: Place, areas: Areas) -> Level:
@@ -90,43 +146,54 @@ def level_of(place: Place, areas: Areas) -> Level:
     return Level.CONTINENT if place.continent in areas.continent else Level.ANYWHERE
 
 
-def _areas_of(tag: str, lists: Any, problems: list[str]) -> Areas:
+def _tag(written: str, tags: Collection[str] | None, problems: list[str]) -> str:
+    try:
+        tag = canonical_tag(written)
+    except MalformedTagError as error:
+        problems.append(str(error))
+        return written
+    if tags is not None and tag not in tags:
+        problems.append(_("%(tag)s: there is no language with this tag.") % {"tag": written})
+    return tag
+
+
+def _areas_of(tag: str, lists: Any, imported: Collection[str], problems: list[str]) -> Areas:
     if not isinstance(lists, dict):
         problems.append(_("%(tag)s: give an object with the lists region, country and continent.") % {"tag": tag})
         return Areas()
-    unknown = sorted(str(name) for name in lists if name not in PLACE_LEVELS)
+    unknown = sorted(str(name) for name in lists if name not in (*PLACE_LEVELS, REASONS))
     if unknown:
         values = {"tag": tag, "names": ", ".join(unknown)}
         problems.append(_("%(tag)s: %(names)s is not known. The lists are region, country and continent.") % values)
-    found = {level: _codes(tag, level, lists.get(level, []), problems) for level in PLACE_LEVELS}
+    found = {level: _codes(tag, level, lists.get(level, []), imported, problems) for level in PLACE_LEVELS}
     if not any(lists.get(level) for level in PLACE_LEVELS):
         problems.append(_("%(tag)s: the language has no place. Give at least one code.") % {"tag": tag})
-    return Areas(found[Level.REGION], found[Level.COUNTRY], found[Level.CONTINENT])
+    reasons = lists.get(REASONS, {})
+    if not isinstance(reasons, dict) or not all(isinstance(reason, str) for reason in reasons.values()):
+        problems.append(_("%(tag)s: reasons must be an object with a text for each code.") % {"tag": tag})
+        reasons = {}
+    by_code = {codes.canonical(str(code)): reason for code, reason in reasons.items()}
+    return Areas(found[Level.REGION], found[Level.COUNTRY], found[Level.CONTINENT], by_code)
 
 
-def _codes(tag: str, level: Level, codes: Any, problems: list[str]) -> frozenset[str]:
-    if not isinstance(codes, list):
+def _codes(tag: str, level: Level, written: Any, imported: Collection[str], problems: list[str]) -> frozenset[str]:
+    if not isinstance(written, list) or not all(isinstance(code, str) for code in written):
         problems.append(_("%(tag)s: %(level)s must be a list of codes.") % {"tag": tag, "level": level})
         return frozenset()
-    wrong = [str(code) for code in codes if not _is_code(level, code)]
+    given = {code: codes.canonical(code) for code in written}
+    wrong = [code for code, canonical in given.items() if not _is_known(level, canonical, imported)]
     if wrong:
-        values = {"tag": tag, "codes": ", ".join(wrong), "level": level, "examples": _examples(level)}
-        problems.append(_("%(tag)s: %(codes)s is not a code for %(level)s. Codes look like %(examples)s.") % values)
-    return frozenset(canonical(code) for code in codes if _is_code(level, code))
+        values = {"tag": tag, "codes": ", ".join(wrong), "level": level, "examples": _EXAMPLES[level]}
+        problems.append(_("%(tag)s: no %(level)s has the code %(codes)s. Codes look like %(examples)s.") % values)
+    return frozenset(given.values())
 
 
-def _is_code(level: Level, code: Any) -> bool:
-    if not isinstance(code, str):
-        return False
+def _is_known(level: Level, code: str, imported: Collection[str]) -> bool:
     if level == Level.CONTINENT:
         return code in CONTINENTS
-    return bool(CODE.fullmatch(code)) and (level == Level.REGION or len(code) == 2)
+    if level == Level.COUNTRY:
+        return code in codes.countries()
+    return codes.is_known(code) or code in WITHOUT_BORDERS or code in imported
 
 
-def _examples(level: Level) -> str:
-    of_level: Mapping[Level, Iterable[str]] = {
-        Level.REGION: ("IN", "IN-WB"),
-        Level.COUNTRY: ("IN",),
-        Level.CONTINENT: CONTINENTS,
-    }
-    return ", ".join(of_level[level])
+_EXAMPLES = {Level.REGION: "IN, IN-WB", Level.COUNTRY: "IN", Level.CONTINENT: ", ".join(CONTINENTS)}
