@@ -125,6 +125,15 @@ def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Coll
     return Table(version_of(areas), areas)
 
 
+def as_stored(data: Mapping[str, Any]) -> Table:
+    """Take a table that was checked when it was stored. Regions may be gone since: they select nothing."""
+    areas = {
+        tag: Areas(*(frozenset(entry[level]) for level in PLACE_LEVELS), entry.get(REASONS, {}))
+        for tag, entry in data.items()
+    }
+    return Table(version_of(areas), areas)
+
+
 def version_of(areas: Mapping[str, Areas]) -> str:
     """Name the content of a table: the first 12 digits of its SHA-256."""
     content = json.dumps({tag: areas[tag].as_lists() for tag in sorted(areas)}, sort_keys=True)
