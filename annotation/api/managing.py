@@ -25,6 +25,7 @@ from annotation.api.refusals import check_no_assigned_images
 from annotation.formats.captions import Layout, export_captions, file_name
 from annotation.models import Caption, Feedback, Round, RoundKind, Verdict
 from annotation.selectors import overview
+from corpora.api.image_filters import IMAGES, asked_filter, image_filter_refusals
 from images.models import CollectionImage
 from languages.models import Language
 from people.api.operations import Operations
@@ -159,18 +160,20 @@ def feedback_list(request: Request, slug: str) -> Response:
     {(200, layout.content_type.partition(";")[0]): OpenApiTypes.STR for layout in Layout},
     description="The same file as on the pages. See docs/managers.md for its columns.",
     is_file=True,
-    parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=Layout.values)],
+    parameters=[OpenApiParameter("layout", str, OpenApiParameter.PATH, enum=Layout.values), IMAGES],
 )
 def captions_export(request: Request, slug: str, layout: str) -> StreamingHttpResponse:
     project = with_words(request, slug)
     if layout not in Layout.values:
         known = {"known": ", ".join(Layout.values)}
         raise Http404(_("There is no such format. Available formats: %(known)s.") % known)
-    wanted, until = Layout(layout), timezone.now()
+    wanted, until, images = Layout(layout), timezone.now(), asked_filter(request, project)
+    with image_filter_refusals():
+        pieces = export_captions(project, wanted, until=until, images=images)
     if request.method == "GET":
         audit_log.record(project=project, action="captions.exported", about=layout, by=asker(request), now=until)
-    answer = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
-    answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
+    answer = StreamingHttpResponse(pieces, content_type=wanted.content_type)
+    answer["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until, images)}"'
     return answer
 
 

@@ -14,7 +14,8 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import TextChoices
+from django.db.models import Q, TextChoices
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Round, RoundKind
@@ -28,6 +29,8 @@ from annotation.selectors.caption_rows import (
     iso_of,
     list_of,
 )
+from annotation.selectors.filtered import captions_within
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp, table_lines
@@ -53,6 +56,7 @@ COLUMNS = ("image", "language", "author", *READ)
 
 _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
 _REST = len(FIRST_COLUMNS)
+_AS_HYPHENS = str.maketrans(":,.", "---")
 
 
 class Layout(TextChoices):
@@ -77,30 +81,48 @@ class ImageCaptions:
     captions: Mapping[str, list[Row]]
 
 
-def file_name(project: Project, layout: Layout, until: datetime) -> str:
-    return f"{project.slug}-{layout}-{stamp(until)}.{layout.suffix}"
+def file_name(project: Project, layout: Layout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
+    about = "" if images.is_all else f"-{slugify(str(images).translate(_AS_HYPHENS))}"
+    return f"{project.slug}-{layout}{about}-{stamp(until)}.{layout.suffix}"
 
 
-def export_captions(project: Project, layout: Layout, *, until: datetime) -> Iterator[bytes]:
-    """Yield the file piece by piece: captions submitted up to and including `until`."""
+def export_captions(
+    project: Project, layout: Layout, *, until: datetime, images: ImageFilter = ALL_IMAGES
+) -> Iterator[bytes]:
+    """Yield the file piece by piece: captions of `images` submitted up to and including `until`.
+
+    Raises
+    ------
+    ImageFilterError
+        Before anything is yielded, if `images` cannot be applied to a language.
+    """
     # Columns that are not written are not read: that is faster.
     is_xm3600 = layout is Layout.XM3600
     stored = ["text"] if is_xm3600 else [stored for stored, _read in READ.values()]
-    images = images_with_captions(project, stored, until=until)
-    lines = map(_xm3600_line, images) if is_xm3600 else table_lines(COLUMNS, _rows(images), as_csv=layout is Layout.CSV)
+    rows = images_with_captions(project, stored, until=until, images=images)
+    lines = map(_xm3600_line, rows) if is_xm3600 else table_lines(COLUMNS, _rows(rows), as_csv=layout is Layout.CSV)
     return in_pieces(lines)
 
 
-def images_with_captions(project: Project, fields: Sequence[str], *, until: datetime) -> Iterator[ImageCaptions]:
+def images_with_captions(
+    project: Project, fields: Sequence[str], *, until: datetime, images: ImageFilter = ALL_IMAGES
+) -> Iterator[ImageCaptions]:
     """Yield the images that have a caption, in order, each with all languages, some perhaps with an empty list.
 
     In each row the author is a pseudonym, or None if the caption came from a file.
     """
-    rounds = list(Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("collection"))
+    rounds = list(Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("collection", "language"))
+    within = captions_within(images, project, {round.language for round in rounds})
+    return _with_captions(project, rounds, fields, until, within)
+
+
+def _with_captions(
+    project: Project, rounds: Sequence[Round], fields: Sequence[str], until: datetime, within: Q
+) -> Iterator[ImageCaptions]:
     tags = sorted({round.language_id for round in rounds})
     # A project has far fewer authors than captions.
     name_of = cache(partial(pseudonym, project))
-    for images in counted_by_image(rounds, fields, until=until, at_once=IMAGES_AT_ONCE):
+    for images in counted_by_image(rounds, fields, until=until, at_once=IMAGES_AT_ONCE, within=within):
         for image, key in images.keys.items():
             if image in images.rows:
                 rows: dict[str, list[Row]] = {tag: [] for tag in tags}

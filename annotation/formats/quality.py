@@ -17,6 +17,8 @@ from annotation.selectors.quality import (
     rounds_of_verification,
 )
 from annotation.selectors.verification_figures import figures_of
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
+from corpora.selectors.subsets import images_of
 from crosslens_metrics.quality import LEVELS
 from people.models import Project
 from tabular.spreadsheets import CSV_TYPE, csv_line
@@ -41,9 +43,19 @@ class Layout(TextChoices):
         return CSV_TYPE if self is Layout.CSV else "application/json"
 
 
-def fresh_table(project: Project) -> QualityTable:
-    """Compute the table now, from the answers themselves."""
-    return quality_table(project, {round.pk: figures_of(round) for round in rounds_of_verification(project)})
+def fresh_table(project: Project, images: ImageFilter = ALL_IMAGES) -> QualityTable:
+    """Compute the table now, from the answers themselves.
+
+    Raises
+    ------
+    ImageFilterError
+        If `images` cannot be applied to a language.
+    """
+    figures = {
+        round.pk: figures_of(round, images_of(images, project=project, language=round.language))
+        for round in rounds_of_verification(project)
+    }
+    return quality_table(project, figures)
 
 
 def write(table: QualityTable, layout: Layout, *, name_of: NameOf) -> Iterator[str]:

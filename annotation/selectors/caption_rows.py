@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, Func, QuerySet, TextField
+from django.db.models import F, Func, Q, QuerySet, TextField
 
 from annotation.models import Caption, Round
 from images.models import Collection, CollectionImage
@@ -41,10 +41,10 @@ class Images:
 
 
 def counted_by_image(
-    rounds: Iterable[Round], columns: Sequence[str], *, until: datetime, at_once: int
+    rounds: Iterable[Round], columns: Sequence[str], *, until: datetime, at_once: int, within: Q | None = None
 ) -> Iterator[Images]:
     """Yield the captions that count, submitted up to `until`: `FIRST_COLUMNS` and `columns`, in no order within an
-    image.
+    image. `within` restricts them.
 
     Collections come by slug, images by position. Images that were described and then removed from the collection come
     last, by their hashes, which serve as their keys.
@@ -54,6 +54,7 @@ def counted_by_image(
         by_collection[round.collection].append(round)
     for collection in sorted(by_collection, key=lambda collection: collection.slug):
         counted = Caption.objects.counted().filter(round__in=by_collection[collection], submitted_at__lte=until)
+        counted = counted.filter(within or Q())
         for keys in keys_in_order(collection.pk, at_once=at_once):
             yield Images(collection, keys, _by_image(counted, keys, columns))
         gone = counted.exclude(image__in=CollectionImage.objects.filter(collection=collection).values("image"))

@@ -9,6 +9,8 @@ from datetime import datetime
 from annotation.models import Round, RoundFigures, RoundKind
 from annotation.rules.tallies import Sums, total
 from annotation.selectors.figures import computed_figures, tallies_of
+from annotation.selectors.statistics import project_statistics
+from corpora.rules.image_filters import ImageFilter
 from crosslens_metrics.caption_stats import CaptionStatistics
 from languages.models import Language
 from people.models import Project
@@ -22,6 +24,26 @@ class LanguageStatistics:
     statistics: CaptionStatistics
     computed_at: datetime | None
     is_behind: bool
+
+    @property
+    def images(self) -> int:
+        """How many images have a caption."""
+        counts = self.statistics
+        return counts.images_with_1 + counts.images_with_2 + counts.images_with_3_or_more
+
+
+def filtered_statistics(project: Project, images: ImageFilter, *, now: datetime) -> list[LanguageStatistics]:
+    """Return statistics of some images, counted from the captions.
+
+    Raises
+    ------
+    ImageFilterError
+        If `images` cannot be applied to a language.
+    """
+    return [
+        LanguageStatistics(language, statistics, computed_at=now, is_behind=False)
+        for language, statistics in project_statistics(project, images)
+    ]
 
 
 def live_statistics(project: Project) -> list[LanguageStatistics]:

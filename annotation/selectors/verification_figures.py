@@ -8,22 +8,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 
 from allocation.models import AssignmentState
 from annotation.models import CaptionState, Round, Verdict, VerificationTask
 from crosslens_metrics.quality import CODES, LEVELS, NOT_ENOUGH_INFO, Share, confusions, ordinal_alpha, quality_of
 from crosslens_metrics.undefined import Reason
+from images.models import Image
 
 
-def figures_of(round: Round) -> dict[str, Any]:
+def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str, Any]:
     """Return the quality table's row of `round` as JSON values; docs/managers.md explains the figures.
 
     A caption is verified once all its places have an answer that counts. Captions that no longer count are in none of
-    the figures.
+    the figures; of `images`, if given, only captions of these are.
     """
     counting = Verdict.objects.filter(
         batch__round=round, assignment__state=AssignmentState.DONE, caption__state=CaptionState.COUNTED
     )
+    if images is not None:
+        counting = counting.filter(caption__image__in=images)
     # In a fixed order: sums of floating-point numbers depend on it.
     rows = sorted(counting.order_by().values_list("caption", "person", "rating", "assignment__task__places"))
     captions, raters, places = (np.array([row[column] for row in rows], dtype=int) for column in (0, 1, 3))
@@ -33,6 +37,8 @@ def figures_of(round: Round) -> dict[str, Any]:
     captions, raters, ratings = captions[verified], raters[verified], ratings[verified]
     quality, alpha = quality_of(captions, ratings), ordinal_alpha(captions, ratings)
     sample = VerificationTask.objects.filter(round=round, caption__state=CaptionState.COUNTED)
+    if images is not None:
+        sample = sample.filter(caption__image__in=images)
     return {
         "sampled": sample.count(),
         "verified": quality.captions,

@@ -14,9 +14,11 @@ from django.views.decorators.http import require_safe
 
 from annotation.pages.plots import plots_page
 from annotation.pages.progress import SEEN_DIGITS
-from annotation.selectors.live_statistics import live_statistics
+from annotation.selectors.live_statistics import filtered_statistics, live_statistics
 from annotation.selectors.series import languages_of, round_series
 from annotation.views.progress import unless_seen
+from corpora.pages.image_filters import asked_images, failed
+from corpora.rules.image_filters import ImageFilterError
 from people.models import Role
 from people.permissions import project_for
 
@@ -37,7 +39,8 @@ def plots_progress(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def statistics_show(request: HttpRequest, slug: str) -> HttpResponse:
-    return render(request, "annotation/statistics.html", _statistics(request, slug))
+    context = _statistics(request, slug)
+    return render(request, "annotation/statistics.html", context, status=context["images"].status)
 
 
 @require_safe
@@ -63,5 +66,17 @@ def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 def _statistics(request: HttpRequest, slug: str) -> dict[str, Any]:
     project = project_for(request.user, slug, Role.MANAGER)
-    rows = live_statistics(project)
-    return {"project": project, "rows": rows, "seen": sha256(repr(rows).encode()).hexdigest()[:SEEN_DIGITS]}
+    images = asked_images(request.GET, project)
+    try:
+        if images.is_all:
+            rows = [] if images.error else live_statistics(project)
+        else:
+            rows = filtered_statistics(project, images.filter, now=timezone.now())
+    except ImageFilterError as error:
+        images, rows = failed(images, error), []
+    return {
+        "project": project,
+        "images": images,
+        "rows": rows,
+        "seen": sha256(repr(rows).encode()).hexdigest()[:SEEN_DIGITS],
+    }

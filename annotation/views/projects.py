@@ -25,6 +25,8 @@ from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.campaign import Beginning
 from annotation.services.references import use_as_references
+from corpora.pages.image_filters import asked_images, failed
+from corpora.rules.image_filters import ImageFilterError
 from images.models import Collection
 from images.permissions import collections_in
 from inference.models import CaptioningModel
@@ -163,11 +165,18 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
                 "that batch first, or ask another manager for the file."),
         )  # fmt: skip
         return redirect("annotation:project-show", slug)
-    wanted, until = Layout(layout), timezone.now()
+    images, wanted, until = asked_images(request.GET, project), Layout(layout), timezone.now()
+    try:
+        pieces = export_captions(project, wanted, until=until, images=images.filter)
+    except ImageFilterError as error:
+        images = failed(images, error)
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("annotation:project-show", slug)
     if request.method == "GET":
         audit_log.record(project=project, action="captions.exported", about=layout, by=user_of(request), now=until)
-    response = StreamingHttpResponse(export_captions(project, wanted, until=until), content_type=wanted.content_type)
-    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until)}"'
+    response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
+    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, until, images.filter)}"'
     return response
 
 

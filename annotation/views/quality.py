@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.formats.quality import Layout, fresh_table, write
 from annotation.pages import quality as pages
-from annotation.selectors.quality import quality_table
+from annotation.selectors.quality import QualityTable, quality_table
+from corpora.pages.image_filters import AskedImages, asked_images, failed
+from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role, User
 from people.permissions import has_role, project_for
 from people.rules.pseudonyms import pseudonym
@@ -27,7 +31,8 @@ READERS = (Role.MANAGER, Role.RESEARCHER)
 @login_required
 def quality_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    return render(request, "annotation/quality.html", _context(request, project) | {"layouts": Layout})
+    context = _context(request, project)
+    return render(request, "annotation/quality.html", context | {"layouts": Layout}, status=context["images"].status)
 
 
 @require_safe
@@ -62,20 +67,43 @@ def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpRespons
 def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse:
     """Count for the file itself, so that it includes the latest submissions."""
     project = project_for(request.user, slug, *READERS)
+    images, fresh = _fresh(request, project)
+    if fresh is None:
+        messages.error(request, images.error)
+        return redirect("annotation:quality-show", slug)
     if layout not in Layout.values:
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
     wanted = Layout(layout)
-    lines = write(fresh_table(project), wanted, name_of=partial(pseudonym, project))
+    lines = write(fresh, wanted, name_of=partial(pseudonym, project))
     response = HttpResponse("".join(lines), content_type=wanted.content_type)
     name = f"{project.slug}-quality-{stamp(timezone.now())}.{layout}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
 
-def _context(request: HttpRequest, project: Project) -> dict[str, object]:
-    table = quality_table(project)
+def _context(request: HttpRequest, project: Project) -> dict[str, Any]:
+    """Read the stored figures; those of some images are counted now."""
+    images, table = asked_images(request.GET, project), None
+    if not images.is_all:
+        images, table = _fresh(request, project)
+    table = table or (QualityTable([], is_stale=False) if images.error else quality_table(project))
     manages = has_role(request.user, project, Role.MANAGER)
-    return {"project": project, "table": table, "languages": pages.table_of(table), "manages": manages}
+    return {
+        "project": project,
+        "images": images,
+        "table": table,
+        "languages": pages.table_of(table),
+        "manages": manages,
+    }
+
+
+def _fresh(request: HttpRequest, project: Project) -> tuple[AskedImages, QualityTable | None]:
+    """Count the images that the address asks for, unless there is an error."""
+    images = asked_images(request.GET, project)
+    try:
+        return images, None if images.error else fresh_table(project, images.filter)
+    except ImageFilterError as error:
+        return failed(images, error), None
 
 
 def _name_of(request: HttpRequest, project: Project) -> Callable[[int], str]:

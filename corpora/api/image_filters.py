@@ -28,7 +28,7 @@ def asked_filter(request: Request, project: Project) -> ImageFilter:
 
 @contextmanager
 def image_filter_refusals() -> Iterator[None]:
-    """Answer an ImageFilterError, of a language that the table lacks for one, with 400 and the reason."""
+    """Answer an ImageFilterError, of a language that the table lacks for one, with 422 and the reason."""
     try:
         yield
     except ImageFilterError as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
@@ -38,6 +39,15 @@ class AskedImages:
         return next((choice.label for choice in self.choices if choice.is_chosen), "")
 
     @property
+    def is_all(self) -> bool:
+        return self.filter.is_all
+
+    @property
+    def query(self) -> str:
+        """The end of an address that asks for the same images: “?images=…”, or nothing."""
+        return "" if self.filter.is_all else f"?{urlencode({'images': str(self.filter)})}"
+
+    @property
     def status(self) -> int:
         """The HTTP status of the page."""
         return 422 if self.error else 200
@@ -55,7 +65,7 @@ def asked_images(query: Mapping[str, str], project: Project) -> AskedImages:
 
 def failed(asked: AskedImages, error: ImageFilterError) -> AskedImages:
     """Return what was asked with the reason why it cannot be applied, such as a language that the table lacks."""
-    return AskedImages(ALL_IMAGES, str(error), asked.choices)
+    return replace(asked, filter=ALL_IMAGES, error=str(error))
 
 
 def words_of(filter: ImageFilter, subsets: Mapping[str, str] | None = None) -> str:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from corpora.rules.levels import PLACE_LEVELS, Level
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from geography.codes import canonical
 from geography.places import CONTINENTS
 
 SEPARATOR = ","
@@ -120,7 +121,7 @@ def _value(kind: Kind, value: str, text: str) -> str:
         is_right = value in CONTINENTS
     elif kind is Kind.IN:
         known, value = _("a country or region code such as IN or IN-WB"), value.upper()
-        is_right = bool(_CODE.fullmatch(value))
+        is_right, value = bool(_CODE.fullmatch(value)), canonical(value)
     elif kind is Kind.SUBSET:
         known, is_right = _("the name of a subset in its address, such as xm600"), bool(_SLUG.fullmatch(value))
     else:

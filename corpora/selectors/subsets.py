@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from corpora.models import ImagePlace, ImagePlaceCode, SelectedImage, Subset
+from corpora.models import ImagePlace, ImagePlaceCode, ImportedRegion, SelectedImage, Subset
 from corpora.rules.image_filters import AREAS, ImageFilter, ImageFilterError, Kind, Term
+from corpora.selectors.tables import table_of
+from geography.codes import is_known
 from images.models import Image
 from languages.models import Language
 from people.models import Project
@@ -20,7 +22,7 @@ def images_of(filter: ImageFilter, *, project: Project, language: Language) -> Q
     Raises
     ------
     ImageFilterError
-        If the project has no such subset, there is no such language, or the project's table lacks `language`.
+        If the project has no such subset, there is no such language or place, or the project's table lacks `language`.
     """
     if filter.is_all:
         return None
@@ -36,13 +38,15 @@ def check(filter: ImageFilter, *, project: Project) -> ImageFilter:
     Raises
     ------
     ImageFilterError
-        If the project has no such subset, or there is no such language.
+        If the project has no such subset, or there is no such language, country or region.
     """
     for term in filter.terms:
         if term.kind is Kind.SUBSET:
             subset_named(project, term.value)
         elif term.kind is Kind.CHOSEN and term.value:
             _language(term)
+        elif term.kind is Kind.IN:
+            _code(term)
     return filter
 
 
@@ -77,15 +81,13 @@ def _condition(term: Term, project: Project, language: Language) -> Q:
     if term.kind is Kind.LEVEL:
         return Q(pk__in=newest_choices(project).filter(level=term.value).values("image"))
     if term.kind is Kind.IN:
-        return _with_codes([term.value])
+        return _with_codes([_code(term)])
     if term.kind is Kind.ON:
         return Q(pk__in=ImagePlace.objects.filter(continent=term.value).values("pk"))
     return Q(pk__in=subset_named(project, term.value).images.order_by().values("pk"))
 
 
 def _in_area(kind: Kind, project: Project, language: Language) -> Q:
-    from corpora.selectors.tables import table_of
-
     areas = table_of(project).areas.get(language.pk)
     if areas is None:
         said = _("The project’s table of languages says nothing about %(language)s (%(tag)s).")
@@ -97,6 +99,13 @@ def _in_area(kind: Kind, project: Project, language: Language) -> Q:
 
 def _with_codes(codes: list[str]) -> Q:
     return Q(pk__in=ImagePlaceCode.objects.filter(code__in=codes).values("image"))
+
+
+def _code(term: Term) -> str:
+    if not is_known(term.value) and not ImportedRegion.objects.filter(code=term.value).exists():
+        said = _("“%(term)s”: there is no country or region %(code)s. Use a code such as IN or IN-WB.")
+        raise ImageFilterError(said % {"term": term, "code": term.value})
+    return term.value
 
 
 def _language(term: Term) -> str:

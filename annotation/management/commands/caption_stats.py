@@ -1,4 +1,4 @@
-"""`manage.py caption_stats FILE_OR_PROJECT [--json]`"""
+"""`manage.py caption_stats FILE_OR_PROJECT [--images SPEC] [--json]`"""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.selectors.statistics import project_statistics
+from corpora.management.image_filters import add_images, image_filter_errors
+from corpora.rules.image_filters import ImageFilter
 from crosslens_metrics.caption_stats import CaptionStatistics
 from crosslens_metrics.commands import caption_stats
 from people.management.arguments import known_projects
@@ -27,18 +29,21 @@ class Command(BaseCommand):
             help="a file in the layout of Crossmodal-3600, or the slug of a project",
         )
         caption_stats.add_json_argument(parser)
+        add_images(parser)
 
-    def handle(self, *, source: str, for_programs: bool, **options: Any) -> None:
-        with as_command_errors():
-            caption_stats.write_statistics(self.stdout.write, _statistics(source), for_programs=for_programs)
+    def handle(self, *, source: str, for_programs: bool, images: ImageFilter, **options: Any) -> None:
+        with as_command_errors(), image_filter_errors():
+            caption_stats.write_statistics(self.stdout.write, _statistics(source, images), for_programs=for_programs)
 
 
-def _statistics(source: str) -> Mapping[str, CaptionStatistics]:
+def _statistics(source: str, images: ImageFilter) -> Mapping[str, CaptionStatistics]:
     path = Path(source)
     if path.is_file():
+        if not images.is_all:
+            raise CommandError("--images needs a project: a file does not say where its images were taken.")
         return caption_stats.statistics_in(path)
     project = Project.objects.filter(slug=source).first()
     if project is None:
         known = known_projects()
         raise CommandError(f"There is no file {source!r}, and no project with that slug. Available projects: {known}.")
-    return {language.pk: statistics for language, statistics in project_statistics(project)}
+    return {language.pk: statistics for language, statistics in project_statistics(project, images)}

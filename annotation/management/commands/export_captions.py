@@ -1,4 +1,4 @@
-"""`manage.py export_captions PROJECT --format xm3600|jsonl|csv [--output FILE]`"""
+"""`manage.py export_captions PROJECT --format xm3600|jsonl|csv [--images SPEC] [--output FILE]`"""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from annotation.formats.captions import Layout, export_captions
+from corpora.management.image_filters import add_images, image_filter_errors
+from corpora.rules.image_filters import ImageFilter
 from people.management.arguments import project_named
 from people.management.exports import add_output, write_export
 
@@ -20,9 +22,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
         parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
+        add_images(parser)
         add_output(parser)
 
-    def handle(self, *, project: str, format: str, output: Path | None, **options: Any) -> None:
+    def handle(self, *, project: str, format: str, images: ImageFilter, output: Path | None, **options: Any) -> None:
         chosen = project_named(project)
         layout, until = Layout(format), timezone.now()
-        write_export(self, export_captions(chosen, layout, until=until), output)
+        with image_filter_errors():
+            pieces = export_captions(chosen, layout, until=until, images=images)
+        write_export(self, pieces, output)

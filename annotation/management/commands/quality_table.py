@@ -1,4 +1,4 @@
-"""`manage.py quality_table PROJECT [--json]`: how good verified captions are, per language, counted now."""
+"""`manage.py quality_table PROJECT [--images SPEC] [--json]`: how good verified captions are, counted now."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from annotation.formats.quality import as_json, as_text, fresh_table
+from corpora.management.image_filters import add_images, image_filter_errors
+from corpora.rules.image_filters import ImageFilter
 from people.management.arguments import project_named
 from people.rules.pseudonyms import pseudonym
 
@@ -20,10 +22,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON, with each rater")
+        add_images(parser)
 
-    def handle(self, *, project: str, for_programs: bool, **options: Any) -> None:
+    def handle(self, *, project: str, for_programs: bool, images: ImageFilter, **options: Any) -> None:
         chosen = project_named(project)
-        table = fresh_table(chosen)
+        with image_filter_errors():
+            table = fresh_table(chosen, images)
         if for_programs:
             rows = as_json(table, name_of=partial(pseudonym, chosen))
             self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2, allow_nan=False))

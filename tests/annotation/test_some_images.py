@@ -1,0 +1,185 @@
+"""Figures over some of the images: the same as those of a project that has only these."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.core.management.base import CommandError
+
+from annotation.formats.captions import Layout, export_captions
+from annotation.formats.quality import as_json, fresh_table
+from annotation.models import Caption, Rating, Round
+from annotation.selectors.statistics import project_statistics
+from corpora.models import Level
+from corpora.rules.image_filters import parse
+from images.models import Image
+from tests.annotation.submitting import make_captions
+from tests.annotation.test_quality_table import rate_by_text
+from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
+from tests.clients import client_of
+from tests.commands import output_of
+from tests.corpora.placing import TABLE, choose, make_subset, place, say_where_spoken
+from tests.factories import MINUTE, make_project, make_round
+
+pytestmark = pytest.mark.django_db
+
+TEXTS = {
+    0: ["eins zwei", "drei"],
+    1: ["vier fünf sechs"],
+    2: ["sieben"],
+    3: ["acht neun zehn elf", "zwölf", "dreizehn"],
+}
+
+
+def placed_round(slug: str = "lions") -> tuple[Round, list[Image]]:
+    """Four images: one in the region, two in a country of the language, one on another continent."""
+    round = make_round(project=make_project(slug), images=4, language="bn")
+    images = [task.image for task in round.tasks.order_by("pk").select_related("image")]
+    make_captions(round, {image.pk: TEXTS[number] for number, image in enumerate(images)})
+    for image, codes in zip(images, (["IN", "IN-WB"], ["IN", "IN-KA"], ["BD"], ["FR"]), strict=True):
+        place(image, *codes, continent="EU" if codes == ["FR"] else "AS")
+    say_where_spoken(round.project, {"bn": TABLE})
+    choose(round.project, "bn", {images[0]: Level.REGION, images[1]: Level.COUNTRY})
+    make_subset(round.project, "xm2", [images[1], images[3]])
+    return round, images
+
+
+CASES = [
+    ("region", [0, 2]),
+    ("country", [0, 1, 2]),
+    ("continent", [0, 1, 2]),
+    ("in:IN", [0, 1]),
+    ("in:IN-WB", [0]),
+    ("on:EU", [3]),
+    ("chosen", [0, 1]),
+    ("chosen:bn", [0, 1]),
+    ("chosen:hi", []),
+    ("level:country", [1]),
+    ("subset:xm2", [1, 3]),
+    ("subset:xm2,country", [1]),
+    ("", [0, 1, 2, 3]),
+]
+
+
+@pytest.mark.parametrize(("spec", "left"), CASES)
+def test_statistics_are_those_of_a_project_that_has_only_these_images(spec, left):
+    round, _images = placed_round()
+    alone = make_round(project=make_project("alone"), images=4, language="bn")
+    tasks = list(alone.tasks.order_by("pk"))
+    if left:
+        make_captions(alone, {tasks[number].image_id: TEXTS[number] for number in left})
+
+    assert dict(project_statistics(round.project, parse(spec))) == dict(project_statistics(alone.project))
+
+
+@pytest.mark.parametrize(("spec", "left"), CASES)
+def test_downloads_have_only_these_images(spec, left):
+    round, images = placed_round()
+    until = Caption.objects.latest("submitted_at").submitted_at + MINUTE
+    data = b"".join(export_captions(round.project, Layout.JSONL, until=until, images=parse(spec))).decode()
+    keys = dict(round.collection.entries.values_list("key", "image"))
+    found = {keys[json.loads(line)["image"]] for line in data.splitlines()}
+    assert found == {images[number].pk for number in left}
+
+
+def test_quality_is_that_of_a_round_that_has_only_these_images():
+    ratings = [Rating.EXCELLENT, Rating.BAD, Rating.GOOD, Rating.MEDIUM]
+
+    def rated(slug: str, number: int) -> Round:
+        verified, _ = make_captioned_round(images=number, captions=1, project=make_project(slug))
+        round = make_verification(verified, places=1)
+        texts = Caption.objects.filter(round=verified).order_by("image").values_list("text", flat=True)
+        rate_by_text(round, make_caption_rater(round), dict(zip(texts, ratings, strict=False)))
+        return verified
+
+    whole, alone = rated("whole", 4), rated("alone", 2)
+    images = Image.objects.filter(captions__round=whole).order_by("pk").distinct()[:2]
+    make_subset(whole.project, "first", images)
+
+    def figures(round: Round, spec: str) -> list[dict[str, Any]]:
+        rows = as_json(fresh_table(round.project, parse(spec)), name_of=lambda person: "rater")
+        return [{name: value for name, value in row.items() if name not in ("seed", "sample_size")} for row in rows]
+
+    assert figures(whole, "subset:first") == figures(alone, "")
+    (row,) = figures(whole, "in:FR")
+    assert (row["sampled"], row["good"]["share"]) == (0, None)
+
+
+def test_a_later_selection_counts_instead_of_an_earlier_one():
+    round, images = placed_round()
+    choose(round.project, "hi", {images[0]: Level.ANYWHERE})
+    captions = {spec: dict(project_statistics(round.project, parse(spec))) for spec in ("chosen", "level:anywhere")}
+    assert [one.captions for one in captions["chosen"].values()] == [1]
+    assert [one.captions for one in captions["level:anywhere"].values()] == [2]
+
+
+class TestCommands:
+    def test_caption_stats_and_exports_take_the_filter(self, tmp_path):
+        placed_round()
+        (row,) = json.loads(output_of("caption_stats", "lions", "--images", "in:IN", "--json"))
+        assert (row["captions"], row["images_with_1"], row["images_with_2"]) == (3, 1, 1)
+        path = tmp_path / "some.csv"
+        output_of("export_captions", "lions", "--format", "csv", "--images", "subset:xm2", "--output", str(path))
+        assert path.read_bytes().count(b"\r\n") == 5
+
+    @pytest.mark.parametrize(
+        ("spec", "said"),
+        [
+            ("village", "is not a term"),
+            ("in:QX-1", "no country or region QX-1"),
+            ("subset:xm9", "Available subsets: xm2"),
+            ("chosen:xx", "no language xx"),
+        ],
+    )
+    def test_a_filter_that_cannot_be_applied_is_refused(self, spec, said):
+        placed_round()
+        with pytest.raises(CommandError, match=said):
+            output_of("caption_stats", "lions", "--images", spec)
+
+    def test_a_file_has_no_places(self, tmp_path):
+        path = tmp_path / "captions.jsonl"
+        path.write_text('{"image/key": "a", "de": {"caption": ["eins"]}}\n')
+        with pytest.raises(CommandError, match="--images needs a project"):
+            output_of("caption_stats", str(path), "--images", "in:IN")
+
+    def test_a_language_that_the_table_lacks_is_named(self):
+        round, _ = placed_round()
+        say_where_spoken(round.project, {"hi": TABLE})
+        with pytest.raises(CommandError, match=r"says nothing about Bengali \(bn\)"):
+            output_of("caption_stats", "lions", "--images", "region")
+
+
+class TestPages:
+    def test_statistics_say_which_images_they_are_about_and_how_many(self):
+        round, _ = placed_round()
+        client = client_of(round.project.created_by)
+        page = client.get("/projects/lions/statistics/?images=in:IN").content.decode()
+        assert "Only these images: Taken in IN." in page
+        assert "hx-get" not in page.partition('id="statistics"')[2].partition(">")[0]
+        assert "No image with a caption" in client.get("/projects/lions/statistics/?images=in:PL").content.decode()
+
+    @pytest.mark.parametrize("page", ["statistics", "quality"])
+    def test_a_wrong_filter_is_explained(self, page):
+        round, _ = placed_round()
+        answer = client_of(round.project.created_by).get(f"/projects/lions/{page}/?images=subset:xm9")
+        assert answer.status_code == 422
+        assert "Available subsets: xm2" in answer.content.decode()
+
+    def test_files_are_of_these_images(self):
+        round, _ = placed_round()
+        client = client_of(round.project.created_by)
+        answer = client.get("/projects/lions/captions/csv/?images=subset:xm2")
+        assert answer.getvalue().count(b"\r\n") == 5
+        assert "lions-csv-subset-xm2-" in answer["Content-Disposition"]
+        assert client.get("/projects/lions/captions/csv/?images=village").status_code == 302
+        assert client.get("/projects/lions/quality/download/csv/?images=village").status_code == 302
+        assert client.get("/projects/lions/quality/download/csv/?images=subset:xm2").status_code == 200
+
+    def test_the_api_refuses_a_wrong_filter(self):
+        round, _ = placed_round()
+        client = client_of(round.project.created_by)
+        assert client.get("/api/v1/projects/lions/exports/csv/?images=village").status_code == 422
+        answer = client.get("/api/v1/projects/lions/exports/csv/?images=subset:xm2")
+        assert answer.getvalue().count(b"\r\n") == 5
