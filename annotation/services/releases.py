@@ -22,6 +22,7 @@ from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.selectors.releases import lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
+from annotation.services.release_indexes import store_index
 from images.models import JobState
 from images.services import file_storage, leases
 from images.services.leases import LEASE, NUDGE_AFTER, LeaseLostError
@@ -213,6 +214,8 @@ def _build(release: Release, clock: Clock) -> None:
         beat()
         with archive.open("rb") as file:
             file_storage.put(release.archive, file)
+        beat()
+        store_index(release, folder)
     _finish(release, now=clock())
 
 
