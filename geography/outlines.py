@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from geography import outline_files
+
 FOLDER = Path(__file__).parent / "data"
 FILE = "outlines.json"
 WIDTH, HEIGHT = 2000, 974
@@ -46,3 +48,13 @@ def country_paths() -> Mapping[str, str]:
     """Return the outline of each country by its code, as data of an SVG path in units of the map."""
     paths: dict[str, str] = json.loads((FOLDER / FILE).read_text(encoding="utf-8"))
     return paths
+
+
+@cache
+def continents() -> Mapping[str, str]:
+    """Return the continent of each country by its code: that of its largest part."""
+    shapes, about = outline_files.read(outline_files.FOLDER / outline_files.COUNTRIES)
+    found: dict[str, str] = {}
+    for index in np.argsort([shape.area for shape in shapes]):
+        found[about[index]["code"]] = about[index]["continent"]
+    return {code: continent for code, continent in found.items() if code}

@@ -128,7 +128,12 @@ def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Coll
 def as_stored(data: Mapping[str, Any]) -> Table:
     """Take a table that was checked when it was stored. Regions may be gone since: they select nothing."""
     areas = {
-        tag: Areas(*(frozenset(entry[level]) for level in PLACE_LEVELS), entry.get(REASONS, {}))
+        tag: Areas(
+            region=frozenset(entry[Level.REGION]),
+            country=frozenset(entry[Level.COUNTRY]),
+            continent=frozenset(entry[Level.CONTINENT]),
+            reasons=entry.get(REASONS, {}),
+        )
         for tag, entry in data.items()
     }
     return Table(version_of(areas), areas)

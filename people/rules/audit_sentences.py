@@ -37,6 +37,9 @@ SENTENCES: Mapping[str, Promise] = {
     "invitation.revoked": gettext_lazy("An invitation was revoked: %(about)s."),
     "judgements.exported": gettext_lazy("Judgements were downloaded: %(about)s."),
     "language.added": gettext_lazy("A language was added: %(about)s."),
+    "language-table.replaced": gettext_lazy(
+        "The table of where languages are spoken was replaced by version %(about)s."
+    ),
     "owner.changed": gettext_lazy("The owner or the sharing was changed: %(about)s."),
     "player.decided": gettext_lazy("The player %(person)s was reviewed: %(about)s."),
     "project.created": gettext_lazy("The project was created."),

@@ -1,0 +1,116 @@
+"""The pages of where languages are spoken: areas with names, a map, and what a change would do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from charts.world import LegendEntry, WorldMap, world_map
+from corpora.rules.levels import PLACE_LEVELS, Level
+from corpora.rules.table_changes import Change, changes_between
+from corpora.rules.tables import Areas, Table
+from geography import codes, outlines
+from languages.models import Language
+
+
+@dataclass(frozen=True)
+class Named:
+    """A code, and what it is called in English."""
+
+    code: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Row:
+    language: Language
+    region: Sequence[Named]
+    country: Sequence[Named]
+    continent: Sequence[Named]
+    reasons: Sequence[tuple[Named, str]]
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    language: str
+    tag: str
+    added: Sequence[tuple[str, Sequence[Named]]]
+    removed: Sequence[tuple[str, Sequence[Named]]]
+    is_new: bool
+    is_gone: bool
+
+
+def rows_of(table: Table) -> list[Row]:
+    """One row for each language of the table, by name."""
+    languages = Language.objects.in_bulk(list(table.areas))
+    found = [_row(languages[tag], areas) for tag, areas in table.areas.items() if tag in languages]
+    return sorted(found, key=lambda row: row.language.name)
+
+
+def map_of(language: Language, areas: Areas) -> WorldMap:
+    """Where one language is spoken; a country with a region in the area counts as one of its countries."""
+    kinds: dict[str, str] = {}
+    for code, continent in outlines.continents().items():
+        if code in areas.region:
+            kinds[code] = Level.REGION
+        elif code in areas.country or any(region.startswith(f"{code}-") for region in areas.region):
+            kinds[code] = Level.COUNTRY
+        elif continent in areas.continent:
+            kinds[code] = Level.CONTINENT
+    legend = [
+        LegendEntry(Level.REGION, _("Region"), is_dot=False),
+        LegendEntry(Level.COUNTRY, _("Country, or region in a part of it"), is_dot=False),
+        LegendEntry(Level.CONTINENT, _("Continent"), is_dot=False),
+    ]
+    title = _("Where %(language)s is spoken") % {"language": language.name}
+    named = _named(areas.region)
+    shown = ", ".join(one.name for one in named) or _("none")
+    return world_map(title=title, summary=_("Region: %(places)s.") % {"places": shown}, shades=kinds, legend=legend)
+
+
+def change_rows(before: Table, after: Table) -> list[ChangeRow]:
+    """What would change, by language."""
+    names = {language.pk: language.name for language in Language.objects.all()}
+    return [_change(change, names) for change in changes_between(before, after)]
+
+
+def as_text(table: Table) -> str:
+    """The whole table as JSON: what the preview sends on, and what is exported."""
+    return json.dumps(table.as_entries(), ensure_ascii=False, indent=1)
+
+
+def _row(language: Language, areas: Areas) -> Row:
+    reasons = [(_name(code), why) for code, why in sorted(areas.reasons.items())]
+    continents = [Named(code, codes.continent_name(code)) for code in sorted(areas.continent)]
+    return Row(language, _named(areas.region), _named(areas.country), continents, reasons)
+
+
+def _change(change: Change, names: Mapping[str, str]) -> ChangeRow:
+    added, removed = _by_level(change.added), _by_level(change.removed)
+    name = names.get(change.tag, change.tag)
+    return ChangeRow(name, change.tag, added, removed, change.is_new, change.is_gone)
+
+
+def _by_level(found: Mapping[Level, Sequence[str]]) -> list[tuple[str, Sequence[Named]]]:
+    words = {Level.REGION: _("Region"), Level.COUNTRY: _("Country"), Level.CONTINENT: _("Continent")}
+    return [
+        (
+            words[level],
+            [Named(code, codes.continent_name(code)) for code in found[level]]
+            if level is Level.CONTINENT
+            else _named(found[level]),
+        )
+        for level in PLACE_LEVELS
+        if level in found
+    ]
+
+
+def _named(of_codes: Iterable[str]) -> list[Named]:
+    return sorted(map(_name, of_codes), key=lambda one: one.name)
+
+
+def _name(code: str) -> Named:
+    return Named(code, codes.country_name(code) if code in codes.countries() else codes.region_name(code))
