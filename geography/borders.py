@@ -122,7 +122,7 @@ class Borders:
             }
             for region in added
         ]
-        joined = np.concatenate([shapes, np.array([region.shape for region in added], dtype=object)])
+        joined = np.concatenate([shapes, np.array([_as_multipolygon(region.shape) for region in added], dtype=object)])
         version = f"{self.version}+{content.hexdigest()[:12]}"
         return Borders(version, self._countries, (joined, [*kept, *more]), self._disputed)
 
@@ -225,6 +225,10 @@ class Borders:
         return Place(countries, tuple(dict.fromkeys([*found, *parents])), self._countries[1][country_row]["continent"])
 
 
+def _as_multipolygon(shape: Any) -> Any:
+    return shape if shape.geom_type == "MultiPolygon" else shapely.MultiPolygon([shape])
+
+
 def _inside(tree: Any, north: Any, east: Any, points: Any) -> tuple[Any, Any]:
     """Pairs of a point (of `points`, numbers in `north`) and a shape of the tree around it, by point and shape.
 
@@ -237,7 +241,8 @@ def _inside(tree: Any, north: Any, east: Any, points: Any) -> tuple[Any, Any]:
     starts = np.flatnonzero(np.diff(shapes, prepend=-1))
     for start, end in zip(starts, np.append(starts, len(shapes))[1:], strict=True):
         shape = tree.geometries[shapes[start]]
-        is_worth_it = end - start > 4
+        # Preparing takes about 100 bytes a corner, so that large shapes must have many points.
+        is_worth_it = end - start > 4 + shapely.get_num_coordinates(shape) // 20
         if is_worth_it:
             shapely.prepare(shape)
         numbers = points[pairs[start:end]]

@@ -10,29 +10,69 @@ import shapely
 DEGREE_M = 111_195.0
 """Of latitude, on a sphere of 6,371 km."""
 
-PIECE = 32
+PIECE = 64
 """Segments of an outline that are searched together."""
+
+
+AT_ONCE = 256
+"""Shapes taken apart together, which bounds the memory."""
+
+PAIRS = 2_000
+"""Pairs of a point and a piece that are measured together, which bounds it too."""
+
+
+PIECES = np.dtype(
+    [
+        ("first", np.int32),
+        ("count", np.int32),
+        ("owner", np.int32),
+        ("low", np.float32, 2),
+        ("high", np.float32, 2),
+    ]
+)
+"""The first corner of a piece, its number of segments, the number of its shape, and its box."""
+
+
+def _pieces(shapes: Any) -> tuple[Any, Any]:
+    """Corners of outlines, and the pieces that they are cut into."""
+    _, degrees, offsets = shapely.to_ragged_array(shapes)
+    # Single precision is right to two metres, in half the memory.
+    corners = degrees.astype(np.float32)
+    ring_starts, polygon_starts, shape_starts = (np.asarray(each)[:-1] for each in offsets)
+    segments = np.diff(offsets[0]) - 1
+    pieces = -(-segments // PIECE)
+    ring = np.repeat(np.arange(len(pieces)), pieces)
+    position = np.arange(len(ring)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    made = np.empty(len(ring), dtype=PIECES)
+    made["first"] = ring_starts[ring] + position * PIECE
+    made["count"] = np.minimum(segments[ring] - position * PIECE, PIECE)
+    polygon = np.searchsorted(polygon_starts, ring, side="right") - 1
+    made["owner"] = np.searchsorted(shape_starts, polygon, side="right") - 1
+    # The last corner of a piece is the first of the next one, or closes the ring.
+    last = corners[made["first"] + made["count"]]
+    made["low"] = np.minimum(np.minimum.reduceat(corners, made["first"]), last)
+    made["high"] = np.maximum(np.maximum.reduceat(corners, made["first"]), last)
+    return corners, made
 
 
 class NearestLand:
     """The outlines of shapes, cut into pieces that a tree finds by their boxes."""
 
     def __init__(self, shapes: Any) -> None:
-        polygons, shape_of = shapely.get_parts(shapes, return_index=True)
-        rings, polygon_of = shapely.get_rings(polygons, return_index=True)
-        corners, ring_of = shapely.get_coordinates(rings, return_index=True)
-        # A segment goes from a corner to the next one of the same ring.
-        starts = np.flatnonzero(ring_of[:-1] == ring_of[1:])
-        self._corners = corners
-        # Segments of a piece follow one another in one ring, so a piece is its first segment and their number.
-        position = np.arange(len(starts)) - np.searchsorted(ring_of[starts], ring_of[starts])
-        firsts = np.flatnonzero(position % PIECE == 0)
-        self._first = starts[firsts]
-        self._count = np.diff(np.append(firsts, len(starts)))
-        self._owner = shape_of[polygon_of[ring_of[self._first]]]
-        low = np.minimum.reduceat(np.minimum(corners[starts], corners[starts + 1]), firsts)
-        high = np.maximum.reduceat(np.maximum(corners[starts], corners[starts + 1]), firsts)
-        self._tree = shapely.STRtree(shapely.box(low[:, 0], low[:, 1], high[:, 0], high[:, 1]))
+        self._corners = np.empty((int(shapely.get_num_coordinates(shapes).sum()), 2), dtype=np.float32)
+        pieces, used = [], 0
+        for start in range(0, len(shapes), AT_ONCE):
+            corners, part = _pieces(shapes[start : start + AT_ONCE])
+            self._corners[used : used + len(corners)] = corners
+            part["first"] += used
+            part["owner"] += start
+            pieces.append(part)
+            used += len(corners)
+        together = np.concatenate(pieces)
+        self._first, self._count, self._owner = (together[name].copy() for name in ("first", "count", "owner"))
+        low, high = together["low"], together["high"]
+        # The tree looks at boxes around shapes alone, and a diagonal has that of its rectangle, in less memory.
+        self._tree = shapely.STRtree(shapely.linestrings(np.stack([low, high], axis=1)))
 
     def near(self, latitudes: Any, longitudes: Any, *, within_m: float) -> list[dict[int, float]]:
         """For each point the numbers of the shapes whose outlines are near, with their distances in metres.
@@ -47,8 +87,8 @@ class NearestLand:
             east, north, width = longitudes[numbers] + turn, latitudes[numbers], height / narrow[numbers]
             boxes = shapely.box(east - width, north - height, east + width, north + height)
             points, pieces = self._tree.query(boxes)
-            for start in range(0, len(points), 20_000):
-                some, ours = points[start : start + 20_000], pieces[start : start + 20_000]
+            for start in range(0, len(points), PAIRS):
+                some, ours = points[start : start + PAIRS], pieces[start : start + PAIRS]
                 distances = self._distances(east[some], north[some], narrow[numbers[some]], ours)
                 for number, piece, distance in zip(numbers[some], ours, distances, strict=True):
                     if distance <= within_m:

@@ -59,7 +59,11 @@ def write(path: Path, shapes: Sequence[Any], properties: Sequence[Mapping[str, A
 def read(path: Path) -> tuple[Any, list[dict[str, Any]]]:
     """Shapes (an array of MultiPolygons in degrees, longitude first) and the properties of each."""
     with np.load(io.BytesIO(lzma.decompress(path.read_bytes())), allow_pickle=False) as file:
-        degrees = (file["coordinates"].cumsum(axis=1, dtype=np.int64) / int(file["scale"])).T
+        steps, scale = file["coordinates"], int(file["scale"])
+        degrees = np.empty(steps.shape[::-1])
+        for axis in range(2):
+            np.divide(steps[axis].cumsum(dtype=np.int64), scale, out=degrees[:, axis])
+        del steps
         offsets = (file["rings"], file["polygons"], file["shapes"])
         properties = json.loads(bytes(file["properties"]).decode())
     return shapely.from_ragged_array(

@@ -23,7 +23,7 @@ from geography import outline_files
 from geography.codes import canonical
 
 COUNTRY_SCALE, REGION_SCALE = 100_000, 10_000
-TOLERANCE = 0.003
+TOLERANCE = 0.005
 """Degrees: how much outlines of regions are simplified, neighbours together, so that no gaps appear."""
 
 RESERVED = {"AC": "SH", "CP": "FR", "CQ": "GG", "DG": "IO", "EA": "ES", "FX": "FR", "IC": "ES", "TA": "SH"}
@@ -47,7 +47,8 @@ PARENTS = {
     "ES-CL": "Castile and León",
     "ES-CM": "Castilla-La Mancha",
     "ES-CN": "Canary Islands", "ES-CT": "Catalonia", "ES-EX": "Extremadura",
-    "ES-GA": "Galicia", "ES-IB": "Balearic Islands", "ES-MC": "Region of Murcia", "ES-MD": "Community of Madrid", "ES-NC": "Navarre",
+    "ES-GA": "Galicia", "ES-IB": "Balearic Islands", "ES-MC": "Region of Murcia",
+    "ES-MD": "Community of Madrid", "ES-NC": "Navarre",
     "ES-PV": "Basque Country", "ES-RI": "La Rioja", "ES-VC": "Valencian Community",
 }  # fmt: skip
 """Names of regions that consist of others and have no outline of their own; of Italy and France the file names them."""

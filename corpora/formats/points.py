@@ -1,0 +1,62 @@
+"""Read points with keys from a CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from django.utils.translation import gettext as _
+
+from corpora.rules.coordinate_faults import reason_of
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import csv_records
+from geography.coordinates import fault_of
+from geography.places import CoordinateFault
+
+COLUMNS = ("latitude", "longitude")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A line of the file. Latitude and longitude are degrees, NaN where `fault` says that they cannot be right."""
+
+    number: int
+    key: str
+    latitude: float
+    longitude: float
+    fault: CoordinateFault | None = None
+
+
+def read_points(file: IO[bytes]) -> Iterator[Point | LineError]:
+    """Points of a CSV file with columns key, latitude and longitude; the other columns are left alone.
+
+    A line whose coordinates cannot be right is a point with a fault, and then a LineError that says so.
+
+    Raises
+    ------
+    FileRefusedError
+        Where a column is missing, or the file is no CSV file.
+    """
+    for record in csv_records(file, column="key"):
+        if isinstance(record, LineError):
+            yield record
+            continue
+        values = record.value
+        for column in COLUMNS:
+            if column not in values and record.number <= 2:
+                raise FileRefusedError(
+                    _("The first line names no column “%(column)s”. Name key, latitude and longitude there.")
+                    % {"column": column}
+                )
+        key = values["key"].strip()
+        if not key:
+            yield LineError(_("This line has no key."), number=record.number)
+            continue
+        latitude, longitude = (values.get(column, "") for column in COLUMNS)
+        fault = fault_of(latitude, longitude)
+        if fault is None:
+            yield Point(record.number, key, float(latitude), float(longitude))
+        else:
+            yield Point(record.number, key, float("nan"), float("nan"), fault)
+            yield LineError(reason_of(fault), key, number=record.number)
