@@ -10,9 +10,11 @@ class AnnotationConfig(AppConfig):
         from annotation.permissions import TO_REWRITE
         from annotation.selectors.corrections import images_to_rewrite
         from annotation.selectors.data_export import data_export
+        from annotation.selectors.image_uses import rounds_of
         from annotation.selectors.verification import images_being_rated
         from annotation.selectors.work import assigned_images
         from annotation.services import withdrawal
+        from corpora.selectors import usage
         from images.models import Collection
         from inference.models import CaptioningModel
         from inference.selectors import assigned_work
@@ -25,4 +27,5 @@ class AnnotationConfig(AppConfig):
             "annotation", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         register(Collection, lambda used: Round.objects.filter(collection=used))
+        usage.register(rounds_of)
         register(CaptioningModel, lambda used: Round.objects.filter(captioners=used))

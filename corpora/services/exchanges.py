@@ -1,0 +1,159 @@
+"""Exchange an image of a selection for another one that no language has, until work on its images begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from corpora.models import Exchange, SelectedImage, Selection
+from corpora.rules.levels import Level
+from corpora.rules.selection import reserves
+from corpora.rules.tables import level_of
+from corpora.selectors.pools import Available, areas_of, available, pool_of, source_of
+from corpora.selectors.usage import is_in_use
+from corpora.services.selections import RESERVE, SelectionRefusedError, locked
+from images.models import CollectionImage, JobState
+from people.models import User
+from people.services import audit_log
+
+
+def exchange_image(
+    *, selected: SelectedImage, reason: str, replacement: str = "", by: User | None, now: datetime
+) -> SelectedImage:
+    """Replace an image by the candidate with the key `replacement` or, if that is empty, by the next in order.
+
+    The one removed never comes back into this selection.
+
+    Raises
+    ------
+    SelectionRefusedError
+    """
+    if not reason.strip():
+        raise SelectionRefusedError(_("Enter a reason."))
+    with transaction.atomic():
+        selection = locked(selected.selection, by)
+        row = selection.selected_images.filter(key=selected.key, language=selected.language_id).first()
+        _check(selection, row)
+        assert row is not None
+        new = _named(selection, replacement) if replacement else _next(selection, row.language_id)
+        level = level_of(new.place, areas_of(selection)[row.language_id])
+        if level not in selection.levels:
+            raise SelectionRefusedError(
+                _("“%(key)s” is of a level that this selection does not take images from.") % {"key": new.key}
+            )
+        Exchange.objects.create(
+            selection=selection,
+            language_id=row.language_id,
+            removed=row.key,
+            added=new.key,
+            removed_level=row.level,
+            added_level=level,
+            reason=reason.strip(),
+            at=now,
+            by=by,
+        )
+        old = row.image_id
+        _fill(row, new, level)
+        if selection.collection_id is not None:
+            _exchange_entry(selection, old, row)
+        audit_log.record(
+            project=selection.project,
+            action="selection.image_exchanged",
+            about=f"selection {selection.number}",
+            by=by,
+            now=now,
+            details={"language": row.language_id, "removed": selected.key, "added": new.key, "reason": reason.strip()},
+        )
+    return row
+
+
+def suggestions(selection: Selection, language: str, *, at_most: int) -> list[Available]:
+    """Return the images that `language` would get next, the best first."""
+    found: list[Available] = []
+    for one in _in_order(selection, language):
+        found.append(one)
+        if len(found) == at_most:
+            break
+    return found
+
+
+def _check(selection: Selection, row: SelectedImage | None) -> None:
+    if row is None:
+        raise SelectionRefusedError(_("This image has been exchanged already. Reload the page."))
+    if selection.state != JobState.DONE:
+        raise SelectionRefusedError(_("The images have not been chosen yet. Wait for the preview."))
+    if selection.collection is not None and is_in_use(selection.collection):
+        raise SelectionRefusedError(_("A round with these images has been opened. They can no longer be exchanged."))
+
+
+def _named(selection: Selection, key: str) -> Available:
+    if selection.selected_images.filter(key=key).exists():
+        raise SelectionRefusedError(_("“%(key)s” has been chosen already. Choose another image.") % {"key": key})
+    if selection.exchanges.filter(removed=key).exists():
+        raise SelectionRefusedError(_("“%(key)s” was removed and cannot come back.") % {"key": key})
+    found = available(source_of(selection), key)
+    if found is None:
+        raise SelectionRefusedError(_("There is no image “%(key)s” with a place to choose from.") % {"key": key})
+    return found
+
+
+def _next(selection: Selection, language: str) -> Available:
+    found = next(_in_order(selection, language), None)
+    if found is None:
+        raise SelectionRefusedError(_("No other image is left to choose from."))
+    return found
+
+
+def _in_order(selection: Selection, language: str) -> Iterator[Available]:
+    """Yield what can still be chosen: from the reserve and, when that is used up, from all candidates."""
+    source = source_of(selection)
+    used = set(selection.selected_images.values_list("key", flat=True))
+    used |= set(selection.exchanges.values_list("removed", flat=True))
+    reserve = selection.counts.get("reserve", {}).get(language, [])
+    yield from (one for key in reserve if key not in used and (one := available(source, key)))
+    if len(reserve) < RESERVE:
+        return
+    pool = pool_of(source)
+    seen = used.union(reserve)
+    rest = reserves(
+        keys=pool.keys,
+        places=pool.places,
+        distinct=pool.distinct,
+        areas=areas_of(selection),
+        languages=[language],
+        taken=[index for index, key in enumerate(pool.keys) if key in seen],
+        at_most=RESERVE,
+        seed=selection.seed,
+        levels=[Level(level) for level in selection.levels],
+    )
+    yield from (one for key in rest[language] if (one := available(source, key)))
+
+
+def _fill(row: SelectedImage, new: Available, level: Level) -> None:
+    row.key, row.level, row.image_id, row.candidate_id = new.key, level, new.image_id, new.candidate_id
+    row.countries, row.regions = " ".join(new.place.countries), " ".join(new.place.regions)
+    row.continent = new.place.continent
+    row.save(update_fields=["key", "level", "image", "candidate", "countries", "regions", "continent"])
+
+
+def _exchange_entry(selection: Selection, old: int | None, row: SelectedImage) -> None:
+    """Put the new image where the old one was; a candidate's place stays empty until its file is fetched."""
+    entries = CollectionImage.objects.filter(collection=selection.collection_id)
+    entry = entries.filter(image=old).first() if old is not None else None
+    if entry is not None:
+        entry.delete()
+    if row.image_id is None or entry is None:
+        return
+    file_name = CollectionImage.objects.filter(collection=selection.source_id, image=row.image_id).values_list(
+        "file_name", flat=True
+    )
+    CollectionImage.objects.create(
+        collection_id=entry.collection_id,
+        image_id=row.image_id,
+        key=row.key,
+        file_name=file_name.first() or "",
+        position=entry.position,
+    )

@@ -1,0 +1,307 @@
+"""Start a selection, choose its images in the background, and confirm or discard the draft; one transaction each.
+
+Whatever changes a selection locks its project first, as the audit log does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Max
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from corpora.models import CandidateList, SelectedImage, Selection
+from corpora.rules.levels import Level
+from corpora.rules.selection import LEVELS, Choice, choose, reserves
+from corpora.rules.tables import Areas
+from corpora.selectors.pools import ImagePool, areas_of, pool_of, source_of
+from corpora.selectors.tables import table_of
+from corpora.services.places import current_borders, locate_images
+from images.models import Collection, CollectionImage, Image, JobState
+from images.permissions import collections_in
+from images.services import leases
+from images.services.collections import create_collection, put_in
+from images.services.leases import LeaseLostError
+from languages.models import Language
+from people.models import Project, User
+from people.services import audit_log
+
+Clock = Callable[[], datetime]
+
+MAX_ATTEMPTS = 3
+RESERVE = 50
+"""Images kept in order for each language, to be suggested in exchange without reading all candidates again."""
+
+AT_ONCE = 1000
+LARGEST_SEED = 2**63 - 1
+NAME_CHARACTERS = 120
+
+log = logging.getLogger(__name__)
+
+
+class SelectionRefusedError(Exception):
+    """It cannot be done; the message says why and what to do."""
+
+
+def start_selection(
+    *,
+    project: Project,
+    source: Collection | CandidateList,
+    languages: Iterable[Language],
+    per_language: int,
+    seed: int,
+    levels: Iterable[Level] = LEVELS,
+    name: str = "",
+    by: User | None,
+    now: datetime,
+) -> Selection:
+    """Create a draft with the project's table of today; its images are chosen in the background.
+
+    Raises
+    ------
+    SelectionRefusedError
+    """
+    tags, allowed = sorted({one.tag for one in languages}), set(levels)
+    _check(project, source, tags, per_language, allowed)
+    table = table_of(project)
+    with transaction.atomic():
+        audit_log.lock(project, by)
+        number = (Selection.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+        selection = Selection.objects.create(
+            project=project,
+            number=number,
+            name=name or _("Selection %(number)s") % {"number": number},
+            source=None if isinstance(source, CandidateList) else source,
+            candidates=source if isinstance(source, CandidateList) else None,
+            languages=tags,
+            levels=[str(level) for level in LEVELS if level in allowed],
+            per_language=per_language,
+            seed=seed,
+            areas={tag: table.areas.get(tag, Areas()).as_lists() for tag in tags},
+            table=table.version,
+            created_at=now,
+            created_by=by,
+        )
+        _record(selection, "started", by=by, now=now, **_settings(selection))
+    return selection
+
+
+def run_selection(*, selection_id: int, clock: Clock) -> None:
+    """Choose the images of a draft, or choose them anew where a worker that died left it."""
+    rows = Selection.objects.select_related("source", "candidates", "created_by", "project")
+    selection = leases.claim(rows.filter(pk=selection_id), now=clock())
+    if selection is None:
+        return
+    language = selection.created_by.interface_language if selection.created_by else ""
+    with translation.override(language or settings.LANGUAGE_CODE):
+        if selection.attempts > MAX_ATTEMPTS:
+            _fail(selection, _("Choosing stopped %(count)s times.") % {"count": MAX_ATTEMPTS})
+            return
+        try:
+            _choose(selection, clock=clock)
+        except LeaseLostError:
+            return
+        except (InterfaceError, OperationalError):
+            raise
+        except Exception as error:
+            log.exception("Selection %s stopped.", selection.pk)
+            reason = _("An error stopped it (%(error)s). For details, see the server log.")
+            _fail(selection, reason % {"error": type(error).__name__})
+
+
+def selections_waiting(*, now: datetime) -> list[int]:
+    """List drafts that were never started or whose worker fell silent."""
+    return leases.nudged(Selection.objects.all(), now=now)
+
+
+def confirm_selection(*, selection: Selection, by: User | None, now: datetime) -> Collection:
+    """Make a collection of the images chosen; those of candidates are added when their files are fetched.
+
+    Raises
+    ------
+    SelectionRefusedError
+    """
+    with transaction.atomic():
+        selection = locked(selection, by)
+        if selection.confirmed_at is not None:
+            raise SelectionRefusedError(_("This selection has been confirmed already."))
+        if selection.state != JobState.DONE:
+            raise SelectionRefusedError(_("The images have not been chosen yet. Wait for the preview."))
+        if not selection.selected_images.exists():
+            raise SelectionRefusedError(_("No image was chosen. Discard the draft and start another one."))
+        about = _("Chosen by place from %(source)s.") % {"source": source_of(selection)}
+        collection = create_collection(name=selection.name, description=about, project=selection.project, by=by)
+        CollectionImage.objects.bulk_create(_entries(selection, collection), batch_size=AT_ONCE)
+        selection.collection, selection.confirmed_at, selection.confirmed_by = collection, now, by
+        selection.save(update_fields=["collection", "confirmed_at", "confirmed_by"])
+        _record(selection, "confirmed", by=by, now=now, collection=collection.slug)
+    return collection
+
+
+def discard_selection(*, selection: Selection, by: User | None, now: datetime) -> None:
+    """Delete a draft.
+
+    Raises
+    ------
+    SelectionRefusedError
+        Where it has been confirmed.
+    """
+    with transaction.atomic():
+        selection = locked(selection, by)
+        if selection.confirmed_at is not None:
+            raise SelectionRefusedError(_("This selection has been confirmed. Only drafts can be discarded."))
+        _record(selection, "discarded", by=by, now=now)
+        selection.delete()
+
+
+def add_fetched(*, selected: SelectedImage, image: Image, file_name: str, is_new: bool) -> SelectedImage:
+    """Store the fetched file of a chosen candidate, and put it into the collection of a confirmed selection.
+
+    Raises
+    ------
+    SelectionRefusedError
+        Where the candidate was exchanged in the meantime, or another one of the selection is the same image.
+    """
+    with transaction.atomic():
+        selection = locked(selected.selection, None)
+        row = selection.selected_images.select_related("selection").filter(pk=selected.pk, key=selected.key).first()
+        if row is None:
+            raise SelectionRefusedError(_("“%(key)s” has been exchanged for another image.") % {"key": selected.key})
+        if row.image_id == image.pk:
+            return row
+        same = selection.selected_images.filter(image=image).exclude(pk=row.pk).first()
+        if same is not None:
+            text = _("“%(key)s” is the same image as “%(other)s”. Exchange one of them.")
+            raise SelectionRefusedError(text % {"key": row.key, "other": same.key})
+        row.image = image
+        row.save(update_fields=["image"])
+        if selection.collection is not None:
+            put_in(selection.collection, image, key=row.key, file_name=file_name, is_new=is_new)
+    return row
+
+
+def locked(selection: Selection, by: User | None) -> Selection:
+    """Lock the project and return the selection as it is now. Call within a transaction.
+
+    Raises
+    ------
+    SelectionRefusedError
+        Where it was discarded.
+    """
+    audit_log.lock(selection.project, by)
+    rows = Selection.objects.select_related("project", "source", "candidates", "collection")
+    row = rows.select_for_update(of=("self",), no_key=True).filter(pk=selection.pk).first()
+    if row is None:
+        raise SelectionRefusedError(_("This selection has been discarded."))
+    return row
+
+
+def _check(
+    project: Project, source: Collection | CandidateList, tags: list[str], per_language: int, levels: set[Level]
+) -> None:
+    if isinstance(source, CandidateList):
+        is_usable = source.project_id == project.pk
+    else:
+        is_usable = collections_in(project).filter(pk=source.pk).exists()
+    if not is_usable:
+        raise SelectionRefusedError(_("This project may not use “%(name)s”.") % {"name": source})
+    if not tags:
+        raise SelectionRefusedError(_("Choose at least one language."))
+    if not levels:
+        raise SelectionRefusedError(_("Choose at least one level."))
+    if per_language < 1:
+        raise SelectionRefusedError(_("Choose at least one image per language."))
+
+
+def _choose(selection: Selection, *, clock: Clock) -> None:
+    def renew() -> None:
+        selection.lease_until = leases.renewed(selection, now=clock())
+
+    source = source_of(selection)
+    if isinstance(source, CandidateList):
+        borders = source.borders
+    else:
+        locate_images(collection=source, after_each=renew)
+        borders = current_borders().version
+        renew()
+    pool = pool_of(source, after_each=renew)
+    areas, levels = areas_of(selection), [Level(level) for level in selection.levels]
+    asked: dict[str, Any] = {"areas": areas, "languages": selection.languages, "seed": selection.seed, "levels": levels}
+    about: dict[str, Any] = {"keys": pool.keys, "places": pool.places, "distinct": pool.distinct, **asked}
+    choice = choose(per_language=selection.per_language, **about)
+    renew()
+    reserve = reserves(taken=[one.index for one in choice.images], at_most=RESERVE, **about)
+    counts = _counts(choice, pool) | {"reserve": reserve}
+    renew()
+    with transaction.atomic():
+        selection.selected_images.all().delete()
+        SelectedImage.objects.bulk_create(_selected(selection, choice, pool), batch_size=AT_ONCE)
+        done = {"state": JobState.DONE, "lease_until": None, "error": "", "counts": counts, "borders": borders}
+        if not leases.held(selection).update(**done):
+            raise LeaseLostError(selection.pk)
+
+
+def _selected(selection: Selection, choice: Choice, pool: ImagePool) -> Iterator[SelectedImage]:
+    name = "candidate_id" if selection.candidates_id else "image_id"
+    for one in choice.images:
+        place = pool.distinct[pool.places[one.index]]
+        yield SelectedImage(
+            selection=selection,
+            language_id=one.language,
+            level=one.level,
+            position=one.position,
+            key=one.key,
+            countries=" ".join(place.countries),
+            regions=" ".join(place.regions),
+            continent=place.continent,
+            **{name: pool.ids[one.index]},
+        )
+
+
+def _counts(choice: Choice, pool: ImagePool) -> dict[str, Any]:
+    return {
+        "candidates": len(pool.keys),
+        "left_out": dict(pool.left_out),
+        "languages": {
+            tag: {"pool": one.pool, "free": one.free, "chosen": one.chosen, "missing": one.missing}
+            for tag, one in choice.languages.items()
+        },
+    }
+
+
+def _entries(selection: Selection, collection: Collection) -> Iterator[CollectionImage]:
+    chosen = selection.selected_images.filter(image__isnull=False).select_related("image")
+    chosen = chosen.order_by("language", "position")
+    file_names = dict(
+        CollectionImage.objects.filter(collection=selection.source_id).values_list("image", "file_name").iterator()
+    )
+    for position, one in enumerate(chosen.iterator(AT_ONCE), start=1):
+        yield CollectionImage(
+            collection=collection,
+            image=one.image,
+            key=one.key,
+            file_name=file_names.get(one.image_id or 0, ""),
+            position=position,
+        )
+
+
+def _fail(selection: Selection, error: str) -> None:
+    leases.held(selection).update(state=JobState.FAILED, lease_until=None, error=error)
+
+
+def _settings(selection: Selection) -> Mapping[str, Any]:
+    names = ("languages", "per_language", "seed", "levels", "table")
+    return {name: getattr(selection, name) for name in names} | {"source": str(source_of(selection))}
+
+
+def _record(selection: Selection, verb: str, *, by: User | None, now: datetime, **details: Any) -> None:
+    about = f"selection {selection.number}"
+    audit_log.record(
+        project=selection.project, action=f"selection.{verb}", about=about, by=by, now=now, details=details
+    )
