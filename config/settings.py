@@ -223,6 +223,7 @@ SPECTACULAR_SETTINGS = {
         "BatchState": "allocation.models.BatchState",
         "CaptionState": "annotation.models.CaptionState",
         "JobState": "images.models.JobState",
+        "PlaceLevel": "corpora.models.Level",
         "RoundState": "annotation.models.RoundState",
     },
     "POSTPROCESSING_HOOKS": [
@@ -295,6 +296,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
     "sweep-reference-imports": {"task": "scoring.tasks.sweep_reference_imports", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
+    "sweep-selections": {"task": "corpora.tasks.sweep_selections", "schedule": 15.0},
     "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},
     "sweep-trials": {"task": "inference.tasks.sweep_trials", "schedule": 15.0},
     "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},

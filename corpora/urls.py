@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from corpora.views import tables
+from corpora.views import selections, tables
 
 app_name = "corpora"
 
 TABLE = "projects/<slug:slug>/where-spoken"
+SELECTION = "projects/<slug:slug>/selections/<int:number>"
 
 urlpatterns = [
     path(f"{TABLE}/", tables.table_show, name="table-show"),
@@ -16,4 +17,16 @@ urlpatterns = [
     path(f"{TABLE}/table.json", tables.table_export, name="table-export"),
     path(f"{TABLE}/versions/<int:number>/table.json", tables.version_export, name="version-export"),
     path(f"{TABLE}/languages/<str:tag>/", tables.areas_edit, name="areas-edit"),
+    path("projects/<slug:slug>/selections/", selections.selection_list, name="selection-list"),
+    path("projects/<slug:slug>/selections/new/", selections.selection_create, name="selection-create"),
+    path(f"{SELECTION}/", selections.selection_show, name="selection-show"),
+    path(f"{SELECTION}/progress/", selections.selection_progress, name="selection-progress"),
+    path(f"{SELECTION}/confirm/", selections.selection_confirm, name="selection-confirm"),
+    path(f"{SELECTION}/discard/", selections.selection_discard, name="selection-discard"),
+    path(f"{SELECTION}/languages/<str:tag>/", selections.selected_list, name="selected-list"),
+    path(
+        f"{SELECTION}/languages/<str:tag>/<int:position>/exchange/",
+        selections.selected_exchange,
+        name="selected-exchange",
+    ),
 ]

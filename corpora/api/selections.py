@@ -1,0 +1,160 @@
+"""List, show and start selections of images by place, and read the images chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpora import tasks
+from corpora.models import CandidateList, Level, SelectedImage, Selection
+from corpora.permissions import selection_managed_by
+from corpora.selectors.pools import source_of
+from corpora.selectors.selections import selections_of
+from corpora.services import selections as services
+from images.models import Collection, JobState
+from images.permissions import collections_in
+from languages.models import Language
+from people.api.operations import Operations
+from people.api.pagination import Part, many, page
+from people.api.problems import ApiError, explain
+from people.api.views import asker
+from people.models import Project, Role
+from people.permissions import project_for
+
+api = Operations("selections")
+explain({"selection-refused": "The images cannot be chosen so; detail says why."})
+
+
+class SelectionSerializer(serializers.ModelSerializer[Selection]):
+    state = serializers.ChoiceField(JobState.choices)
+    chosen_from = serializers.SerializerMethodField(help_text="Slug of the collection or candidate list.")
+    collection = serializers.SerializerMethodField(help_text="Slug of that of the images chosen, once confirmed.")
+    languages = serializers.ListField(child=serializers.CharField())
+    levels = serializers.ListField(child=serializers.ChoiceField(Level.choices))
+    counts = serializers.SerializerMethodField(help_text="By language: pool, free, chosen and missing, by level.")
+
+    class Meta:
+        model = Selection
+        fields = (
+            "number",
+            "name",
+            "state",
+            "error",
+            "chosen_from",
+            "languages",
+            "levels",
+            "per_language",
+            "seed",
+            "table",
+            "borders",
+            "counts",
+            "collection",
+            "created_at",
+            "confirmed_at",
+        )
+        read_only_fields = fields
+
+    def get_chosen_from(self, selection: Selection) -> str:
+        return source_of(selection).slug
+
+    def get_collection(self, selection: Selection) -> str | None:
+        return selection.collection.slug if selection.collection else None
+
+    def get_counts(self, selection: Selection) -> dict[str, Any]:
+        return {name: value for name, value in selection.counts.items() if name != "reserve"}
+
+
+class NewSelectionSerializer(serializers.Serializer[Any]):
+    collection = serializers.SlugField(required=False, help_text="Choose from this collection, by its slug.")
+    candidates = serializers.SlugField(required=False, help_text="Or from this candidate list, by its slug.")
+    languages = serializers.ListField(child=serializers.CharField(), allow_empty=False, help_text="Tags.")
+    per_language = serializers.IntegerField(min_value=1, max_value=100_000, default=100)
+    seed = serializers.IntegerField(min_value=0, max_value=services.LARGEST_SEED)
+    levels = serializers.ListField(child=serializers.ChoiceField(Level.choices), default=list(Level.values))
+    name = serializers.CharField(max_length=services.NAME_CHARACTERS, allow_blank=True, default="")
+
+
+class SelectedImageSerializer(serializers.ModelSerializer[SelectedImage]):
+    language = serializers.CharField(source="language_id")
+    level = serializers.ChoiceField(Level.choices)
+    countries = serializers.SerializerMethodField()
+    regions = serializers.SerializerMethodField()
+
+    class Meta:
+        model = SelectedImage
+        fields = ("key", "language", "level", "position", "countries", "regions", "continent")
+        read_only_fields = fields
+
+    def get_countries(self, row: SelectedImage) -> list[str]:
+        return row.countries.split()
+
+    def get_regions(self, row: SelectedImage) -> list[str]:
+        return row.regions.split()
+
+
+@api.list("selections", "The selections of a project", "SelectionPage", SelectionSerializer)
+def selection_list(request: Request, slug: str) -> Response:
+    rows = selections_of(managed(request, slug))
+    return page(request, [Part(0, rows)], order=["number"], show=many(SelectionSerializer))
+
+
+@api.post(
+    "selection_start",
+    "Choose images by place",
+    {202: SelectionSerializer},
+    description="The images are chosen in the background. Poll it until its state is done; a manager then confirms it.",
+    request=NewSelectionSerializer,
+)
+def selection_start(request: Request, slug: str) -> Response:
+    project = managed(request, slug)
+    serializer = NewSelectionSerializer(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    sent = dict(serializer.validated_data)
+    tags = sent.pop("languages")
+    languages = list(Language.objects.filter(pk__in=tags))
+    if unknown := sorted(set(tags) - {one.tag for one in languages}):
+        raise serializers.ValidationError({"languages": [_("There is no language %s.") % unknown[0]]})
+    source = source_in(project, sent.pop("collection", ""), sent.pop("candidates", ""))
+    try:
+        selection = services.start_selection(
+            project=project, source=source, languages=languages, by=asker(request), now=timezone.now(), **sent
+        )
+    except services.SelectionRefusedError as refused:
+        raise ApiError(409, "selection-refused", str(refused)) from None
+    tasks.ask_for_choice(selection.pk)
+    return Response(SelectionSerializer(selection).data, status=202)
+
+
+@api.get("selection", "A selection", SelectionSerializer)
+def selection_show(request: Request, slug: str, number: int) -> Response:
+    return Response(SelectionSerializer(selection_managed_by(asker(request), slug, number)).data)
+
+
+@api.list("selected_images", "The images of a selection", "SelectedImagePage", SelectedImageSerializer)
+def selected_list(request: Request, slug: str, number: int) -> Response:
+    rows: QuerySet[SelectedImage] = selection_managed_by(asker(request), slug, number).selected_images.all()
+    return page(request, [Part(0, rows)], order=["pk"], show=many(SelectedImageSerializer))
+
+
+def managed(request: Request, slug: str) -> Project:
+    return project_for(asker(request), slug, Role.MANAGER)
+
+
+def source_in(project: Project, collection: str, candidates: str) -> Collection | CandidateList:
+    if bool(collection) == bool(candidates):
+        raise serializers.ValidationError({"collection": [_("Name a collection or a candidate list.")]})
+    found = (
+        collections_in(project).filter(slug=collection).first()
+        if collection
+        else project.candidate_lists.filter(slug=candidates).first()
+    )
+    if found is None:
+        raise Http404(_("There is no such collection or candidate list in this project."))
+    return found

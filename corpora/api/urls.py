@@ -1,0 +1,14 @@
+"""Addresses of choosing images by place under /api/v1/."""
+
+from django.urls import path
+
+from corpora.api import selections
+from people.api.operations import one_address
+
+SELECTIONS = "projects/<slug:slug>/selections"
+
+urlpatterns = [
+    path(f"{SELECTIONS}/", one_address(selections.selection_list, selections.selection_start), name="selection-list"),
+    path(f"{SELECTIONS}/<int:number>/", selections.selection_show, name="selection-show"),
+    path(f"{SELECTIONS}/<int:number>/images/", selections.selected_list, name="selected-list"),
+]

@@ -1,0 +1,128 @@
+"""Forms to start a selection and to exchange one of its images."""
+
+from __future__ import annotations
+
+from random import SystemRandom
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from corpora.models import CandidateList, Level
+from corpora.services.selections import LARGEST_SEED, NAME_CHARACTERS
+from images.models import Collection
+from images.permissions import collections_in
+from languages.models import Language
+from people.models import Project
+
+PER_LANGUAGE = 100
+SEED_BITS = 32
+COLLECTION, CANDIDATES = "collection:", "candidates:"
+LONGEST_REASON = 500
+
+
+class SelectionForm(forms.Form):
+    """What to choose from, for which languages, and how."""
+
+    source = forms.ChoiceField(
+        label=_("Choose from"),
+        help_text=_("A collection whose images have coordinates, or a candidate list."),
+    )
+    languages = forms.MultipleChoiceField(
+        label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"})
+    )
+    per_language = forms.IntegerField(
+        label=_("Images per language"), min_value=1, initial=PER_LANGUAGE, help_text=_("The method uses 100.")
+    )
+    levels = forms.MultipleChoiceField(
+        label=_("Levels"),
+        choices=Level.choices,
+        initial=Level.values,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "An image is taken from the best level that has one left: a region where the language is spoken, a "
+            "country, a continent, or anywhere."
+        ),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=LARGEST_SEED,
+        help_text=_("The same seed and the same images give the same selection."),
+    )
+    name = forms.CharField(
+        label=_("Name (optional)"),
+        required=False,
+        max_length=NAME_CHARACTERS,
+        help_text=_("Also the name of the collection of the images chosen."),
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sources: dict[str, Collection | CandidateList] = {
+            **{f"{COLLECTION}{one.slug}": one for one in collections_in(project).order_by("name", "pk")},
+            **{f"{CANDIDATES}{one.slug}": one for one in project.candidate_lists.order_by("name", "pk")},
+        }
+        of_kind: dict[str, list[tuple[str, str]]] = {COLLECTION: [], CANDIDATES: []}
+        for value, source in self.sources.items():
+            of_kind[COLLECTION if isinstance(source, Collection) else CANDIDATES].append((value, source.name))
+        languages = list(Language.objects.all())
+        self.by_tag = {one.tag: one for one in languages}
+        self._choices(
+            "source",
+            [
+                ("", gettext("Choose…")),
+                (gettext("Collections"), of_kind[COLLECTION]),
+                (gettext("Candidate lists"), of_kind[CANDIDATES]),
+            ],
+        )
+        self._choices("languages", [(one.tag, one.name) for one in languages])
+        self.fields["seed"].initial = SystemRandom().getrandbits(SEED_BITS)
+
+    def _choices(self, name: str, choices: list[Any]) -> None:
+        field: Any = self.fields[name]
+        field.choices = choices
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Return the values to start a selection, of a valid form."""
+        cleaned = self.cleaned_data
+        return {
+            "source": self.sources[cleaned["source"]],
+            "languages": [self.by_tag[tag] for tag in cleaned["languages"]],
+            "levels": cleaned["levels"],
+            **{name: cleaned[name] for name in ("per_language", "seed", "name")},
+        }
+
+
+class ExchangeForm(forms.Form):
+    """Why an image leaves, and which takes its place."""
+
+    replacement = forms.ChoiceField(
+        label=_("Replace it by"), required=False, widget=forms.RadioSelect, help_text=_("The best ones come first.")
+    )
+    named = forms.CharField(
+        label=_("Key of another image (optional)"), required=False, max_length=200, help_text=_("Instead of these.")
+    )
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("It is stored with the selection."),
+        error_messages={"required": _("Enter a reason.")},
+    )
+
+    def __init__(self, *args: Any, suggested: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields["replacement"]
+        field.choices = suggested
+        if suggested:
+            field.initial = suggested[0][0]
+        else:
+            del self.fields["replacement"]
+
+    @property
+    def key(self) -> str:
+        """Return the key of the image chosen, of a valid form; empty for the next in order."""
+        return self.cleaned_data["named"].strip() or self.cleaned_data.get("replacement", "")

@@ -1,0 +1,195 @@
+"""Managers' pages of selections: start, preview, confirm, look through and exchange."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpora import tasks
+from corpora.forms.selections import ExchangeForm, SelectionForm
+from corpora.models import Level, SelectedImage, Selection
+from corpora.permissions import selection_managed_by
+from corpora.rules.tables import level_of
+from corpora.selectors import selections as selectors
+from corpora.selectors.pools import areas_of
+from corpora.services import exchanges
+from corpora.services import selections as services
+from languages.models import Language
+from people.models import Project, Role
+from people.permissions import project_for
+from people.requests import is_htmx, user_of
+
+PER_PAGE = 60
+SUGGESTED = 5
+
+
+@require_safe
+@login_required
+def selection_list(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    page = Paginator(selectors.selections_of(project), PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "corpora/selections.html", {"project": project, "page": page})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def selection_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    form = SelectionForm(request.POST or None, project=project, initial=request.GET.dict())
+    if form.is_valid() and (selection := _started(request, form, project)):
+        return redirect("corpora:selection-show", slug, selection.number)
+    return render(
+        request, "corpora/selection_create.html", {"project": project, "form": form}, status=422 if form.errors else 200
+    )
+
+
+def _started(request: HttpRequest, form: SelectionForm, project: Project) -> Selection | None:
+    """Start it; None if it is refused, and the form says why."""
+    try:
+        selection = services.start_selection(project=project, **form.about, by=user_of(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        form.add_error(None, str(refused))
+        return None
+    tasks.ask_for_choice(selection.pk)
+    return selection
+
+
+@require_safe
+@login_required
+def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    selection = selection_managed_by(request.user, slug, number)
+    context = _page(selection) | {"groups": selectors.shown_by_language(selection, user_of(request))}
+    return render(request, "corpora/selection.html", context)
+
+
+@require_safe
+@login_required
+def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Render the part that refreshes itself; at the end the whole page is loaded again."""
+    selection = selection_managed_by(request.user, slug, number)
+    if not is_htmx(request):
+        return redirect("corpora:selection-show", slug, number)
+    context = _page(selection)
+    response = render(request, "corpora/_selection_progress.html", context)
+    if not context["page"].is_going:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_POST
+@login_required
+def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    selection = selection_managed_by(request.user, slug, number)
+    try:
+        services.confirm_selection(selection=selection, by=user_of(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("The selection is confirmed. Its images are a collection now."))
+    return redirect("corpora:selection-show", slug, number)
+
+
+@require_POST
+@login_required
+def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    selection = selection_managed_by(request.user, slug, number)
+    try:
+        services.discard_selection(selection=selection, by=user_of(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        messages.error(request, str(refused))
+        return redirect("corpora:selection-show", slug, number)
+    messages.success(request, _("The draft was discarded."))
+    return redirect("corpora:selection-list", slug)
+
+
+@require_safe
+@login_required
+def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> HttpResponse:
+    selection = selection_managed_by(request.user, slug, number)
+    language, level = _language(selection, tag), request.GET.get("level", "")
+    rows = selectors.images_for(selection, language, level if level in Level.values else "")
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "project": selection.project,
+        "selection": selection,
+        "language": language,
+        "page": page,
+        "shown": selectors.shown_images(page, user_of(request)),
+        "about": selectors.selection_page(selection),
+        "levels": Level.choices,
+        "level": level,
+    }
+    return render(request, "corpora/selected_images.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def selected_exchange(request: HttpRequest, slug: str, number: int, tag: str, position: int) -> HttpResponse:
+    selection = selection_managed_by(request.user, slug, number)
+    language = _language(selection, tag)
+    row = get_object_or_404(selectors.images_for(selection, language), position=position)
+    suggested = _suggested(selection, language)
+    form = ExchangeForm(request.POST or None, suggested=suggested)
+    if form.is_valid() and _exchanged(request, form, row):
+        return redirect("corpora:selected-list", slug, number, tag)
+    [shown] = selectors.shown_images([row], user_of(request))
+    context = {"project": selection.project, "selection": selection, "language": language, "shown": shown, "form": form}
+    context["has_others"] = bool(suggested)
+    return render(request, "corpora/selected_exchange.html", context, status=422 if form.errors else 200)
+
+
+def _exchanged(request: HttpRequest, form: ExchangeForm, row: SelectedImage) -> bool:
+    """Exchange it; False if it is refused, and the form says why."""
+    if request.POST.get("key") != row.key:
+        form.add_error(None, _("This image has been exchanged already. This is the one that took its place."))
+        return False
+    try:
+        new = exchanges.exchange_image(
+            selected=row,
+            reason=form.cleaned_data["reason"],
+            replacement=form.key,
+            by=user_of(request),
+            now=timezone.now(),
+        )
+    except services.SelectionRefusedError as refused:
+        form.add_error(None, str(refused))
+        return False
+    messages.success(request, _("“%(old)s” was exchanged for “%(new)s”.") % {"old": row.key, "new": new.key})
+    return True
+
+
+def _suggested(selection: Selection, language: Language) -> list[tuple[str, str]]:
+    areas = areas_of(selection)[language.tag]
+    found = exchanges.suggestions(selection, language.tag, at_most=SUGGESTED)
+    return [
+        (one.key, f"{one.key} ({Level(level_of(one.place, areas)).label}: {place_text(one.place)})") for one in found
+    ]
+
+
+def place_text(place: object) -> str:
+    region, countries = getattr(place, "region", ""), getattr(place, "countries", ())
+    return region or " ".join(countries) or _("at sea")
+
+
+def _language(selection: Selection, tag: str) -> Language:
+    language = Language.objects.filter(pk=tag).first() if tag in selection.languages else None
+    if language is None:
+        raise Http404(_("This selection does not have this language."))
+    return language
+
+
+def _page(selection: Selection) -> dict[str, Any]:
+    return {
+        "project": selection.project,
+        "selection": selection,
+        "page": selectors.selection_page(selection),
+        "levels": Level.choices,
+    }
