@@ -23,6 +23,7 @@ WORDS = {
     "vectors": "word vectors",
     "encoder": "encoders",
     "seed": "seeds",
+    "images": "images",
 }
 
 

@@ -14,10 +14,12 @@ from typing import Any
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from images.models import CollectionImage, Image
 from people.models import Project
 from scoring.models import Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
+from scoring.selectors.restricting import Restriction, restricted, restriction
 from scoring.selectors.scores import ScoreCell, metric_order, score_cells
 from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
@@ -66,19 +68,28 @@ def file_name(project: Project, layout: Layout, now: datetime) -> str:
     return f"{project.slug}-{kind}-{stamp(now)}.{layout.suffix}"
 
 
-def export_scores(project: Project, layout: Layout) -> Iterator[bytes]:
-    """The file, piece by piece; of the figures of images those of one scoring are in memory at a time."""
-    cells = score_cells(project)
+def export_scores(project: Project, layout: Layout, filter: ImageFilter = ALL_IMAGES) -> Iterator[bytes]:
+    """The file, piece by piece; of the figures of images those of one scoring are in memory at a time.
+
+    Raises
+    ------
+    ImageFilterError
+        If the filter cannot be applied to one of the languages.
+    """
+    cells = restricted(score_cells(project), project=project, filter=filter)
     if layout.has_images:
         metrics = sorted({cell.metric for cell in cells}, key=metric_order)
-        columns, rows = (*IMAGE_COLUMNS, *metrics), _image_rows(project, cells, metrics)
+        only = None if filter.is_all else restriction(filter, project=project)
+        columns, rows = (*IMAGE_COLUMNS, *metrics), _image_rows(project, cells, metrics, only)
     else:
         columns = tuple(COLUMNS)
         rows = ({name: value(project, cell) for name, value in COLUMNS.items()} for cell in cells)
     return in_pieces(table_lines(columns, rows, as_csv=layout.suffix == "csv"))
 
 
-def _image_rows(project: Project, cells: Iterable[ScoreCell], metrics: list[str]) -> Iterator[dict[str, Any]]:
+def _image_rows(
+    project: Project, cells: Iterable[ScoreCell], metrics: list[str], only: Restriction | None
+) -> Iterator[dict[str, Any]]:
     collections = dict(Scoring.objects.filter(project=project).values_list("pk", "references__collection"))
     known: dict[int, dict[int, str]] = {}
     for scoring_id, group in groupby(cells, key=lambda cell: cell.scoring_id):
@@ -88,18 +99,20 @@ def _image_rows(project: Project, cells: Iterable[ScoreCell], metrics: list[str]
         if collection_id not in known:
             known = {collection_id: _keys(collection_id)}
         (cell, *_others) = group
-        yield from _rows_of(project, cell, metrics, known[collection_id])
+        yield from _rows_of(project, cell, metrics, known[collection_id], only)
 
 
 def _rows_of(
-    project: Project, cell: ScoreCell, metrics: list[str], keys: Mapping[int, str]
+    project: Project, cell: ScoreCell, metrics: list[str], keys: Mapping[int, str], only: Restriction | None
 ) -> Iterator[dict[str, Any]]:
     rows = Score.objects.filter(scoring_pass=cell.pass_id).values_list("metric", "value", "values")
     columns = {metric: unpack_floats(content).tolist() for metric, value, content in rows if value is not None}
     images = Score.objects.filter(scoring_pass=cell.pass_id).values_list("scoring_pass__image_ids", flat=True).first()
     if images is None:
         return
-    place_of = {image: place for place, image in enumerate(unpack_integers(images).tolist())}
+    ids = unpack_integers(images)
+    is_in = [True] * len(ids) if only is None else only.mask(ids, cell.language).tolist()
+    place_of = {image: place for place, image in enumerate(ids.tolist()) if is_in[place]}
     gone = Image.objects.filter(pk__in=[image for image in place_of if image not in keys]).order_by("sha256")
     named = {image: key for image, key in keys.items() if image in place_of}
     for image, key in (named | dict(gone.values_list("pk", "sha256"))).items():

@@ -9,12 +9,14 @@ from django.core.cache import cache
 from django.utils.translation import gettext as _
 
 from charts import texts
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics.paired import PairedDifference
 from people.models import User
 from scoring.models import Scoring
 from scoring.pages.images import ShownImage, image_with_texts
 from scoring.pages.scores import value_text
-from scoring.selectors.images import gains, per_image
+from scoring.selectors.images import PerImage, gains, per_image
+from scoring.selectors.restricting import Restriction, restriction
 from scoring.selectors.scores import ScoringRow, current_pass, shown_times, title_of
 from scoring.selectors.significance import SEED, PairedResult, common_metrics, paired_result
 
@@ -78,12 +80,27 @@ def labels_of(rows: Sequence[ScoringRow]) -> Mapping[int, str]:
     }
 
 
-def compare_page(test: Scoring, base: Scoring, viewer: User | None, *, method: str, metric: str) -> ComparePage:
-    """Prepare the comparison; `viewer` is None if no images may be shown."""
+def compare_page(
+    test: Scoring,
+    base: Scoring,
+    viewer: User | None,
+    *,
+    method: str,
+    metric: str,
+    filter: ImageFilter = ALL_IMAGES,
+) -> ComparePage:
+    """Prepare the comparison; `viewer` is None if no images may be shown.
+
+    Raises
+    ------
+    ImageFilterError
+        If the filter cannot be applied to the language.
+    """
     names = common_metrics(test, base)
-    results = [result for name in names if (result := _result(test, base, name, method)) is not None]
+    only = None if filter.is_all else restriction(filter, project=test.project)
+    results = [result for name in names if (result := _result(test, base, name, method, only)) is not None]
     chosen = metric if metric in names else next(iter(names), "")
-    ahead, behind = _apart(test, base, chosen, viewer) if viewer and chosen else ([], [])
+    ahead, behind = _apart(test, base, chosen, viewer, only) if viewer and chosen else ([], [])
     return ComparePage(
         lines=[_line(result) for result in results],
         images=max((result.images for result in results), default=0),
@@ -98,8 +115,10 @@ def compare_page(test: Scoring, base: Scoring, viewer: User | None, *, method: s
     )
 
 
-def _result(test: Scoring, base: Scoring, metric: str, method: str) -> PairedResult | None:
-    """Compute the result once for two passes, which no longer change."""
+def _result(test: Scoring, base: Scoring, metric: str, method: str, only: Restriction | None) -> PairedResult | None:
+    """Compute the result once for two passes, which no longer change; the images of a filter may."""
+    if only is not None:
+        return paired_result(test=test, base=base, metric=metric, method=method, resamples=RESAMPLES, only=only)
     passes = "-".join(str(done.pk) for one in (test, base) if (done := current_pass(one)) is not None)
     key = f"scoring-paired-{passes}-{metric}-{method}-{RESAMPLES}-{SEED}"
     result: PairedResult | None = cache.get(key)
@@ -130,11 +149,16 @@ def _line(result: PairedResult) -> DifferenceLine:
     )
 
 
-def _apart(test: Scoring, base: Scoring, metric: str, viewer: User) -> tuple[list[ImageGain], list[ImageGain]]:
+def _apart(
+    test: Scoring, base: Scoring, metric: str, viewer: User, only: Restriction | None
+) -> tuple[list[ImageGain], list[ImageGain]]:
     figures = [per_image(done, metric) for one in (test, base) if (done := current_pass(one)) is not None]
     if len(figures) < 2 or figures[0] is None or figures[1] is None:
         return [], []
     image_gains = gains(figures[0], figures[1])
+    if only is not None:
+        mask = only.mask(image_gains.images, test.references.language_id)
+        image_gains = PerImage(image_gains.images[mask], image_gains.values[mask])
     ahead = [row for row in image_gains.best(MOST_APART) if row[1] > 0]
     behind = [row for row in image_gains.worst(MOST_APART) if row[1] < 0]
     ids = [image for image, _gain in (*ahead, *behind)]

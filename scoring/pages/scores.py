@@ -167,13 +167,18 @@ def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str],
     lines = [
         Line(
             row=row,
-            images=row.done.images if row.done else None,
-            left_out=row.done.left_out if row.done else 0,
+            **_counts(row, figures, columns),
             cells=[_shown(figures.get((row.scoring.pk, name)), best.get(name)) for name in columns],
         )
         for row in _sorted(rows, figures, sort)
     ]
     return Group(rows[0], lines, warnings)
+
+
+def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[str, Any]:
+    """Count the images of a line: of its figures, which may be over some of the pass's images only."""
+    of: Any = next((figures[row.scoring.pk, name] for name in columns if (row.scoring.pk, name) in figures), row.done)
+    return {"images": of.images if of else None, "left_out": of.left_out if of else 0}
 
 
 def _warning(metric: str, cells: Sequence[ScoreCell]) -> str:

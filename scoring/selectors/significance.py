@@ -15,6 +15,7 @@ from crosslens_metrics.sums import statistic_of
 from scoring.models import Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.selectors.images import shared_places
+from scoring.selectors.restricting import Restriction, figure_over
 from scoring.selectors.scores import WITHOUT_COLUMNS, current_pass, differences_between
 
 RESAMPLES = 10_000
@@ -52,10 +53,20 @@ class _Side:
 
 
 def paired_result(
-    *, test: Scoring, base: Scoring, metric: str, method: str, resamples: int = RESAMPLES, seed: int = SEED
+    *,
+    test: Scoring,
+    base: Scoring,
+    metric: str,
+    method: str,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    only: Restriction | None = None,
 ) -> PairedResult | None:
-    """Compute the result; None if one of the two has no figure by `metric` yet."""
-    one, other = _side(test, metric), _side(base, metric)
+    """Compute the result; None if one of the two has no figure by `metric` yet.
+
+    With `only`, it is over the images that a filter leaves, and so are the values of `test` and `base`.
+    """
+    one, other = _side(test, metric, only), _side(base, metric, only)
     if one is None or other is None:
         return None
     of_one, of_other = shared_places(one.images, other.images)
@@ -84,7 +95,7 @@ def common_metrics(test: Scoring, base: Scoring) -> list[str]:
     return [name for name in names[0] if name in names[1]]
 
 
-def _side(scoring: Scoring, metric: str) -> _Side | None:
+def _side(scoring: Scoring, metric: str, only: Restriction | None) -> _Side | None:
     kept = Score.objects.filter(scoring_pass=current_pass(scoring), metric=metric, value__isnull=False)
     score = kept.defer(*WITHOUT_COLUMNS).first()
     if score is None:
@@ -92,7 +103,12 @@ def _side(scoring: Scoring, metric: str) -> _Side | None:
     # Apart from the row, which is kept long after its bytes have been read.
     values, sums, images = kept.values_list("values", "sums", "scoring_pass__image_ids").get()
     ids, table = unpack_integers(images), unpack_floats(sums)
-    return _Side(score, ids, table.reshape(len(ids), -1) if len(table) else unpack_floats(values))
+    figures = table.reshape(len(ids), -1) if len(table) else unpack_floats(values)
+    if only is None:
+        return _Side(score, ids, figures)
+    mask = only.mask(ids, scoring.references.language_id)
+    score.value = figure_over(score.signature, unpack_floats(values), table, mask) if mask.any() else None
+    return _Side(score, ids[mask], figures[mask])
 
 
 def _difference(

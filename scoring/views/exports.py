@@ -10,6 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from corpora.pages.image_filters import asked_images, failed
+from corpora.rules.image_filters import ImageFilterError
 from people.permissions import project_for
 from people.requests import user_of
 from scoring.formats.scores import Layout, export_scores, file_name
@@ -30,6 +32,14 @@ def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBa
     if wanted.has_images and has_assigned_images(user_of(request), sets):
         messages.error(request, images_are_closed())
         return redirect("scoring:score-list", slug)
-    response = StreamingHttpResponse(export_scores(project, wanted), content_type=wanted.content_type)
+    images = asked_images(request.GET, project)
+    try:
+        content = export_scores(project, wanted, images.filter)
+    except ImageFilterError as refused:
+        images = failed(images, refused)
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("scoring:score-list", slug)
+    response = StreamingHttpResponse(content, content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
     return response

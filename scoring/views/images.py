@@ -9,6 +9,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from corpora.pages.image_filters import asked_images, failed
+from corpora.rules.image_filters import ImageFilterError
 from people.permissions import project_for
 from people.requests import user_of
 from scoring.forms import CompareForm
@@ -41,14 +43,20 @@ def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
     labels = labels_of(scoring_rows(project))
     is_asked = {"test", "base"} & request.GET.keys()
     form = CompareForm(request.GET if is_asked else None, project=project, labels=labels)
+    images = asked_images(request.GET, project)
     context = head(request, project) | {"form": form, "labels": labels}
-    if form.is_valid():
+    if form.is_valid() and not images.error:
         test, base, method = (form.cleaned_data[name] for name in ("test", "base", "method"))
         is_closed = has_assigned_images(user_of(request), [test.references])
         viewer = None if is_closed else user_of(request)
-        page = compare_page(test, base, viewer, method=method, metric=request.GET.get("metric", ""))
-        context |= {"comparison": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
-    return render(request, "scoring/compare.html", context)
+        metric = request.GET.get("metric", "")
+        try:
+            page = compare_page(test, base, viewer, method=method, metric=metric, filter=images.filter)
+        except ImageFilterError as refused:
+            images = failed(images, refused)
+        else:
+            context |= {"comparison": page, "test": test, "base": base, "method": method, "is_closed": is_closed}
+    return render(request, "scoring/compare.html", context | {"images": images}, status=images.status)
 
 
 def images_are_closed() -> str:

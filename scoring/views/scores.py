@@ -13,6 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from corpora.pages.image_filters import asked_images, failed
+from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
@@ -25,6 +27,7 @@ from scoring.pages.scores import ScoresQuery, scores_page
 from scoring.permissions import READERS, scoring_for
 from scoring.rules.metrics import MetricChoiceError
 from scoring.selectors import setup
+from scoring.selectors.restricting import by_level, restricted
 from scoring.selectors.scores import score_cells, scoring_details, scoring_rows
 from scoring.services import scorings as services
 
@@ -33,11 +36,21 @@ from scoring.services import scorings as services
 @login_required
 def score_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    rows = scoring_rows(project)
+    rows, images = scoring_rows(project), asked_images(request.GET, project)
+    cells = score_cells(project)
+    try:
+        cells = restricted(cells, project=project, filter=images.filter)
+    except ImageFilterError as refused:
+        images = failed(images, refused)
     asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection", "sort")})
-    page = scores_page(rows, score_cells(project), asked)
-    context = head(request, project) | {"page": page, "progress": progress_of(rows), "layouts": Layout}
-    return render(request, "scoring/scores.html", context)
+    page = scores_page(rows, cells, asked)
+    context = head(request, project) | {
+        "page": page,
+        "progress": progress_of(rows),
+        "layouts": Layout,
+        "images": images,
+    }
+    return render(request, "scoring/scores.html", context, status=images.status)
 
 
 @require_safe
@@ -144,4 +157,10 @@ def head(request: HttpRequest, project: Project) -> dict[str, Any]:
 
 def _details(scoring: Scoring) -> dict[str, Any]:
     details = scoring_details(scoring)
-    return {"scoring": scoring, "details": details, "is_outdated": setup.is_outdated(details.row)}
+    levels = by_level(details.cells, project=scoring.project)
+    return {
+        "scoring": scoring,
+        "details": details,
+        "levels": levels,
+        "is_outdated": setup.is_outdated(details.row),
+    }

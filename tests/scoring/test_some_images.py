@@ -1,0 +1,166 @@
+"""Scores over some of the images: the same numbers as a scoring that has only those images."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from corpora.models import Level, SelectedImage, Selection, Subset
+from corpora.rules.image_filters import ImageFilterError, parse
+from crosslens_metrics.paired import paired_difference
+from crosslens_metrics.signatures import Signature
+from images.models import Collection, CollectionImage, JobState
+from people.models import Membership, Role
+from scoring.models import Scoring
+from scoring.selectors.images import per_image
+from scoring.selectors.restricting import by_level, restricted, restriction
+from scoring.selectors.scores import current_pass, score_cells
+from scoring.selectors.significance import paired_result
+from tests.clients import client_of
+from tests.factories import NOW, make_captioner, make_collection, make_project, make_user
+from tests.scoring.scored import make_references, make_scoring, run
+
+pytestmark = pytest.mark.django_db
+
+EXACT = ["bleu-1", "bleu-4", "rouge-l"]
+"""Figures of an image that do not depend on the references of others; CIDEr's depend on document frequencies."""
+
+
+@pytest.fixture
+def scoring() -> Scoring:
+    """Six images: a model that is right about every second one."""
+    collection = make_collection(6)
+    references = make_references(project=make_project("lions"), collection=collection)
+    model = make_captioner(collection, "Half", text="test caption", language="de")
+    for number, caption in enumerate(model.captions.filter(language="de").order_by("pk")):
+        if number % 2:
+            type(caption).objects.filter(pk=caption.pk).update(text=f"something else of {number}")
+    made = make_scoring(references, model=model)
+    run(made)
+    return made
+
+
+@pytest.fixture
+def subset(scoring: Scoring) -> Subset:
+    """The first, second and fifth image."""
+    made = Subset.objects.create(project=scoring.project, slug="xm3", name="XM3", created_at=NOW)
+    made.images.set([entry.image for entry in scoring.references.collection.entries.order_by("position")][:5:2])
+    made.images.add(scoring.references.collection.entries.order_by("position")[1].image)
+    return made
+
+
+def alone(scoring: Scoring, subset: Subset) -> Scoring:
+    """The same captions and references in a collection of only those images."""
+    collection = Collection.objects.create(slug="only", name="Only", is_shared=True)
+    for entry in scoring.references.collection.entries.filter(image__in=subset.images.all()):
+        CollectionImage.objects.create(
+            collection=collection, image=entry.image, key=entry.key, position=entry.position, file_name=entry.file_name
+        )
+    references = make_references(project=scoring.project, collection=collection, name="Only")
+    made = make_scoring(references, model=scoring.model)
+    run(made)
+    return made
+
+
+def figures(cells):
+    return {cell.metric: cell.value for cell in cells}
+
+
+def test_figures_over_a_subset_are_those_of_a_collection_with_only_its_images(scoring, subset) -> None:
+    only = figures(score_cells(scoring.project, scorings=[alone(scoring, subset).pk]))
+    cells = score_cells(scoring.project, scorings=[scoring.pk])
+    over = restricted(cells, project=scoring.project, filter=parse("subset:xm3"))
+    assert {cell.images for cell in over} == {4}
+    assert {cell.left_out for cell in over} == {0}
+    for metric in EXACT:
+        assert figures(over)[metric] == only[metric]
+        assert figures(over)[metric] != figures(cells)[metric]
+
+
+def test_cider_over_a_subset_is_the_mean_of_its_images_with_the_document_frequencies_of_all(scoring, subset) -> None:
+    over = figures(restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3")))
+    kept = per_image(current_pass(scoring), "cider-d")
+    mask = np.isin(kept.images, list(subset.images.values_list("pk", flat=True)))
+    assert over["cider-d"] == kept.values[mask].mean()
+
+
+def test_a_signature_says_over_which_images_so_that_other_images_are_never_compared(scoring, subset) -> None:
+    cells = score_cells(scoring.project)
+    over = restricted(cells, project=scoring.project, filter=parse("subset:xm3"))
+    says = Signature.parse(over[0].signature).get("images")
+    assert says.startswith("subset:xm3;n=4;")
+    assert Signature.parse(cells[0].signature).get("images") is None
+    subset.images.remove(subset.images.first())
+    again = restricted(cells, project=scoring.project, filter=parse("subset:xm3"))
+    assert Signature.parse(again[0].signature).get("images") != says
+
+
+def test_no_image_is_said_and_not_divided_by(scoring, subset) -> None:
+    subset.images.clear()
+    over = restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
+    assert {(cell.value, cell.why) for cell in over} == {(None, "None of these images was scored.")}
+
+
+def test_significance_over_a_subset_is_that_of_its_images(scoring, subset) -> None:
+    other = make_scoring(scoring.references, model=make_captioner(scoring.references.collection, "B", language="de"))
+    run(other)
+    only = restriction(parse("subset:xm3"), project=scoring.project)
+    result = paired_result(test=scoring, base=other, metric="rouge-l", method="bootstrap", resamples=200, only=only)
+    ours, theirs = (per_image(current_pass(one), "rouge-l") for one in (scoring, other))
+    mask = np.isin(ours.images, list(subset.images.values_list("pk", flat=True)))
+    expected = paired_difference(
+        ours.values[mask], theirs.values[mask], method="bootstrap", resamples=200, rng=np.random.default_rng(20_200)
+    )
+    assert result.images == 4
+    assert result.difference == expected
+    assert result.test.value == ours.values[mask].mean()
+
+
+def test_figures_by_level_are_over_the_images_chosen_from_it(scoring) -> None:
+    assert by_level(score_cells(scoring.project), project=scoring.project) == []
+    entries = list(scoring.references.collection.entries.order_by("position"))
+    selection = Selection.objects.create(
+        project=scoring.project, number=1, name="S", source=scoring.references.collection, languages=["de"],
+        levels=Level.values, per_language=6, seed=1, areas={}, table="t", state=JobState.DONE, created_at=NOW,
+        confirmed_at=NOW, collection=Collection.objects.create(slug="chosen", name="Chosen"),
+    )  # fmt: skip
+    for position, entry in enumerate(entries, start=1):
+        SelectedImage.objects.create(
+            selection=selection, language_id="de", level=Level.REGION if position < 3 else Level.COUNTRY,
+            position=position, key=entry.key, image=entry.image,
+        )  # fmt: skip
+    rows = by_level(score_cells(scoring.project), project=scoring.project)
+    assert [(row.label, row.images) for row in rows] == [
+        ("Region", 2), ("Country", 4), ("Continent", 0), ("Anywhere", 0),
+    ]  # fmt: skip
+    page = client_of(scoring.project.created_by).get(
+        reverse("scoring:scoring-show", args=[scoring.project.slug, scoring.pk])
+    )
+    assert "By how near to the language the images were taken" in page.content.decode()
+
+
+def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subset) -> None:
+    client, slug = client_of(scoring.project.created_by), scoring.project.slug
+    page = client.get(reverse("scoring:score-list", args=[slug]), {"images": "subset:xm3"})
+    assert page.context["page"].groups[0].lines[0].images == 4
+    wrong = client.get(reverse("scoring:score-list", args=[slug]), {"images": "subset:no"})
+    assert wrong.status_code == 422
+    assert "This project has no subset “no”." in wrong.content.decode()
+    file = client.get(reverse("scoring:score-export", args=[slug, "images-csv"]), {"images": "subset:xm3"})
+    rows = list(csv.DictReader(io.StringIO(file.getvalue().decode("utf-8-sig"))))
+    assert len(rows) == 4
+    refused = client.get(reverse("scoring:score-export", args=[slug, "csv"]), {"images": "nowhere"})
+    assert refused.status_code == 302
+    with pytest.raises(ImageFilterError):
+        restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:no"))
+
+
+def test_an_outsider_finds_no_filtered_scores(scoring, subset) -> None:
+    outsider = make_user("eve")
+    Membership.objects.create(project=make_project("tigers"), user=outsider, role=Role.MANAGER)
+    address = reverse("scoring:score-list", args=[scoring.project.slug])
+    assert client_of(outsider).get(address, {"images": "subset:xm3"}).status_code == 404
