@@ -15,8 +15,8 @@ urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
     path("docs/", docs_show, name="docs"),
     path("", include("people.api.urls")),
-    path("", include("corpora.api.urls")),
     path("", include("annotation.api.urls")),
+    path("", include("corpora.api.urls")),
     # Unknown addresses are answered like other refusals; without the final slash they are redirected as on pages.
     re_path(r"^[\s\S]*/\Z", NothingView.as_view(), name="nothing"),
 ]

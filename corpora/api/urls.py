@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from corpora.api import selections
+from corpora.api import selections, tables
 from people.api.operations import one_address
 
 SELECTIONS = "projects/<slug:slug>/selections"
@@ -11,4 +11,9 @@ urlpatterns = [
     path(f"{SELECTIONS}/", one_address(selections.selection_list, selections.selection_start), name="selection-list"),
     path(f"{SELECTIONS}/<int:number>/", selections.selection_show, name="selection-show"),
     path(f"{SELECTIONS}/<int:number>/images/", selections.selected_list, name="selected-list"),
+    path(
+        "projects/<slug:slug>/language-table/",
+        one_address(tables.language_table_show, tables.language_table_replace),
+        name="language-table",
+    ),
 ]

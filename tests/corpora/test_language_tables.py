@@ -209,3 +209,27 @@ def test_the_command_says_all_that_is_wrong_with_a_file(project, tmp_path):
         output_of("language_table", "lions", "--replace", file)
     with pytest.raises(CommandError, match="cannot be read"):
         output_of("language_table", "lions", "--replace", tmp_path / "none.json")
+
+
+def test_programs_read_and_replace_the_table(project, manager):
+    client, where = client_of(manager), reverse("api:language-table", args=["lions"])
+    read = client.get(where).json()
+    assert read == {"version": shipped_table().version, "areas": shipped_table().as_entries()}
+    sent = {"areas": {"bn": BENGALI}, "note": "By a program", "expected": read["version"]}
+    answer = client.put(where, sent, content_type="application/json")
+    assert (answer.status_code, answer.json()["areas"]) == (200, {"bn": BENGALI})
+    assert project.language_tables.get().note == "By a program"
+    late = client.put(where, sent | {"areas": {"te": BENGALI}}, content_type="application/json")
+    assert (late.status_code, late.json()["code"]) == (409, "language-table-changed")
+    wrong = client.put(where, {"areas": {"bn": {}, "de": []}}, content_type="application/json")
+    assert (wrong.status_code, wrong.json()["code"]) == (409, "language-table-invalid")
+    assert len(wrong.json()["errors"]["areas"]) == 2
+
+
+@pytest.mark.parametrize(("role", "statuses"), [(Role.RESEARCHER, (200, 404)), (Role.ANNOTATOR, (404, 404))])
+def test_only_managers_replace_it_by_program(project, role, statuses):
+    client = client_of(join_project(project, make_user("ann"), role))
+    where = reverse("api:language-table", args=["lions"])
+    put = client.put(where, {"areas": {"bn": BENGALI}}, content_type="application/json")
+    assert (client.get(where).status_code, put.status_code) == statuses
+    assert not LanguageTable.objects.exists()
