@@ -81,6 +81,12 @@ class Wanted:
     level: str = ""
     text: str = ""
 
+    def has(self, caption: IndexedCaption) -> bool:
+        """Whether a list shows the caption: one in the language and with the text, if either is asked for."""
+        if not self.language and not self.text:
+            return False
+        return caption.language == (self.language or caption.language) and folded(self.text) in folded(caption.text)
+
     def where(self) -> tuple[str, list[str]]:
         conditions = {
             "number IN (SELECT image FROM caption WHERE language = ?)": "" if self.text else self.language,

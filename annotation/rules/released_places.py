@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
+from geography.codes import continent_name, country_name, is_known, region_name
 
 CONTINENT = "continent:"
 """Before the code of a continent, since AF is a country, too."""
 
 
 def place_name(code: str) -> str:
-    """Return the name of a continent, or the code of a country or region."""
-    names = {
-        "AF": _("Africa"),
-        "AN": _("Antarctica"),
-        "AS": _("Asia"),
-        "EU": _("Europe"),
-        "NA": _("North America"),
-        "OC": _("Oceania"),
-        "SA": _("South America"),
-    }
-    kind, _separator, rest = code.rpartition(":")
-    return names.get(rest, rest) if kind else code
+    """Return the English name of a continent, country or region; an imported region has its code alone."""
+    if code.startswith(CONTINENT):
+        return continent_name(code.removeprefix(CONTINENT))
+    if not is_known(code):
+        return code
+    return f"{region_name(code)} ({code})" if "-" in code else country_name(code)

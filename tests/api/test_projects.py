@@ -230,11 +230,26 @@ def test_a_release_that_cannot_be_made_says_all_that_is_missing(seeded, mia):
     assert not Release.objects.exists()
 
 
+IMAGE = {
+    "image": "pride",
+    "sha256": "0" * 64,
+    "width": 4,
+    "height": 3,
+    "title": "",
+    "author": "",
+    "licence": "CC0",
+    "licence_url": "",
+    "source": "",
+}
+
+
 def make_release(project: Project, media: Any) -> Release:
     release = make_failed_release(project)
     folder, manifest = "releases/lions-1", {"files": [{"name": "LICENSE", "bytes": 2, "sha256": "a" * 64}]}
     (media / folder).mkdir(parents=True)
     (media / folder / "LICENSE").write_text("CC")
+    (media / folder / "images.jsonl").write_text(f"{json.dumps(IMAGE)}\n")
+    (media / folder / "captions.jsonl").write_text("")
     (media / folder / "hidden").write_text("not of the release")
     (media / folder / "manifest.json").write_text(json.dumps(manifest))
     (media / "releases" / "lions-1.tar.gz").write_bytes(b"archive")

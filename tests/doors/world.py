@@ -111,6 +111,7 @@ def make_world(media: Path) -> World:
         "action": ["close"],
         "layout": ["jsonl", "json", "csv", "tex"],
         "name": ["manifest.json", "LICENSE"],
+        "image_number": [1],
         "token": [invitation.token],
         "key": ["guessed"],
         "uidb36": ["1"],

@@ -1,0 +1,87 @@
+"""Look through a release: its images by language, place, level and text, and each with all its captions."""
+
+from __future__ import annotations
+
+import random
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from annotation.formats.release_index import ReleaseIndex
+from annotation.models import Release
+from annotation.pages.released_images import image_page, images_page, wanted_of
+from annotation.permissions import has_assigned_images, release_for
+from annotation.services.release_indexes import index_path
+from images.models import JobState
+from people.models import Role
+from people.permissions import has_role
+from people.requests import user_of
+
+
+@require_safe
+@login_required
+def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    release = release_for(request.user, slug, number)
+    if has_assigned_images(user_of(request), release.project):
+        return _refused(request, release)
+    with _opened(release) as index:
+        listing = images_page(
+            index, user_of(request), wanted=wanted_of(request.GET), number=request.GET.get("page", "1")
+        )
+    return render(request, "annotation/release_images.html", _about(request, release) | {"listing": listing})
+
+
+@require_safe
+@login_required
+def release_image(request: HttpRequest, slug: str, number: int, image_number: int) -> HttpResponse:
+    release = release_for(request.user, slug, number)
+    if has_assigned_images(user_of(request), release.project):
+        return _refused(request, release)
+    with _opened(release) as index:
+        page = image_page(index, user_of(request), number=image_number)
+    if page is None:
+        raise Http404(_("This release has no such image."))
+    return render(request, "annotation/release_image.html", _about(request, release) | {"page": page})
+
+
+@require_safe
+@login_required
+def release_image_random(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Lead to a random image among those that the filters leave."""
+    release = release_for(request.user, slug, number)
+    if has_assigned_images(user_of(request), release.project):
+        return _refused(request, release)
+    with _opened(release) as index:
+        numbers = index.numbers(wanted_of(request.GET))
+    if not numbers:
+        return redirect("annotation:release-images", slug, number)
+    response = redirect("annotation:release-image", slug, number, random.SystemRandom().choice(numbers))
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _opened(release: Release) -> ReleaseIndex:
+    if release.state != JobState.DONE:
+        raise Http404(_("This release has no files."))
+    try:
+        return ReleaseIndex(index_path(release))
+    except FileNotFoundError as error:
+        raise Http404(_("The file is no longer in storage. Ask the administrator of this site.")) from error
+
+
+def _refused(request: HttpRequest, release: Release) -> HttpResponse:
+    messages.error(
+        request,
+        _("The pages have other people’s captions of images in a batch that is assigned to you. Submit "
+            "that batch first."),
+    )  # fmt: skip
+    return redirect("annotation:release-show", release.project.slug, release.number)
+
+
+def _about(request: HttpRequest, release: Release) -> dict[str, object]:
+    manages = has_role(request.user, release.project, Role.MANAGER)
+    return {"project": release.project, "release": release, "manages": manages}
