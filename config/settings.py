@@ -285,6 +285,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
     "sweep-images": {"task": "images.tasks.sweep_images", "schedule": 15.0},
+    "sweep-places": {"task": "corpora.tasks.sweep_places", "schedule": 60.0},
     "sweep-rounds": {"task": "annotation.tasks.sweep_rounds", "schedule": 15.0},
     "sweep-figures": {"task": "annotation.tasks.sweep_figures", "schedule": 60.0},
     "sweep-releases": {"task": "annotation.tasks.sweep_releases", "schedule": 15.0},

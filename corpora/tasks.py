@@ -6,7 +6,11 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from corpora.services import selections
+from corpora.services import places, selections
+from images.models import Collection
+
+PLACES_AT_ONCE = 20_000
+"""Images that one sweep looks up; the next one continues."""
 
 
 @shared_task
@@ -23,3 +27,19 @@ def sweep_selections() -> None:
 def ask_for_choice(selection_id: int) -> None:
     """Send the task after the transaction commits; if the queue cannot be reached, the sweep sends it later."""
     transaction.on_commit(lambda: choose_images.delay(selection_id), robust=True)
+
+
+@shared_task
+def sweep_places() -> None:
+    places.locate_images(at_most=PLACES_AT_ONCE)
+
+
+@shared_task
+def locate_collection(collection_id: int) -> None:
+    collection = Collection.objects.filter(pk=collection_id).first()
+    if collection is not None:
+        places.locate_images(collection=collection)
+
+
+def ask_for_places(collection_id: int) -> None:
+    transaction.on_commit(lambda: locate_collection.delay(collection_id), robust=True)
