@@ -36,6 +36,17 @@ class LanguageSheet:
 
 
 @dataclass(frozen=True)
+class PlacesSheet:
+    """Where the images were taken: how many are known, by which borders, and levels of those chosen by place."""
+
+    located: int
+    borders: Sequence[str]
+    tables: Sequence[str]
+    levels: Mapping[str, Mapping[str, int]]
+    has_coordinates: bool
+
+
+@dataclass(frozen=True)
 class Sheet:
     title: str
     number: int
@@ -62,6 +73,7 @@ class Sheet:
     licence: str
     licence_url: str
     sources: Sequence[str]
+    places: PlacesSheet | None = None
 
     @property
     def is_written_here(self) -> bool:
@@ -187,7 +199,7 @@ def _collection(sheet: Sheet) -> str:
 {files}
 **Which images?** From these collections:
 
-{collections}
+{collections}{_places(sheet.places)}
 **Who was involved, and how were they compensated?** {_who(sheet)}Compensation: {NOT_KNOWN}
 
 **Over what timeframe?** {days}.
@@ -204,6 +216,32 @@ def _collection(sheet: Sheet) -> str:
 
 **Was there an ethical review?** {NOT_KNOWN}
 """
+
+
+def _places(places: PlacesSheet | None) -> str:
+    """Say where the images were taken; nothing in the formats that had no places."""
+    if places is None:
+        return ""
+    if not places.located and not places.levels:
+        return "\nWhere the images were taken is not recorded.\n"
+    borders = f" by the borders {', '.join(places.borders)}" if places.borders else ""
+    coordinates = (
+        "Their coordinates are in it because the authors chose to publish them."
+        if places.has_coordinates
+        else "Their coordinates are not in it."
+    )
+    said = f"\nimages.csv says where {places.located:,} of them were taken{borders}. {coordinates}\n"
+    if not places.levels:
+        return said
+    rows = "".join(f"| {tag} | {' | '.join(map(str, levels.values()))} |\n" for tag, levels in places.levels.items())
+    table = f" (table of languages {', '.join(places.tables)})" if places.tables else ""
+    return f"""{said}
+Images were chosen for languages by place{table}: from a region where the language is spoken, else from a country,
+else from a continent, else from anywhere. So many came from each:
+
+| chosen for | region | country | continent | anywhere |
+| --- | --: | --: | --: | --: |
+{rows}"""
 
 
 def _how(sheet: Sheet) -> str:

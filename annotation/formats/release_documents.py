@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from annotation.formats.licences import LICENCES
-from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS, TABLES
+from annotation.formats.release_tables import CSV_COLUMNS, MEANINGS
+from annotation.formats.tables import Column
 
 CFF_VERSION = "1.2.0"
 
@@ -23,6 +25,7 @@ LISTED = {
     "images.csv": "`images.csv`, `images.jsonl`, `images.parquet` | an image a row, with its author and licence",
     "quality.csv": "`quality.csv` | verified captions by language: percentages with 95% intervals, agreement",
     "statistics.csv": "`statistics.csv` | captions by language: how many, per image, and how long",
+    "levels.csv": "`levels.csv` | images by the language they were chosen for, and from which level they came",
     "CHANGES.md": "`CHANGES.md` | what changed since the release before",
     "changes.csv": "`changes.csv` | the same, caption by caption",
     "guidelines": "`guidelines/` | what annotators were told, by version",
@@ -31,7 +34,7 @@ LISTED = {
 }
 """What README.md says about the files."""
 
-SOMETIMES = frozenset({"changes.csv", "guidelines", "consent"})
+SOMETIMES = frozenset({"changes.csv", "levels.csv", "guidelines", "consent"})
 """The files that not every release has."""
 
 
@@ -104,10 +107,12 @@ def readme(
     images: int,
     filled: Sequence[str],
     there: Collection[str],
+    tables: Mapping[str, Sequence[Column[Any]]],
 ) -> str:
     """Return README.md. Its head is what `datasets` reads: a configuration for each of the tables that is `filled`.
 
-    `there` has the names of the optional files and folders that this release has.
+    `there` has the names of the optional files and folders that this release has; `tables` its tables
+    with their columns.
     """
     configs = [line for name in filled for line in (f"  - config_name: {name}", f"    data_files: {name}.parquet")]
     configs.insert(1, "    default: true")
@@ -161,7 +166,7 @@ for file in json.loads(pathlib.Path("manifest.json").read_text("utf-8"))["files"
     assert found == file["sha256"], file["name"]
 ```
 """
-    columns = {name: [(column.name, column.meaning) for column in of_table] for name, of_table in TABLES.items()}
+    columns = {name: [(column.name, column.meaning) for column in of_table] for name, of_table in tables.items()}
     for name, of_table in CSV_COLUMNS.items():
         if name not in SOMETIMES or name in there:
             columns[name] = [(column, MEANINGS[column]) for column in of_table]

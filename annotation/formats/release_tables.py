@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from annotation.formats.tables import DAY, NUMBER, TEXT, TEXTS, Column
+from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, Column
 from annotation.models import Round
+from annotation.rules.release_places import NOWHERE, ReleasedPlace
 from annotation.selectors.caption_rows import day_of, list_of
 from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from images.models import Image
@@ -52,8 +53,11 @@ class ImageRow:
     collection: str
     stored_image: Image
     region: str
+    place: ReleasedPlace = NOWHERE
 
 
+PLACES_SINCE = 2
+"""The first format in which images have their places and levels."""
 STORED = (
     "pk",
     "round_id",
@@ -173,12 +177,64 @@ IMAGES: tuple[Column[ImageRow], ...] = (
     Column("licence_url", TEXT, lambda row: row.stored_image.licence_url, "Address of that licence."),
     Column("source", TEXT, lambda row: row.stored_image.source, "Where the image was found."),
 )
+REGION_OF_MANIFEST = (
+    "Column `region` of the list that the images came with, in its words; `regions` has what the coordinates say."
+)
+PLACES: tuple[Column[ImageRow], ...] = (
+    Column(
+        "countries",
+        TEXT,
+        lambda row: row.place.countries or None,
+        "Countries in which the image was taken: ISO 3166-1 codes, separated by spaces; several where that is "
+        "disputed; empty where it is not known, and at sea.",
+    ),
+    Column(
+        "regions",
+        TEXT,
+        lambda row: row.place.regions or None,
+        "Regions in which it was taken: ISO 3166-2 or imported codes, separated by spaces, the most detailed first.",
+    ),
+    Column(
+        "continent",
+        TEXT,
+        lambda row: row.place.continent or None,
+        "Continent on which it was taken: AF, AN, AS, EU, NA, OC or SA.",
+    ),
+    Column(
+        "chosen_for",
+        TEXT,
+        lambda row: row.place.chosen_for or None,
+        "Language for which it was chosen by place, if it was.",
+    ),
+    Column(
+        "level",
+        TEXT,
+        lambda row: row.place.level or None,
+        "Where it was taken, seen from that language: region, country, continent or anywhere.",
+    ),
+)
+"""Columns after `region`, since format 2."""
+COORDINATES: tuple[Column[ImageRow], ...] = (
+    Column("latitude", FLOAT, lambda row: row.place.latitude, "Degrees north (WGS 84)."),
+    Column("longitude", FLOAT, lambda row: row.place.longitude, "Degrees east (WGS 84)."),
+)
 TABLES: Mapping[str, tuple[Column[Any], ...]] = {
     "captions": CAPTIONS,
     "verdicts": VERDICTS,
     "english_ratings": ENGLISH_RATINGS,
     "images": IMAGES,
 }
+
+
+def tables_of(*, format: int, has_coordinates: bool) -> Mapping[str, tuple[Column[Any], ...]]:
+    """Return the tables of a release by name, with their columns in this version of the format."""
+    if format < PLACES_SINCE:
+        return TABLES
+    at = next(number for number, column in enumerate(IMAGES) if column.name == "region")
+    region = replace(IMAGES[at], meaning=REGION_OF_MANIFEST)
+    more = (*PLACES, *COORDINATES) if has_coordinates else PLACES
+    return {**TABLES, "images": (*IMAGES[:at], region, *more, *IMAGES[at + 1 :])}
+
 
 SHARES = ("good", "medium", "bad", "not_enough_info")
 QUALITY = (
@@ -189,7 +245,8 @@ QUALITY = (
 """Captions that have all their ratings; percentages of `verified`, with the ends of their 95% intervals."""
 
 CHANGES = ("id", "language", "change", "reason")
-CSV_COLUMNS = {"quality.csv": QUALITY, "statistics.csv": STATISTICS, "changes.csv": CHANGES}
+LEVELS = ("chosen_for", "region", "country", "continent", "anywhere")
+CSV_COLUMNS = {"quality.csv": QUALITY, "statistics.csv": STATISTICS, "levels.csv": LEVELS, "changes.csv": CHANGES}
 
 MEANINGS = {
     "id": CAPTIONS[0].meaning,
@@ -218,6 +275,11 @@ MEANINGS = {
     "images_with_3_or_more": "Images with three or more.",
     "mean_words": "Words per caption; a word is what whitespace separates.",
     "mean_chars": "Characters (Unicode code points) per caption.",
+    "chosen_for": "Language for which images were chosen by place.",
+    "region": "Images chosen for it that were taken in a region where it is spoken.",
+    "country": "Images from elsewhere in a country where it is spoken.",
+    "continent": "Images from elsewhere on a continent where it is spoken.",
+    "anywhere": "Images from anywhere else.",
     "change": "added, changed or removed.",
     "reason": "Why it was removed: excluded, withdrawn, returned, late, or not-released with its language or image.",
 }

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tabular.downloads import json_line
 
-TEXT, NUMBER, DAY, TEXTS = pa.string(), pa.int32(), pa.date32(), pa.list_(pa.string())
+TEXT, NUMBER, DAY, TEXTS, FLOAT = pa.string(), pa.int32(), pa.date32(), pa.list_(pa.string()), pa.float64()
 """Kinds of columns. A day is a text in JSON, of the form 2026-11-21."""
 
 ROWS_PER_GROUP = 4_000

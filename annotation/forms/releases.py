@@ -56,6 +56,15 @@ class ReleaseForm(forms.Form):
         ),
     )
 
+    publish_coordinates = forms.BooleanField(
+        label=_("Publish where each image was taken, as coordinates"),
+        required=False,
+        help_text=_(
+            "Coordinates can show where somebody lives. You cannot take them back. Without this, the release gives "
+            "only the country, region and continent of each image."
+        ),
+    )
+
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, project: Project, before: Release | None = None
     ) -> None:

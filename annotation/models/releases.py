@@ -12,6 +12,13 @@ from images.models import Leased
 from people.models import Project
 
 
+class ReleaseManager(models.Manager["Release"]):
+    """Leaves `places` in the database until it is asked for: it is large."""
+
+    def get_queryset(self) -> models.QuerySet[Release]:
+        return super().get_queryset().defer("places")
+
+
 class Release(Leased):
     """One release. Its files are built in the background from what was submitted by `until`; then nothing changes.
 
@@ -35,9 +42,18 @@ class Release(Leased):
     archive_bytes = models.PositiveBigIntegerField(default=0)
     checksum = models.CharField(max_length=64, blank=True)
     counts = models.JSONField(default=dict)
+    format = models.PositiveSmallIntegerField(
+        default=1, help_text="Version of the files' format. Since 2, images have their places and levels."
+    )
+    has_coordinates = models.BooleanField(default=False, help_text="Whether a manager chose to publish coordinates.")
+    places = models.JSONField(
+        default=dict, help_text="Where its images were taken, as it was when the release was made."
+    )
     created_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ReleaseManager()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["project", "-number"]

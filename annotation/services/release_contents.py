@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from annotation.models import Round
 from annotation.services.release_changes import Captions
+from annotation.services.release_places import Places
 from crosslens_metrics.caption_stats import CaptionStatistics
+
+FORMAT = 2
+"""Version of the files' format. A program that reads a release uses it to know what to expect.
+
+Earlier releases are built again in theirs. Since 2, images have their places and levels.
+"""
 
 
 @dataclass
@@ -44,6 +51,7 @@ class Contents:
 
     rounds: list[Round]
     by_language: dict[str, LanguageContents]
+    places: Places = field(default_factory=lambda: Places({}))
     captions: Captions = field(default_factory=Captions)
     left_out: dict[str, str] = field(default_factory=dict)
     guidelines: set[int] = field(default_factory=set)

@@ -39,6 +39,7 @@ from annotation.selectors.caption_rows import (
 from annotation.selectors.releases import released_rounds
 from annotation.services.release_changes import ReleaseNotPossibleError, changes_since, short_digest
 from annotation.services.release_contents import NOT_VERIFIED, Contents, LanguageContents, Verified
+from annotation.services.release_places import Places, snapshot_of
 from annotation.services.release_texts import write_texts
 from crosslens_metrics.quality import CODES, LEVELS, median_rating
 from images.models import Image
@@ -48,9 +49,6 @@ from tabular.spreadsheets import csv_line
 IMAGES_AT_ONCE = 20
 TRIES = 3
 PSEUDONYM_DIGITS = 12
-FORMAT = 1
-"""Version of the files' format. A program that reads a release uses it to know what to expect."""
-
 REGION = "region"
 """A key of `Image.extra`: the column of a manifest with the part of the world that an image was chosen for."""
 
@@ -80,11 +78,17 @@ def write_release(release: Release, folder: Path, *, beat: Callable[[], None]) -
         with (folder / "changes.csv").open("w", encoding="utf-8", newline="") as file:
             file.write(csv_line(tables.CHANGES))
             file.writelines(csv_line(change) for change in changes.listed())
-    counts = _counts(contents) | ({"changes": changes.as_counts()} if changes else {})
+    counts = _counts(contents) | _about_places(release, contents)
+    counts |= {"changes": changes.as_counts()} if changes else {}
     write_texts(release, folder, contents, changes)
     beat()
     facts = facts_of(folder)
-    manifest = {"format": FORMAT, "release": _about(release), **counts, "files": [file._asdict() for file in facts]}
+    manifest = {
+        "format": release.format,
+        "release": _about(release),
+        **counts,
+        "files": [file._asdict() for file in facts],
+    }
     path = folder / MANIFEST
     path.write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
     checksum = sha256_of(path)
@@ -97,14 +101,23 @@ def _written_unchanged(release: Release, folder: Path, beat: Callable[[], None])
     for _try in range(TRIES):
         rounds = released_rounds(release.project)
         before = _mark(release, rounds)
-        contents = _Walk(release, rounds, folder, beat).through()
+        places = _places(release, rounds)
+        contents = _Walk(release, rounds, folder, beat, places).through()
         if not len(contents.captions):
             raise ReleaseNotPossibleError(_("No caption in the accepted rounds counts any more."))
         if _mark(release, rounds) == before:
+            release.places = places
             return contents
         rmtree(folder)
         folder.mkdir()
     raise ReleaseNotPossibleError(_("Captions kept changing while the release was made. Make another release later."))
+
+
+def _places(release: Release, rounds: list[Round]) -> dict[str, Any]:
+    """Return the places as they were when the release was made, or if it is being made, as they are."""
+    if release.format < tables.PLACES_SINCE:
+        return {}
+    return release.places or snapshot_of(release, rounds)
 
 
 def _mark(release: Release, rounds: list[Round]) -> list[Any]:
@@ -131,24 +144,32 @@ def _submitted(release: Release, rounds: list[Round]) -> Any:
 class _Walk:
     """Go over the captions once, writing as it goes."""
 
-    def __init__(self, release: Release, rounds: list[Round], folder: Path, beat: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        release: Release,
+        rounds: list[Round],
+        folder: Path,
+        beat: Callable[[], None],
+        places: Mapping[str, Any],
+    ) -> None:
         self.release, self.rounds, self.folder, self.beat = release, rounds, folder, beat
         self.round_of = {round.pk: round for round in rounds}
         tags = sorted({round.language_id for round in rounds})
-        self.contents = Contents(rounds, {tag: LanguageContents() for tag in tags})
+        self.contents = Contents(rounds, {tag: LanguageContents() for tag in tags}, Places(places))
+        self.tables = tables.tables_of(format=release.format, has_coordinates=release.has_coordinates)
         self.is_verified = _verdicts(release, rounds).exists()
         self.name_of = Pseudonyms(release)
 
     def through(self) -> Contents:
         with ExitStack() as stack:
             opened = {
-                name: stack.enter_context(Table(self.folder, name, columns)) for name, columns in tables.TABLES.items()
+                name: stack.enter_context(Table(self.folder, name, columns)) for name, columns in self.tables.items()
             }
             self.captions, self.verdicts, self.english_ratings, self.images = opened.values()
             xm3600, image_list = self.folder / "captions.xm3600.jsonl", self.folder / "images.csv"
             self.xm3600 = stack.enter_context(xm3600.open("w", encoding="utf-8", newline="\n"))
             self.image_list = stack.enter_context(image_list.open("w", encoding="utf-8", newline=""))
-            self.image_list.write(csv_line(column.name for column in tables.IMAGES))
+            self.image_list.write(csv_line(column.name for column in self.tables["images"]))
             walk = counted_by_image(self.rounds, tables.STORED, until=self.release.until, at_once=IMAGES_AT_ONCE)
             for images in walk:
                 self.beat()
@@ -181,9 +202,10 @@ class _Walk:
             images.collection.slug,
             stored_image,
             region if isinstance(region, str) else json.dumps(region, sort_keys=True),
+            self.contents.places.of(stored_image.sha256),
         )
         self.images.add(row)
-        self.image_list.write(csv_line(column.value(row) for column in tables.IMAGES))
+        self.image_list.write(csv_line(column.value(row) for column in self.tables["images"]))
         self.contents.image_licences[stored_image.licence] += 1
 
     def _put_captions(self, stored_image: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
@@ -317,6 +339,14 @@ def _counts(contents: Contents) -> dict[str, Any]:
             tag: dict(sorted(language.left_out.items())) for tag, language in by_language.items() if language.left_out
         },
     }
+
+
+def _about_places(release: Release, contents: Contents) -> dict[str, Any]:
+    if release.format < tables.PLACES_SINCE:
+        return {}
+    places = contents.places
+    about = {"located": places.located, "borders": places.borders, "tables": places.tables, "levels": places.levels}
+    return {"places": about | {"has_coordinates": release.has_coordinates}}
 
 
 def _all(sets: Iterable[set[str]]) -> set[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from annotation.formats import release_documents as documents
-from annotation.formats.datasheet import LanguageSheet, Sheet, datasheet
+from annotation.formats.datasheet import LanguageSheet, PlacesSheet, Sheet, datasheet
 from annotation.formats.licences import LICENCES
-from annotation.formats.release_tables import QUALITY, TABLES
+from annotation.formats.release_tables import LEVELS, PLACES_SINCE, QUALITY, TABLES, tables_of
 from annotation.models import (
     CaptionTask,
     GuidelineExample,
@@ -52,6 +52,10 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
         **{f"guidelines/{version}.md": text for version, text in _guidelines(release, contents)},
         **{f"consent/{text.version}.md": f"{text.body.strip()}\n" for text in _consents(release)},
     }
+    levels = {}
+    if contents.places.levels:
+        rows = ([tag, *counts.values()] for tag, counts in contents.places.levels.items())
+        levels["levels.csv"] = "".join(map(csv_line, [LEVELS, *rows]))
     texts = {
         "DATASHEET.md": datasheet(_sheet(release, contents)),
         "LICENSE": documents.licence_text(
@@ -75,11 +79,13 @@ def write_texts(release: Release, folder: Path, contents: Contents, changes: Cha
             images=contents.images,
             # `datasets` raises an error for a table without rows.
             filled=[name for name, rows in zip(TABLES, _rows(contents), strict=True) if rows],
-            there=[*(["changes.csv"] if changes else []), *{name.partition("/")[0] for name in files}],
+            there=[*(["changes.csv"] if changes else []), *levels, *{name.partition("/")[0] for name in files}],
+            tables=tables_of(format=release.format, has_coordinates=release.has_coordinates),
         ),
         "CHANGES.md": changes_text(release, changes, names),
         "quality.csv": "".join(map(csv_line, [QUALITY, *_quality(contents)])),
         "statistics.csv": "".join(map(csv_line, [STATISTICS, *_statistics(contents)])),
+        **levels,
         **files,
     }
     for name, text in texts.items():
@@ -203,12 +209,26 @@ def _sheet(release: Release, contents: Contents) -> Sheet:
         models=sorted(models.distinct()),
         collections=[(each.name, each.description.strip()) for _slug, each in sorted(collections.items())],
         image_licences=sorted(contents.image_licences.items()),
+        places=_places(release, contents),
         guidelines=sorted(contents.guidelines),
         consents=[(text.version, ON_WITHDRAWAL[text.on_withdrawal]) for text in _consents(release)],
         languages=[_language(release, tag, each, contents) for tag, each in contents.by_language.items()],
         licence=LICENCES[release.licence].name,
         licence_url=LICENCES[release.licence].url,
         sources=sorted({round.source for round in rounds if round.source}),
+    )
+
+
+def _places(release: Release, contents: Contents) -> PlacesSheet | None:
+    if release.format < PLACES_SINCE:
+        return None
+    places = contents.places
+    return PlacesSheet(
+        located=places.located,
+        borders=places.borders,
+        tables=places.tables,
+        levels=places.levels,
+        has_coordinates=release.has_coordinates,
     )
 
 

@@ -22,6 +22,7 @@ from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.selectors.releases import lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
+from annotation.services.release_contents import FORMAT
 from annotation.services.release_indexes import store_index
 from images.models import JobState
 from images.services import file_storage, leases
@@ -63,6 +64,7 @@ def start_release(
     now: datetime,
     salt: str = "",
     until: datetime | None = None,
+    publish_coordinates: bool = False,
 ) -> Release:
     """Request the next release of a project; `build` makes its files.
 
@@ -77,6 +79,9 @@ def start_release(
     until : datetime, optional
         Only captions submitted up to this time are included; `now` by default. With the same `salt` and `until`, copies
         of one database give the same bytes.
+
+    publish_coordinates : bool
+        Whether the release says to a few metres where its images were taken. Nothing else publishes that.
 
     Raises
     ------
@@ -119,6 +124,8 @@ def start_release(
             changes=changes.strip(),
             salt=salt or secrets.token_hex(SALT_BYTES),
             until=until or now,
+            format=FORMAT,
+            has_coordinates=publish_coordinates,
             created_at=now,
             created_by=by,
             lease_until=now + NUDGE_AFTER,
@@ -129,7 +136,7 @@ def start_release(
             about=f"release {release.number}",
             by=by,
             now=now,
-            details={"title": release.title, "licence": licence},
+            details={"title": release.title, "licence": licence, "publish_coordinates": publish_coordinates},
         )
     return release
 
@@ -229,7 +236,7 @@ def _extend(release: Release, *, now: datetime) -> None:
 def _finish(release: Release, *, now: datetime, error: str = "") -> None:
     """Finish it: only now can anybody see its files."""
     state = JobState.FAILED if error else JobState.DONE
-    made = ("folder", "archive", "archive_bytes", "checksum", "counts") if not error else ()
+    made = ("folder", "archive", "archive_bytes", "checksum", "counts", "places") if not error else ()
     with transaction.atomic():
         # Before the row of the release: as in `start_release`.
         audit_log.lock(release.project)

@@ -63,6 +63,11 @@ class Command(BaseCommand):
             default="",
             help="secret for the pseudonyms; anyone who has it can find out who is behind them (default: random)",
         )
+        parser.add_argument(
+            "--publish-coordinates",
+            action="store_true",
+            help="publish where each image was taken, to a few metres; this cannot be taken back",
+        )
         parser.add_argument("--by", metavar="USER", help="who makes the release (default: who created the project)")
         parser.add_argument("--rebuild", type=int, metavar="NUMBER", help="rebuild this release")
         parser.add_argument("--to", type=Path, metavar="FOLDER", help="folder for the files; only with --rebuild")
@@ -91,6 +96,7 @@ class Command(BaseCommand):
                 now=timezone.now(),
                 salt=options["salt"],
                 until=options["until"],
+                publish_coordinates=options["publish_coordinates"],
             )
         except ReleaseSettingsError as refused:
             raise CommandError(

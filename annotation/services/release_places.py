@@ -1,0 +1,74 @@
+"""Where the images of a release were taken, and what they were chosen for, as it was when the release was made.
+
+It is kept with the release, so that the release can be built again after borders, places or selections changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from annotation.models import Caption, Release, Round
+from annotation.rules.release_places import NOWHERE, ReleasedPlace
+from corpora.models import ImagePlace, Level
+from corpora.selectors.subsets import newest_choices
+
+NO_FAULT = ""
+
+
+def snapshot_of(release: Release, rounds: Iterable[Round]) -> dict[str, Any]:
+    """Return places as JSON values: versions of the borders and tables, and a `ReleasedPlace` by the image's hash.
+
+    The place of an image that was chosen is the one that it was chosen by.
+    """
+    counted = Caption.objects.counted().filter(round__in=list(rounds), submitted_at__lte=release.until)
+    images = counted.order_by().values("image")
+    found: dict[str, ReleasedPlace] = {}
+    borders: set[str] = set()
+    tables: set[str] = set()
+    places = ImagePlace.objects.filter(image__in=images, problem=NO_FAULT).order_by()
+    about = ("countries", "regions", "continent")
+    columns = ("image__sha256", "borders", *about, "latitude", "longitude")
+    for digest, version, countries, regions, continent, *point in places.values_list(*columns).iterator():
+        latitude, longitude = point if release.has_coordinates else (None, None)
+        found[digest] = ReleasedPlace(countries, regions, continent, latitude=latitude, longitude=longitude)
+        borders.add(version)
+    chosen = newest_choices(release.project).filter(image__in=images)
+    rows = chosen.values_list("image__sha256", "selection__borders", "selection__table", *about, "language", "level")
+    for digest, version, table, countries, regions, continent, language, level in rows.iterator():
+        found[digest] = found.get(digest, NOWHERE)._replace(
+            countries=countries, regions=regions, continent=continent, chosen_for=language, level=level
+        )
+        borders.add(version)
+        tables.add(table)
+    return {
+        "borders": sorted(borders - {""}),
+        "tables": sorted(tables - {""}),
+        "images": {digest: list(place) for digest, place in sorted(found.items())},
+    }
+
+
+class Places:
+    """The places of a release, and how many of its images come from which level."""
+
+    def __init__(self, stored: Mapping[str, Any]) -> None:
+        self.borders: list[str] = stored.get("borders", [])
+        self.tables: list[str] = stored.get("tables", [])
+        self._images: Mapping[str, list[Any]] = stored.get("images", {})
+        self.located = 0
+        self._levels: Counter[tuple[str, str]] = Counter()
+
+    def of(self, digest: str) -> ReleasedPlace:
+        """Return the place of an image, and count it."""
+        place = ReleasedPlace(*self._images[digest]) if digest in self._images else NOWHERE
+        self.located += bool(place.countries or place.continent)
+        if place.level:
+            self._levels[place.chosen_for, place.level] += 1
+        return place
+
+    @property
+    def levels(self) -> dict[str, dict[str, int]]:
+        """How many images chosen for each language came from each level."""
+        tags = sorted({tag for tag, _level in self._levels})
+        return {tag: {level: self._levels[tag, level] for level in Level.values} for tag in tags}
