@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from corpora import tasks
 from corpora.forms.selections import ExchangeForm, SelectionForm
 from corpora.models import Level, SelectedImage, Selection
+from corpora.pages.selections import map_of
 from corpora.permissions import selection_managed_by
 from corpora.rules.tables import level_of
 from corpora.selectors import selections as selectors
@@ -67,6 +68,8 @@ def _started(request: HttpRequest, form: SelectionForm, project: Project) -> Sel
 def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_managed_by(request.user, slug, number)
     context = _page(selection) | {"groups": selectors.shown_by_language(selection, user_of(request))}
+    if context["page"].is_done:
+        context["map"] = map_of(selection)
     return render(request, "corpora/selection.html", context)
 
 
@@ -124,6 +127,7 @@ def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> Htt
         "page": page,
         "shown": selectors.shown_images(page, user_of(request)),
         "about": selectors.selection_page(selection),
+        "map": map_of(selection, language=language.tag),
         "levels": Level.choices,
         "level": level,
     }

@@ -100,6 +100,7 @@ def test_a_preview_has_pools_numbers_and_what_is_missing(project, collection, ma
     assert "images are missing" in page
     assert "Confirm selection" in page
     assert "fr-75-" in page
+    assert "world__dot--anywhere" in page, "the map"
 
 
 def test_a_confirmed_selection_leads_to_rounds_with_its_images(project, collection, manager):

@@ -13,11 +13,12 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
+from corpora.models import SelectedImage, Selection
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
 from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
-from people.models import Delivery, Invitation, Membership, Role, Session, User, Webhook
+from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
 from people.services import tokens
 from sxs_eval.services import judging
@@ -43,6 +44,25 @@ class World:
     seeded: Seeded
     insiders: Sequence[User]
     known: Mapping[str, Sequence[object]]
+
+
+def draft_selection(project: Project, collection: Collection) -> Selection:
+    """A draft with two images for German."""
+    about: dict[str, Any] = {"project": project, "source": collection, "number": 1, "name": NAME, "seed": 1}
+    about |= {"languages": ["de"], "levels": ["region"], "per_language": 2, "areas": {"de": {"region": ["DE"]}}}
+    selection = Selection.objects.create(**about, table="x", created_at=timezone.now(), state=JobState.DONE)
+    SelectedImage.objects.bulk_create(
+        SelectedImage(
+            selection=selection,
+            language_id="de",
+            level="region",
+            position=place,
+            key=entry.key,
+            image_id=entry.image_id,
+        )
+        for place, entry in enumerate(collection.entries.order_by("position")[:2], start=1)
+    )
+    return selection
 
 
 def make_world(media: Path) -> World:
@@ -101,6 +121,7 @@ def make_world(media: Path) -> World:
     for kind in (Collection, CaptioningModel, Encoder, Run):
         kind.objects.update(project=project, is_shared=False)
     ImportJob.objects.update(project=project)
+    draft_selection(project, seeded.main.collection)
     parts = served_image(image, seeded.ann).large.split("/")
     known: dict[str, Sequence[object]] = {
         **seeded.known(),

@@ -1,0 +1,75 @@
+"""Programs start selections and read what was chosen; what they may not know of is not there."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from corpora import tasks
+from corpora.models import Selection
+from people.models import Role
+from tests.api.seeded import Program
+from tests.corpora.selecting import (
+    FRANCE,
+    give_table,
+    made_places,  # noqa: F401 a fixture
+    make_placed_collection,
+)
+from tests.factories import join_project, make_project, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("made_places")]
+
+LIST = "/api/v1/projects/lions/selections/"
+
+
+@pytest.fixture
+def project():
+    project = make_project("lions")
+    give_table(project)
+    return project
+
+
+@pytest.fixture
+def collection(project):
+    return make_placed_collection({FRANCE: 4})
+
+
+def test_a_program_starts_a_selection_and_reads_its_images(project, collection, monkeypatch):
+    monkeypatch.setattr(tasks, "ask_for_choice", lambda pk: None)
+    mia = Program(project.created_by)
+    started = mia.post(LIST, collection=collection.slug, languages=["fr"], per_language=2, seed=7)
+
+    assert (started.status_code, started.json()["state"]) == (202, "queued")
+    tasks.choose_images(Selection.objects.get().pk)
+    told = mia.get(reverse("api:selection-show", args=["lions", 1])).json()
+    assert told["counts"]["languages"]["fr"]["chosen"]["region"] == 2
+    assert "reserve" not in told["counts"]
+    images = mia.get(f"{LIST}1/images/").json()["results"]
+    assert [(one["level"], one["regions"]) for one in images] == [("region", ["FR-75"])] * 2
+    assert [one["number"] for one in mia.get(LIST).json()["results"]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"languages": ["xx"]}, 422),
+        ({"languages": []}, 422),
+        ({"collection": "no-such"}, 404),
+        ({"candidates": "both"}, 422),
+        ({"levels": []}, 409),
+        ({"seed": -1}, 422),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused_with_a_reason(project, collection, changes, status):
+    about = {"collection": collection.slug, "languages": ["fr"], "seed": 7} | changes
+    answer = Program(project.created_by).post(LIST, **about)
+
+    assert answer.status_code == status
+    assert answer.json()["detail"]
+    assert not Selection.objects.exists()
+
+
+def test_only_managers_find_selections(project, collection):
+    for person in (make_user(), join_project(project, make_user(), Role.RESEARCHER)):
+        assert Program(person).get(LIST).status_code == 404
+        assert Program(person).post(LIST, collection=collection.slug, languages=["fr"], seed=7).status_code == 404
