@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
@@ -13,6 +14,7 @@ from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, ImageFilterErro
 from corpora.selectors.subsets import check
 from people.models import Project
 
+T = TypeVar("T")
 OFFERED = ("region", "country", "continent", "chosen", *(f"level:{level}" for level in Level.values))
 """Filters that the form offers in every project, after all images; those of subsets follow."""
 
@@ -66,6 +68,14 @@ def asked_images(query: Mapping[str, str], project: Project) -> AskedImages:
 def failed(asked: AskedImages, error: ImageFilterError) -> AskedImages:
     """Return what was asked with the reason why it cannot be applied, such as a language that the table lacks."""
     return replace(asked, filter=ALL_IMAGES, error=str(error))
+
+
+def over(asked: AskedImages, figures: Callable[[ImageFilter], T]) -> tuple[AskedImages, T]:
+    """Compute figures over the images asked for; where the filter cannot be applied, over all, with the reason."""
+    try:
+        return asked, figures(asked.filter)
+    except ImageFilterError as error:
+        return failed(asked, error), figures(ALL_IMAGES)
 
 
 def words_of(filter: ImageFilter, subsets: Mapping[str, str] | None = None) -> str:

@@ -116,7 +116,7 @@ def by_level(cells: Sequence[ScoreCell], *, project: Project) -> list[LevelRow]:
         return []
     filters = {level: ImageFilter((Term(Kind.LEVEL, level.value),)) for level in Level}
     return [
-        LevelRow(level.label, over[0].images, over)
+        LevelRow(str(level.label), over[0].images, over)
         for level, filter in filters.items()
         if (over := restricted(cells, project=project, filter=filter))
     ]

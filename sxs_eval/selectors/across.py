@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics import gains
 from crosslens_metrics.reports.comparison import WIDTH_POINTS, Decided, summarise
 from crosslens_metrics.reports.comparison_figures import Summary, Undefined, defined
@@ -64,12 +65,17 @@ class Overall:
     languages: Sequence[Language]
 
 
-def results_of(project: Project, *, width_points: float = USUAL_WIDTH, language: str = "") -> Overall:
-    """Collect all comparisons, or those in `language`; `languages` lists all that there are."""
+def results_of(
+    project: Project, *, width_points: float = USUAL_WIDTH, language: str = "", filter: ImageFilter = ALL_IMAGES
+) -> Overall:
+    """Collect all comparisons, or those in `language`; `languages` lists all that there are.
+
+    With a `filter`, results are over the images that it leaves.
+    """
     everything = comparisons_of(project)
     languages = {comparison.language_id: comparison.language for comparison in everything}
     chosen = [comparison for comparison in everything if language in ("", comparison.language_id)]
-    evidence = evidence_of(chosen)
+    evidence = evidence_of(chosen, filter)
     outcomes = {comparison.pk: decided_of(comparison, evidence[comparison.pk]) for comparison in chosen}
     results = [_result(comparison, evidence[comparison.pk], width_points) for comparison in chosen]
     return Overall(

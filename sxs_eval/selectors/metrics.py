@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics.gains import gain
 from crosslens_metrics.reports.comparison import Decided
 from crosslens_metrics.reports.comparison_figures import Undefined, defined
 from people.models import Project
+from scoring.selectors.restricting import restricted
 from scoring.selectors.scores import ScoreCell, differences_between, metric_order, score_cells
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.results import comparisons_of, decided_of, evidence_of
@@ -55,12 +57,15 @@ Scores = Mapping[tuple[str, str, str], Sequence[ScoreCell]]
 """By language, model and metric."""
 
 
-def evaluations_of(project: Project) -> Evaluations:
-    """Collect evaluations; the number of queries does not depend on how many comparisons and scores there are."""
+def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES) -> Evaluations:
+    """Collect evaluations, over the images that a filter leaves.
+
+    Without a filter, the number of queries does not depend on how many comparisons and scores there are.
+    """
     comparisons = comparisons_of(project)
-    evidence = evidence_of(comparisons)
+    evidence = evidence_of(comparisons, filter)
     cells: dict[tuple[str, str, str], list[ScoreCell]] = defaultdict(list)
-    for cell in score_cells(project):
+    for cell in restricted(score_cells(project), project=project, filter=filter):
         if cell.value is not None:
             cells[cell.language, cell.model, cell.metric].append(cell)
     compared = {(row.language_id, model.name) for row in comparisons for model in (row.base, row.test)}

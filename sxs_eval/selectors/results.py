@@ -12,12 +12,14 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics.reports.comparison import Decided, Judged, Repeat, build_report, decided
 from crosslens_metrics.reports.comparison_figures import RaterFigures, Report
 from crosslens_metrics.scales import SCALES, Scale
 from images.models import Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
+from scoring.selectors.restricting import restriction
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, Kind, Pair, RaterState, RaterStatus
 from sxs_eval.rules.judging import has_failed
 from sxs_eval.selectors.scripted import scripted_raters
@@ -27,7 +29,18 @@ REGION = "region"
 RESAMPLES = 10_000
 PAIR_COLUMNS = ("comparison_id", "pk", "image_id", "task_id")
 JUDGEMENT_COLUMNS = ("comparison_id", "pair_id", "person_id", "score", "test_is_left", "active_ms", "is_late")
-REPEAT_COLUMNS = ("comparison_id", "person_id", "score", "is_late", "repeated__score", "repeated__is_late")
+REPEAT_COLUMNS = (
+    *("comparison_id", "person_id", "score", "is_late"),
+    *("repeated__score", "repeated__is_late", "repeated__pair_id"),
+)
+    "comparison_id",
+    "person_id",
+    "score",
+    "is_late",
+    "repeated__score",
+    "repeated__is_late",
+    "repeated__pair_id",
+)
 NameOf = Callable[[int], str]
 NONE = -9
 """Marks missing values in columns: no score or key has this value."""
@@ -88,8 +101,16 @@ class RaterRow:
     is_scripted: bool
 
 
-def evidence_of(comparisons: Iterable[Comparison]) -> dict[int, Evidence]:
-    """Return the data by comparison; the number of queries does not depend on how many there are."""
+def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMAGES) -> dict[int, Evidence]:
+    """Return the data by comparison, of the images that a filter leaves.
+
+    Without a filter, the number of queries does not depend on how many comparisons there are.
+
+    Raises
+    ------
+    ImageFilterError
+        If the filter cannot be applied to one of the languages.
+    """
     comparisons = list(comparisons)
     ids = [comparison.pk for comparison in comparisons]
     stopped = _stopped(ids)
@@ -101,9 +122,12 @@ def evidence_of(comparisons: Iterable[Comparison]) -> dict[int, Evidence]:
     nothing = np.zeros((0, 0), dtype=np.int64)
     return {
         comparison.pk: _evidence(
-            pairs.get(comparison.pk, nothing.reshape(0, len(PAIR_COLUMNS))),
-            judgements.get(comparison.pk, nothing.reshape(0, len(JUDGEMENT_COLUMNS))),
-            repeats.get(comparison.pk, nothing.reshape(0, len(REPEAT_COLUMNS))),
+            *_only(
+                _images_left(comparison, filter),
+                pairs.get(comparison.pk, nothing.reshape(0, len(PAIR_COLUMNS))),
+                judgements.get(comparison.pk, nothing.reshape(0, len(JUDGEMENT_COLUMNS))),
+                repeats.get(comparison.pk, nothing.reshape(0, len(REPEAT_COLUMNS))),
+            ),
             stopped=stopped[comparison.pk],
             regions=regions,
             name_of=names.of(comparison.project),
@@ -197,6 +221,26 @@ def _by_comparison(table: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
     return {int(part[0, 0]): part for part in np.split(table, starts) if len(part)}
 
 
+def _images_left(comparison: Comparison, filter: ImageFilter) -> NDArray[np.int64] | None:
+    if filter.is_all:
+        return None
+    return restriction(filter, project=comparison.project).images_in(comparison.language_id)
+
+
+def _only(
+    images: NDArray[np.int64] | None,
+    pairs: NDArray[np.int64],
+    judgements: NDArray[np.int64],
+    repeats: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Keep what is about some of the images; None keeps all."""
+    if images is None:
+        return pairs, judgements, repeats
+    kept = pairs[np.isin(pairs[:, 2], images)]
+    ids = kept[:, 1]
+    return kept, judgements[np.isin(judgements[:, 1], ids)], repeats[np.isin(repeats[:, -1], ids)]
+
+
 def _regions(comparisons: Sequence[int]) -> dict[int, str]:
     named = Image.objects.filter(pk__in=_pairs(comparisons).values("image"), extra__has_key=REGION)
     regions = {image: str(region or "").strip() for image, region in named.values_list("pk", f"extra__{REGION}")}
@@ -252,7 +296,7 @@ def _evidence(
         ),
         repeats=[
             (int(first), int(again), name_of(int(rater)))
-            for _, rater, again, late, first, first_late in repeats.tolist()
+            for _, rater, again, late, first, first_late, _pair in repeats.tolist()
             if not late and not first_late and first != NONE and rater not in stopped
         ],
         set_aside=set_aside,

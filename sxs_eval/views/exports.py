@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from corpora.pages.image_filters import asked_images, over
 from people.models import Project
 from people.permissions import project_for
 from people.requests import user_of
@@ -46,7 +47,11 @@ def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpRespo
 def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
     project = project_for(request.user, slug, *READERS)
     wanted, until = _layout(TableLayout, layout), timezone.now()
-    response = HttpResponse(table(results_of(project), wanted), content_type=wanted.content_type)
+    images, results = over(asked_images(request.GET, project), lambda filter: results_of(project, filter=filter))
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("sxs_eval:results-show", slug)
+    response = HttpResponse(table(results, wanted), content_type=wanted.content_type)
     return _as_download(response, table_name(project, wanted, until))
 
 

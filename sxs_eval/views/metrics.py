@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from corpora.pages.image_filters import asked_images, over
 from people.models import Role
 from people.permissions import has_role, project_for
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
@@ -22,13 +24,15 @@ from sxs_eval.selectors.metrics import evaluations_of
 def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     flip = request.GET.get("flip") != "no"
+    images, evaluations = over(asked_images(request.GET, project), lambda filter: evaluations_of(project, filter))
     context = {
         "project": project,
         "decides": has_role(request.user, project, Role.MANAGER),
-        "page": metrics_page(evaluations_of(project), metric=request.GET.get("metric", ""), flip=flip),
+        "page": metrics_page(evaluations, metric=request.GET.get("metric", ""), flip=flip),
         "layouts": MetricsLayout,
+        "images": images,
     }
-    return render(request, "sxs_eval/metrics.html", context)
+    return render(request, "sxs_eval/metrics.html", context, status=images.status)
 
 
 @require_safe
@@ -39,7 +43,10 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
         known = ", ".join(MetricsLayout.values)
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
     wanted = MetricsLayout(layout)
-    evaluations = evaluations_of(project)
+    images, evaluations = over(asked_images(request.GET, project), lambda filter: evaluations_of(project, filter))
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("sxs_eval:metrics-show", slug)
     content = as_csv(evaluations) if wanted is MetricsLayout.CSV else as_json(evaluations)
     response = HttpResponse(content, content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from corpora.pages.image_filters import asked_images, over
 from crosslens_metrics.scales import SCALES
 from people.models import Role
 from people.permissions import has_role, project_for
@@ -31,11 +32,14 @@ from sxs_eval.selectors.results import evidence_of, rater_rows, report_of
 @login_required
 def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
-    evidence = evidence_of([comparison])[comparison.pk]
+    images, evidence = over(
+        asked_images(request.GET, comparison.project),
+        lambda filter: evidence_of([comparison], filter)[comparison.pk],
+    )
     report = report_of(comparison, evidence)
     page = report_page(report, evidence, rater_rows(comparison, report, evidence), scale=SCALES[comparison.scale])
     context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": Layout}
-    return render(request, "sxs_eval/report.html", context)
+    return render(request, "sxs_eval/report.html", context | {"images": images}, status=images.status)
 
 
 @require_safe
@@ -65,7 +69,10 @@ def pair_list(request: HttpRequest, slug: str, comparison_id: int) -> HttpRespon
 def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     width, language = WidthForm(request.GET or None), request.GET.get("language", "")
-    results = results_of(project, width_points=2 * width.half_width, language=language)
+    images, results = over(
+        asked_images(request.GET, project),
+        lambda filter: results_of(project, width_points=2 * width.half_width, language=language, filter=filter),
+    )
     context = {
         "project": project,
         "decides": has_role(request.user, project, Role.MANAGER),
@@ -73,10 +80,11 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
         "language": language,
         "half_width": width.half_width,
         "page": across_page(results),
+        "images": images,
         "layouts": Layout,
         "table_layouts": TableLayout,
     }
-    return render(request, "sxs_eval/across.html", context)
+    return render(request, "sxs_eval/across.html", context, status=images.status)
 
 
 def captions_are_closed() -> str:
