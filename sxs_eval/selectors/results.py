@@ -33,14 +33,6 @@ REPEAT_COLUMNS = (
     *("comparison_id", "person_id", "score", "is_late"),
     *("repeated__score", "repeated__is_late", "repeated__pair_id"),
 )
-    "comparison_id",
-    "person_id",
-    "score",
-    "is_late",
-    "repeated__score",
-    "repeated__is_late",
-    "repeated__pair_id",
-)
 NameOf = Callable[[int], str]
 NONE = -9
 """Marks missing values in columns: no score or key has this value."""
