@@ -129,6 +129,8 @@ class ImportKind(models.TextChoices):
     CAPTIONS = "captions", _("Captions by a model")
     ITEMS = "items", _("Sentences with a gap")
     REFERENCES = "refs", _("Reference captions")
+    CANDIDATES = "cands", _("Candidates")
+    FETCH = "fetch", _("Files of chosen images")
 
 
 class ImportJob(Leased):

@@ -34,11 +34,15 @@ def finish(job: ImportJob, report: Path | None, output: OutputWrapper) -> None:
     CommandError
         Where the import failed.
     """
-    if report is not None:
-        with report.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows(report_table(job))
+    write_report(job, report)
     for row in job.rows.filter(outcome=Outcome.REJECTED).iterator():
         output.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
     output.write(", ".join(f"{label}: {count}" for _, label, count in report_of(job).counts))
     if job.state == JobState.FAILED:
         raise CommandError(job.error)
+
+
+def write_report(job: ImportJob, report: Path | None) -> None:
+    if report is not None:
+        with report.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(report_table(job))

@@ -1,0 +1,83 @@
+"""Read a file of candidates, as CSV in UTF-8, packed by gzip or not: one line at a time, however long the file is."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Iterator
+from typing import IO, cast
+
+from django.utils.translation import gettext as _
+
+from corpora.rules.candidates import COLUMNS, CandidateLine, ColumnsError, Fault, columns_of, read_line
+from crosslens_metrics.formats.problems import FileRefusedError
+
+GZIP = b"\x1f\x8b"
+MAX_LINE_CHARACTERS = 100_000
+MAX_LINES = 20_000_000
+"""Against files that unpack without end."""
+
+
+def sha256_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[int, str, CandidateLine | Fault]]:
+    """Yield the number of each line, what to call it, and the candidate or what keeps it out.
+
+    Lines are counted from 1, the first after the header; a line within quotes counts as part of its row.
+
+    Raises
+    ------
+    FileRefusedError
+        Where the file is no table of candidates.
+    """
+    file.seek(0)
+    start = file.read(2)
+    file.seek(0)
+    unpacked = cast(IO[bytes], gzip.GzipFile(fileobj=file)) if start == GZIP else file
+    text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
+    try:
+        rows = csv.reader(_bounded(text))
+        columns = _columns(next(rows, None))
+        key = columns["key"]
+        for number, cells in enumerate((row for row in rows if row), start=1):
+            if number > MAX_LINES:
+                raise FileRefusedError(_("The file has more than %(limit)s lines. Split it.") % {"limit": MAX_LINES})
+            yield number, cells[key].strip() if key < len(cells) else "", read_line(
+                cells, columns, needs_licence=needs_licence
+            )
+    except UnicodeDecodeError as error:
+        raise FileRefusedError(_("The file is not UTF-8. Save it as UTF-8.")) from error
+    except csv.Error as error:
+        raise FileRefusedError(_("The file is not CSV (%(error)s).") % {"error": error}) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileRefusedError(_("The file cannot be unpacked. Pack it again.")) from error
+    finally:
+        text.detach()
+
+
+def _bounded(text: io.TextIOWrapper) -> Iterator[str]:
+    while line := text.readline(MAX_LINE_CHARACTERS):
+        if len(line) == MAX_LINE_CHARACTERS:
+            raise FileRefusedError(
+                _("A line has more than %(limit)s characters. Is this a CSV file?") % {"limit": MAX_LINE_CHARACTERS}
+            )
+        yield line
+
+
+def _columns(header: list[str] | None) -> dict[str, int]:
+    if header is None:
+        raise FileRefusedError(_("The file is empty."))
+    try:
+        return columns_of(header)
+    except ColumnsError as error:
+        if error.missing:
+            names = "; ".join(" / ".join(COLUMNS[field]) for field in error.missing)
+            raise FileRefusedError(_("These columns are missing: %(names)s.") % {"names": names}) from error
+        names = "; ".join(" / ".join(COLUMNS[field]) for field in error.doubled)
+        raise FileRefusedError(_("Only one of these columns may be there: %(names)s.") % {"names": names}) from error

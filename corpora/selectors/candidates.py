@@ -1,0 +1,76 @@
+"""Read lists of candidates, and how many lines of their files were kept or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from corpora.models import CandidateList
+from corpora.rules.candidates import Fault
+from people.models import Project
+
+COUNTRIES_SHOWN = 12
+
+FAULT_TEXTS: Mapping[Fault, object] = {
+    Fault.COORDINATES_MISSING: _("Coordinates are missing."),
+    Fault.COORDINATES_NOT_NUMBERS: _("Coordinates are not numbers."),
+    Fault.COORDINATES_OUT_OF_RANGE: _("Coordinates are not on Earth."),
+    Fault.COORDINATES_SWAPPED: _("Latitude and longitude are swapped."),
+    Fault.COORDINATES_ZERO: _("Coordinates are 0, 0, which usually means unknown."),
+    Fault.NO_KEY: _("There is no key."),
+    Fault.NO_ADDRESS: _("There is no address."),
+    Fault.BAD_ADDRESS: _("The address is neither http:// or https://, nor a path within a folder."),
+    Fault.NO_LICENCE: _("There is no licence."),
+    Fault.BAD_CHECKSUM: _("The checksum is not MD5, SHA-1 or SHA-256."),
+    Fault.TOO_LONG: _("The key, address or licence is too long."),
+    Fault.UNREADABLE: _("The line holds a NUL character."),
+    Fault.KEY_TWICE: _("An earlier line has the same key."),
+    Fault.IMAGE_TWICE: _("An earlier line is the same image: it has the same address or checksum."),
+}
+
+
+@dataclass(frozen=True)
+class ListSummary:
+    """A list of candidates: `left_out` by reason and `countries` by code, the most first."""
+
+    candidates: CandidateList
+    kept: int
+    left_out: list[tuple[str, int]]
+    countries: list[tuple[str, int]]
+    more_countries: int
+    at_sea: int
+    is_complete: bool
+    is_used: bool
+
+
+def fault_text(fault: Fault) -> str:
+    return str(FAULT_TEXTS[fault])
+
+
+def lists_of(project: Project) -> QuerySet[CandidateList]:
+    return CandidateList.objects.filter(project=project).annotate(uses=Count("selections")).order_by("name", "pk")
+
+
+def complete_lists(project: Project) -> QuerySet[CandidateList]:
+    """Find the lists that a selection can be made from: their files were read to the end."""
+    return lists_of(project).filter(counts__complete=True)
+
+
+def summary_of(candidates: CandidateList) -> ListSummary:
+    """Summarise a list; its row is of `lists_of`."""
+    counts = candidates.counts
+    countries = sorted(counts.get("countries", {}).items(), key=lambda one: (-one[1], one[0]))
+    left_out = sorted(counts.get("left_out", {}).items(), key=lambda one: (-one[1], one[0]))
+    return ListSummary(
+        candidates=candidates,
+        kept=counts.get("kept", 0),
+        left_out=[(fault_text(Fault(name)), count) for name, count in left_out],
+        countries=countries[:COUNTRIES_SHOWN],
+        more_countries=max(0, len(countries) - COUNTRIES_SHOWN),
+        at_sea=counts.get("at_sea", 0),
+        is_complete=counts.get("complete", False),
+        is_used=getattr(candidates, "uses", 0) > 0,
+    )
