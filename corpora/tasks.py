@@ -6,8 +6,10 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from corpora.services import places, selections
-from images.models import Collection
+from corpora.services import candidate_imports, fetching, places, selections
+from images.models import Collection, ImportKind
+from images.services import jobs
+from images.tasks import ask_for_sizes
 
 PLACES_AT_ONCE = 20_000
 """Images that one sweep looks up; the next one continues."""
@@ -43,3 +45,33 @@ def locate_collection(collection_id: int) -> None:
 
 def ask_for_places(collection_id: int) -> None:
     transaction.on_commit(lambda: locate_collection.delay(collection_id), robust=True)
+
+
+@shared_task
+def run_candidate_import(job_id: int) -> None:
+    candidate_imports.run_import(job_id=job_id, clock=timezone.now)
+
+
+@shared_task
+def sweep_candidate_imports() -> None:
+    for job_id in jobs.jobs_waiting(kind=ImportKind.CANDIDATES, now=timezone.now()):
+        run_candidate_import.delay(job_id)
+
+
+def ask_for_candidate_import(job_id: int) -> None:
+    transaction.on_commit(lambda: run_candidate_import.delay(job_id), robust=True)
+
+
+@shared_task
+def run_fetch(job_id: int) -> None:
+    fetching.run_fetch(job_id=job_id, clock=timezone.now, announce=ask_for_sizes)
+
+
+@shared_task
+def sweep_fetches() -> None:
+    for job_id in jobs.jobs_waiting(kind=ImportKind.FETCH, now=timezone.now()):
+        run_fetch.delay(job_id)
+
+
+def ask_for_fetch(job_id: int) -> None:
+    transaction.on_commit(lambda: run_fetch.delay(job_id), robust=True)

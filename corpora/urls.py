@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from corpora.views import selections, tables
+from corpora.views import candidates, selected_files, selections, tables
 
 app_name = "corpora"
 
@@ -28,5 +28,15 @@ urlpatterns = [
         f"{SELECTION}/languages/<str:tag>/<int:position>/exchange/",
         selections.selected_exchange,
         name="selected-exchange",
+    ),
+    path(f"{SELECTION}/files/", selected_files.selected_files, name="selected-files"),
+    path(f"{SELECTION}/fetch/", selected_files.selected_fetch, name="selected-fetch"),
+    path(f"{SELECTION}/files.csv", selected_files.selected_export, name="selected-export"),
+    path("projects/<slug:slug>/candidates/", candidates.candidates_list, name="candidates-list"),
+    path("projects/<slug:slug>/candidates/import/", candidates.candidates_import, name="candidates-import"),
+    path(
+        "projects/<slug:slug>/candidates/<slug:list_slug>/delete/",
+        candidates.candidates_delete,
+        name="candidates-delete",
     ),
 ]

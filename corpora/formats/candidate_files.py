@@ -48,8 +48,10 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
         for number, cells in enumerate((row for row in rows if row), start=1):
             if number > MAX_LINES:
                 raise FileRefusedError(_("The file has more than %(limit)s lines. Split it.") % {"limit": MAX_LINES})
-            yield number, cells[key].strip() if key < len(cells) else "", read_line(
-                cells, columns, needs_licence=needs_licence
+            yield (
+                number,
+                cells[key].strip() if key < len(cells) else "",
+                read_line(cells, columns, needs_licence=needs_licence),
             )
     except UnicodeDecodeError as error:
         raise FileRefusedError(_("The file is not UTF-8. Save it as UTF-8.")) from error
@@ -57,8 +59,6 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
         raise FileRefusedError(_("The file is not CSV (%(error)s).") % {"error": error}) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileRefusedError(_("The file cannot be unpacked. Pack it again.")) from error
-    finally:
-        text.detach()
 
 
 def _bounded(text: io.TextIOWrapper) -> Iterator[str]:
@@ -76,8 +76,7 @@ def _columns(header: list[str] | None) -> dict[str, int]:
     try:
         return columns_of(header)
     except ColumnsError as error:
-        if error.missing:
-            names = "; ".join(" / ".join(COLUMNS[field]) for field in error.missing)
-            raise FileRefusedError(_("These columns are missing: %(names)s.") % {"names": names}) from error
-        names = "; ".join(" / ".join(COLUMNS[field]) for field in error.doubled)
-        raise FileRefusedError(_("Only one of these columns may be there: %(names)s.") % {"names": names}) from error
+        names = "; ".join(" / ".join(COLUMNS[field]) for field in error.doubled or error.missing)
+        if error.doubled:
+            raise FileRefusedError(_("Keep only one of these columns: %(names)s.") % {"names": names}) from error
+        raise FileRefusedError(_("These columns are missing: %(names)s.") % {"names": names}) from error

@@ -105,13 +105,9 @@ def columns_of(header: Sequence[str]) -> dict[str, int]:
     return positions
 
 
-def read_line(
-    cells: Sequence[str], columns: Mapping[str, int], *, needs_licence: bool = True
-) -> CandidateLine | Fault:
+def read_line(cells: Sequence[str], columns: Mapping[str, int], *, needs_licence: bool = True) -> CandidateLine | Fault:
     """Read one line, or say what keeps it out: the first fault found."""
-    values = {
-        field: cells[position].strip() if position < len(cells) else "" for field, position in columns.items()
-    }
+    values = {field: cells[position].strip() if position < len(cells) else "" for field, position in columns.items()}
     if any("\0" in value for value in values.values()):
         return Fault.UNREADABLE
     if not values["key"]:
@@ -159,7 +155,9 @@ def is_address(text: str) -> bool:
     if parts.scheme in ("http", "https"):
         return bool(parts.hostname) and port != 0 and parts.username is None and " " not in text
     path = PurePosixPath(text)
-    return not parts.scheme and not parts.netloc and not path.is_absolute() and ".." not in path.parts and bool(path.name)
+    return (
+        not parts.scheme and not parts.netloc and not path.is_absolute() and ".." not in path.parts and bool(path.name)
+    )
 
 
 def is_web(address: str) -> bool:

@@ -54,9 +54,9 @@ def lists_of(project: Project) -> QuerySet[CandidateList]:
     return CandidateList.objects.filter(project=project).annotate(uses=Count("selections")).order_by("name", "pk")
 
 
-def complete_lists(project: Project) -> QuerySet[CandidateList]:
-    """Find the lists that a selection can be made from: their files were read to the end."""
-    return lists_of(project).filter(counts__complete=True)
+def is_complete(candidates: CandidateList) -> bool:
+    """Return whether the file was read to its end, so that images can be chosen from the list."""
+    return bool(candidates.counts.get("complete", True))
 
 
 def summary_of(candidates: CandidateList) -> ListSummary:
@@ -71,6 +71,6 @@ def summary_of(candidates: CandidateList) -> ListSummary:
         countries=countries[:COUNTRIES_SHOWN],
         more_countries=max(0, len(countries) - COUNTRIES_SHOWN),
         at_sea=counts.get("at_sea", 0),
-        is_complete=counts.get("complete", False),
+        is_complete=is_complete(candidates),
         is_used=getattr(candidates, "uses", 0) > 0,
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import fields
 from functools import partial
-from itertools import batched
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,6 +38,7 @@ LINES_PER_TRANSACTION = 5_000
 MAX_REPORTED = 2_000
 """Rows of the report, for the first faulty lines; all of them are counted."""
 
+FIELDS = tuple(field.name for field in fields(CandidateLine))
 LIST, NEEDS_LICENCE, BACK = "list", "needs_licence", "back"
 
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
@@ -106,7 +108,7 @@ def run_import(*, job_id: int, clock: Clock) -> None:
 def _unfinished(path: Path, project: Project, slug: str) -> CandidateList | None:
     """Find the list that an interrupted command began with the same file."""
     candidates = CandidateList.objects.filter(project=project, slug=slug).first() if slug else None
-    if candidates is None or candidates.counts.get("complete"):
+    if candidates is None or candidates.counts.get("complete", True):
         return None
     with path.open("rb") as file:
         if candidates.sha256 != sha256_of(file):
@@ -146,7 +148,7 @@ class _Import:
         needs_licence = job.options[NEEDS_LICENCE]
         with Seen() as seen:
             lines = judged(candidate_lines(file, needs_licence=needs_licence), seen)
-            for chunk in batched(lines, LINES_PER_TRANSACTION):
+            while chunk := list(islice(lines, LINES_PER_TRANSACTION)):
                 if chunk[-1][0] <= counts["line"]:
                     job.lease_until = jobs.extend(job, now=self.clock())
                     continue
@@ -162,13 +164,21 @@ class _Import:
         candidates = self.candidates
         settings = {"needs_licence": self.job.options[NEEDS_LICENCE]}
         is_same = (candidates.sha256, candidates.borders) == (sha256, self.borders.version)
-        if is_same and candidates.counts["needs_licence"] == settings["needs_licence"]:
+        if is_same and candidates.counts.get("needs_licence") == settings["needs_licence"]:
             return
         with transaction.atomic():
             self.job.lease_until = jobs.extend(self.job, now=self.clock())
             clear_list(candidates)
             candidates.sha256, candidates.borders = sha256, self.borders.version
-            candidates.counts = settings | {"line": 0, "kept": 0, "left_out": {}, "countries": {}, "at_sea": 0}
+            counts = {"complete": False, "line": 0, "kept": 0, "left_out": {}, "countries": {}, "at_sea": 0}
+            candidates.counts = settings | counts
+                "complete": False,
+                "line": 0,
+                "kept": 0,
+                "left_out": {},
+                "countries": {},
+                "at_sea": 0,
+            }
             candidates.save(update_fields=["sha256", "borders", "counts"])
 
     def _take(self, chunk: list[Judged], last_row: int) -> None:
@@ -180,12 +190,12 @@ class _Import:
                 countries=" ".join(place.countries),
                 regions=" ".join(place.regions),
                 continent=place.continent,
-                **{name: getattr(line, name) for name in CandidateLine.__slots__},
+                **{name: getattr(line, name) for name in FIELDS},
             )
             for line, place in zip(kept, places, strict=True)
         ]
         faulty = [(number, name, fault) for number, name, fault in chunk if isinstance(fault, Fault)]
-        told = [one for one in faulty if one[0] > last_row][: max(0, MAX_REPORTED - self.reported)]
+        shown = [one for one in faulty if one[0] > last_row][: max(0, MAX_REPORTED - self.reported)]
         counts = self.candidates.counts
         counts["line"], counts["kept"] = chunk[-1][0], counts["kept"] + len(rows)
         counts["left_out"] = _added(counts["left_out"], (str(fault) for _number, _name, fault in faulty))
@@ -195,11 +205,11 @@ class _Import:
             Candidate.objects.bulk_create(rows)
             ImportRow.objects.bulk_create(
                 jobs.row(self.job, number, name or str(number), Outcome.REJECTED, fault_text(fault))
-                for number, name, fault in told
+                for number, name, fault in shown
             )
             self.candidates.save(update_fields=["counts"])
             self.job.lease_until = jobs.extend(self.job, now=self.clock(), done=len(chunk))
-        self.reported += len(told)
+        self.reported += len(shown)
 
 
 def judged(lines: Iterable[Judged], seen: Seen) -> Iterator[Judged]:

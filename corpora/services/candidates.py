@@ -39,7 +39,13 @@ def create_list(
                 % {"slug": slug}
             )
         return CandidateList.objects.create(
-            project=project, slug=slug, name=name, source_name=source_name, created_at=now, created_by=by
+            project=project,
+            slug=slug,
+            name=name,
+            source_name=source_name,
+            counts={"complete": False},
+            created_at=now,
+            created_by=by,
         )
 
 
@@ -59,9 +65,7 @@ def delete_list(*, candidates: CandidateList, by: User | None, now: datetime) ->
             candidates.delete()
         except ProtectedError as error:
             raise CandidatesRefusedError(_("A selection uses this list. Lists in use cannot be deleted.")) from error
-        audit_log.record(
-            project=candidates.project, action="candidates.deleted", about=candidates.slug, by=by, now=now
-        )
+        audit_log.record(project=candidates.project, action="candidates.deleted", about=candidates.slug, by=by, now=now)
 
 
 def clear_list(candidates: CandidateList) -> None:

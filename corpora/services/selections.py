@@ -20,6 +20,7 @@ from corpora.models import CandidateList, SelectedImage, Selection
 from corpora.rules.levels import Level
 from corpora.rules.selection import LEVELS, Choice, choose, reserves
 from corpora.rules.tables import Areas
+from corpora.selectors.candidates import is_complete
 from corpora.selectors.pools import ImagePool, areas_of, pool_of, source_of
 from corpora.selectors.tables import table_of
 from corpora.services.places import current_borders, locate_images
@@ -207,6 +208,8 @@ def _check(
 ) -> None:
     if isinstance(source, CandidateList):
         is_usable = source.project_id == project.pk
+        if is_usable and not is_complete(source):
+            raise SelectionRefusedError(_("The file of these candidates has not been read to its end. Wait for that."))
     else:
         is_usable = collections_in(project).filter(pk=source.pk).exists()
     if not is_usable:

@@ -4,15 +4,24 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('images', '0001_initial'),
+        ("images", "0001_initial"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='importjob',
-            name='kind',
-            field=models.CharField(choices=[('images', 'Images'), ('captions', 'Captions by a model'), ('items', 'Sentences with a gap'), ('refs', 'Reference captions'), ('cands', 'Candidates'), ('fetch', 'Files of chosen images')], max_length=8),
+            model_name="importjob",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("images", "Images"),
+                    ("captions", "Captions by a model"),
+                    ("items", "Sentences with a gap"),
+                    ("refs", "Reference captions"),
+                    ("cands", "Candidates"),
+                    ("fetch", "Files of chosen images"),
+                ],
+                max_length=8,
+            ),
         ),
     ]

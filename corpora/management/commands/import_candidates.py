@@ -29,9 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--project", required=True, help="the project's slug")
         parser.add_argument("--name", default="", help="name of the list; without it, the name of the file")
         parser.add_argument("--slug", default="", help="slug of the list; without it, made from the name")
-        parser.add_argument(
-            "--allow-no-licence", action="store_true", help="keep candidates that have no licence, too"
-        )
+        parser.add_argument("--allow-no-licence", action="store_true", help="keep candidates that have no licence, too")
         add_report(parser)
 
     def handle(self, *, file: Path, project: str, name: str, slug: str, **options: Any) -> None:
@@ -41,7 +39,7 @@ class Command(BaseCommand):
         name = checked_text(name or file.name.partition(".")[0], option="--name", longest=longest)
         slug = slugify(slug or name)[:80].strip("-") or "candidates"
         needs_licence = not options["allow_no_licence"]
-        about = {"path": file, "project": project_named(project), "name": name, "slug": slug}
+        about: dict[str, Any] = {"path": file, "project": project_named(project), "name": name, "slug": slug}
         try:
             job = import_path(**about, needs_licence=needs_licence, clock=timezone.now)
         except CandidatesRefusedError as refused:

@@ -1,0 +1,324 @@
+"""Files of chosen candidates: fetched from a folder, a bucket or the web, once each; what fails is named."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from corpora.models import Candidate, CandidateList, SelectedImage, Selection
+from corpora.services import downloads, fetching
+from corpora.services.downloads import FetchFailedError, StoredFiles, Web
+from images.models import CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
+from images.services import jobs
+from images.services.collections import create_collection
+from people.models import User
+from tests.clients import client_of
+from tests.factories import NOW, make_language, make_project, make_user
+from tests.images.image_files import image_file
+from tests.inference.object_storage import ObjectStorage
+
+pytestmark = pytest.mark.django_db
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+def make_selection(addresses: dict[str, str], *, checksums: dict[str, str] | None = None) -> Selection:
+    project = make_project(manager=make_user("mia"))
+    candidates = CandidateList.objects.create(project=project, slug="world", name="World", created_at=NOW)
+    selection = Selection.objects.create(
+        project=project,
+        number=1,
+        name="India",
+        candidates=candidates,
+        languages=["de"],
+        levels=["region"],
+        per_language=9,
+        seed=1,
+        areas={},
+        table="1",
+        created_at=NOW,
+        state=JobState.DONE,
+        confirmed_at=NOW,
+        collection=create_collection(name="India", project=project),
+    )
+    about = {"list": candidates, "latitude": 17.5, "longitude": 78.5, "author": "Ann", "licence": "CC BY 4.0"}
+    for position, (key, address) in enumerate(addresses.items(), start=1):
+        checksum = (checksums or {}).get(key, "")
+        candidate = Candidate.objects.create(key=key, address=address, checksum=checksum, **about)
+        SelectedImage.objects.create(
+            selection=selection,
+            language=make_language(),
+            level="region",
+            position=position,
+            key=key,
+            candidate=candidate,
+        )
+    return selection
+
+
+def fetch(selection: Selection, source: Any) -> ImportJob:
+    return fetching.fetch_here(selection=selection, source=source, clock=lambda: NOW, announce=lambda pk: None)
+
+
+def outcomes(job: ImportJob) -> dict[str, str]:
+    return dict(job.rows.values_list("name", "outcome"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "files"
+    (path / "in").mkdir(parents=True)
+    (path / "one.jpg").write_bytes(image_file(shade=1))
+    (path / "in" / "two.jpg").write_bytes(image_file(shade=2))
+    (path / "c.jpg").write_bytes(image_file(shade=3))
+    return path
+
+
+ADDRESSES = {"a": "https://x.org/photos/one.jpg", "b": "in/two.jpg", "c": "https://x.org/?id=3"}
+
+
+@pytest.mark.parametrize("storage", [FileSystemStorage, ObjectStorage])
+def test_files_are_taken_from_a_folder_or_a_bucket_with_their_attribution(folder, storage):
+    selection = make_selection(ADDRESSES)
+
+    job = fetch(selection, StoredFiles(storage(location=folder)))
+
+    assert (job.state, job.error) == (JobState.DONE, "")
+    assert outcomes(job) == dict.fromkeys("abc", Outcome.ADDED)
+    image = SelectedImage.objects.get(key="a").image
+    assert image is not None
+    assert (image.author, image.licence, image.source) == ("Ann", "CC BY 4.0", ADDRESSES["a"])
+    assert (image.latitude, image.longitude) == (17.5, 78.5)
+    entries = CollectionImage.objects.filter(collection=selection.collection).values_list("key", flat=True)
+    assert list(entries) == ["a", "b", "c"]
+
+
+def test_what_fails_is_named_and_tried_again_by_the_next_job(folder):
+    selection = make_selection({**ADDRESSES, "d": "missing.jpg"}, checksums={"a": "md5:" + "0" * 32})
+
+    first = fetch(selection, StoredFiles(FileSystemStorage(location=folder)))
+
+    assert [name for name, outcome in outcomes(first).items() if outcome == Outcome.REJECTED] == ["a", "d"]
+    assert "checksum" in first.rows.get(name="a").reason
+    (folder / "missing.jpg").write_bytes(image_file(shade=4))
+    second = fetch(selection, StoredFiles(FileSystemStorage(location=folder)))
+    assert outcomes(second) == {"a": Outcome.REJECTED, "d": Outcome.ADDED}
+
+
+def test_a_checksum_that_fits_is_accepted(folder):
+    digest = hashlib.md5(image_file(shade=1), usedforsecurity=False).hexdigest()
+    selection = make_selection({"a": "one.jpg"}, checksums={"a": f"md5:{digest}"})
+    assert outcomes(fetch(selection, StoredFiles(FileSystemStorage(location=folder)))) == {"a": Outcome.ADDED}
+
+
+def test_the_second_of_two_files_of_one_image_is_left_for_exchange(folder):
+    (folder / "same.jpg").write_bytes(image_file(shade=1))
+    selection = make_selection({"a": "one.jpg", "b": "same.jpg"})
+    job = fetch(selection, StoredFiles(FileSystemStorage(location=folder)))
+    assert outcomes(job) == {"a": Outcome.ADDED, "b": Outcome.REJECTED}
+    assert "the same image as “a”" in job.rows.get(name="b").reason
+    assert SelectedImage.objects.get(key="b").image is None
+
+
+def test_a_file_that_is_no_image_is_refused(folder):
+    (folder / "one.jpg").write_text("<html>")
+    job = fetch(make_selection({"a": "one.jpg"}), StoredFiles(FileSystemStorage(location=folder)))
+    assert outcomes(job) == {"a": Outcome.REJECTED}
+    assert not Image.objects.exists()
+
+
+def test_a_fetch_that_was_killed_goes_on_where_it_was(folder, monkeypatch):
+    selection = make_selection(ADDRESSES)
+    job = fetching.start_fetch(selection=selection, by=None, clock=lambda: NOW)
+    asked: list[str] = []
+    files = StoredFiles(FileSystemStorage(location=folder))
+
+    class DiesAtTheSecond:
+        def __init__(self, **options: object) -> None:
+            pass
+
+        def fetch(self, candidate: Candidate) -> Any:
+            asked.append(candidate.key)
+            if len(asked) == 2:
+                raise KeyboardInterrupt
+            return files.fetch(candidate)
+
+    monkeypatch.setattr(fetching, "Web", DiesAtTheSecond)
+    with pytest.raises(KeyboardInterrupt):
+        fetching.run_fetch(job_id=job.pk, clock=lambda: NOW, announce=lambda pk: None)
+    later = NOW + 2 * jobs.leases.LEASE
+    assert jobs.jobs_waiting(kind=ImportKind.FETCH, now=later) == [job.pk]
+    fetching.run_fetch(job_id=job.pk, clock=lambda: later, announce=lambda pk: None)
+
+    job.refresh_from_db()
+    assert asked == ["a", "b", "b", "c"]
+    assert (job.state, job.done, outcomes(job)) == (JobState.DONE, 3, dict.fromkeys("abc", Outcome.ADDED))
+    assert CollectionImage.objects.filter(collection=selection.collection).count() == 3
+
+
+def test_nothing_is_fetched_before_a_selection_is_confirmed_or_twice_at_once():
+    selection = make_selection(ADDRESSES)
+    fetching.start_fetch(selection=selection, by=None, clock=lambda: NOW)
+    with pytest.raises(fetching.FetchRefusedError, match="being fetched"):
+        fetching.start_fetch(selection=selection, by=None, clock=lambda: NOW)
+    Selection.objects.update(confirmed_at=None)
+    with pytest.raises(fetching.FetchRefusedError, match="Confirm"):
+        fetching.start_fetch(selection=selection, by=None, clock=lambda: NOW)
+
+
+class Server:
+    """A web server on this machine that gives the answers in turn and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer] = []
+        self.asked: list[tuple[str, str]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.asked.append((self.path, self.headers["User-Agent"]))
+                status, headers, content = server.answers.pop(0)
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *about: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.http.server_port}"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(downloads, "is_public", lambda address: True)
+    made = Server()
+    thread = Thread(target=made.http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield made
+    made.http.shutdown()
+    made.http.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def get(server: Server) -> Callable[[str], tuple[bytes, list[float]]]:
+    def got(path: str) -> tuple[bytes, list[float]]:
+        pauses: list[float] = []
+        with Web(per_second=1e9, pause=pauses.append).fetch(Candidate(key="a", address=server.address + path)) as file:
+            file.seek(0)
+            return file.read(), [one for one in pauses if one > 0.5]
+
+    return got
+
+
+def test_busy_servers_are_asked_again_as_late_as_they_say(server, get):
+    server.answers = [(429, {"Retry-After": "30"}, b""), (503, {}, b""), (200, {}, b"image")]
+    assert get("/a.jpg?size=o") == (b"image", [30.0, 4.0])
+    assert server.asked == [("/a.jpg?size=o", downloads.USER_AGENT)] * 3
+
+
+def test_redirects_are_followed_within_the_web_only(server, get):
+    server.answers = [(302, {"Location": "/b.jpg"}, b""), (200, {}, b"image")]
+    assert get("/a.jpg")[0] == b"image"
+    server.answers = [(302, {"Location": "file:///etc/passwd"}, b"")]
+    with pytest.raises(FetchFailedError, match="not http"):
+        get("/a.jpg")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([(404, {}, b"")], "404"),
+        ([(500, {}, b"")] * 4, "500"),
+        ([(429, {"Retry-After": "9999"}, b"")], "429"),
+        ([(200, {"Content-Length": "9"}, b"cut")] * 4, "broke off"),
+        ([(301, {"Location": "/a.jpg"}, b"")] * 6, "redirects more"),
+    ],
+)
+def test_what_does_not_arrive_is_said(server, get, answers, said):
+    server.answers = list(answers)
+    with pytest.raises(FetchFailedError, match=said):
+        get("/a.jpg")
+    assert server.answers == []
+
+
+def test_files_over_the_limit_are_cut_off(server, get, monkeypatch):
+    monkeypatch.setattr(downloads.limits, "MAX_IMAGE_BYTES", 10)
+    server.answers = [(200, {}, b"x" * 11)]
+    with pytest.raises(FetchFailedError, match="larger"):
+        get("/a.jpg")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.0.0.1", "169.254.169.254", "localhost"])
+def test_private_addresses_are_never_asked(host):
+    with pytest.raises(FetchFailedError, match="private"):
+        Web().fetch(Candidate(key="a", address=f"http://{host}/a.jpg"))
+
+
+def test_a_redirect_to_a_private_address_is_not_followed(server, get, monkeypatch):
+    monkeypatch.setattr(downloads, "is_public", lambda address: str(address) == "127.0.0.1")
+    server.answers = [(302, {"Location": "http://169.254.169.254/latest"}, b"")]
+    with pytest.raises(FetchFailedError, match="private"):
+        get("/a.jpg")
+
+
+def test_one_host_is_asked_so_many_times_a_second():
+    now, pauses = [0.0], []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        now[0] += seconds
+
+    web = Web(per_second=2, pause=pause, clock_s=lambda: now[0])
+    for host in ("x.org", "y.org", "x.org", "x.org"):
+        web._wait_for(host)
+    assert pauses == [0.5, 0.5]
+
+
+def test_the_commands_list_and_fetch_the_files(folder, tmp_path):
+    selection = make_selection(ADDRESSES)
+    out = StringIO()
+    call_command("list_selected", selection.project.slug, 1, stdout=out)
+    rows = list(csv.DictReader(StringIO(out.getvalue())))
+    assert [(row["key"], row["address"], row["language"], row["level"]) for row in rows] == [
+        (key, address, "de", "region") for key, address in ADDRESSES.items()
+    ]
+    assert "latitude" not in rows[0]
+    call_command("fetch_selected", selection.project.slug, 1, folder=folder, stdout=StringIO())
+    assert Image.objects.count() == 3
+    with pytest.raises(CommandError, match="have been fetched"):
+        call_command("fetch_selected", selection.project.slug, 1, folder=folder)
+    with pytest.raises(CommandError, match="no selection 2"):
+        call_command("list_selected", selection.project.slug, 2)
+
+
+def test_a_manager_has_the_files_fetched_or_takes_the_list():
+    selection = make_selection(ADDRESSES)
+    client, about = client_of(User.objects.get(username="mia")), [selection.project.slug, 1]
+    assert "Fetch the images" in client.get(reverse("corpora:selected-files", args=about)).content.decode()
+    response = client.post(reverse("corpora:selected-fetch", args=about))
+    assert response["Location"] == reverse("images:import-show", args=[ImportJob.objects.get().pk])
+    listed = b"".join(client.get(reverse("corpora:selected-export", args=about)).streaming_content).decode()
+    assert ADDRESSES["a"] in listed
+    assert "17.5" not in listed
+
+
+@pytest.mark.parametrize("name", ["selected-files", "selected-export"])
+def test_the_files_of_a_selection_are_hidden_from_outsiders(name):
+    selection = make_selection(ADDRESSES)
+    outsider = client_of(make_user())
+    assert outsider.get(reverse(f"corpora:{name}", args=[selection.project.slug, 1])).status_code == 404
