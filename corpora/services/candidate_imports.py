@@ -172,13 +172,6 @@ class _Import:
             candidates.sha256, candidates.borders = sha256, self.borders.version
             counts = {"complete": False, "line": 0, "kept": 0, "left_out": {}, "countries": {}, "at_sea": 0}
             candidates.counts = settings | counts
-                "complete": False,
-                "line": 0,
-                "kept": 0,
-                "left_out": {},
-                "countries": {},
-                "at_sea": 0,
-            }
             candidates.save(update_fields=["sha256", "borders", "counts"])
 
     def _take(self, chunk: list[Judged], last_row: int) -> None:
