@@ -20,8 +20,10 @@ from corpora.models import Candidate, CandidateList, SelectedImage, Selection
 from corpora.services import downloads, fetching
 from corpora.services.downloads import FetchFailedError, StoredFiles, Web
 from images.models import CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
+from images.rules import limits
 from images.services import jobs
 from images.services.collections import create_collection
+from images.services.leases import LEASE
 from people.models import User
 from tests.clients import client_of
 from tests.factories import NOW, make_language, make_project, make_user
@@ -157,7 +159,7 @@ def test_a_fetch_that_was_killed_goes_on_where_it_was(folder, monkeypatch):
     monkeypatch.setattr(fetching, "Web", DiesAtTheSecond)
     with pytest.raises(KeyboardInterrupt):
         fetching.run_fetch(job_id=job.pk, clock=lambda: NOW, announce=lambda pk: None)
-    later = NOW + 2 * jobs.leases.LEASE
+    later = NOW + 2 * LEASE
     assert jobs.jobs_waiting(kind=ImportKind.FETCH, now=later) == [job.pk]
     fetching.run_fetch(job_id=job.pk, clock=lambda: later, announce=lambda pk: None)
 
@@ -257,7 +259,7 @@ def test_what_does_not_arrive_is_said(server, get, answers, said):
 
 
 def test_files_over_the_limit_are_cut_off(server, get, monkeypatch):
-    monkeypatch.setattr(downloads.limits, "MAX_IMAGE_BYTES", 10)
+    monkeypatch.setattr(limits, "MAX_IMAGE_BYTES", 10)
     server.answers = [(200, {}, b"x" * 11)]
     with pytest.raises(FetchFailedError, match="larger"):
         get("/a.jpg")
@@ -312,7 +314,7 @@ def test_a_manager_has_the_files_fetched_or_takes_the_list():
     assert "Fetch the images" in client.get(reverse("corpora:selected-files", args=about)).content.decode()
     response = client.post(reverse("corpora:selected-fetch", args=about))
     assert response["Location"] == reverse("images:import-show", args=[ImportJob.objects.get().pk])
-    listed = b"".join(client.get(reverse("corpora:selected-export", args=about)).streaming_content).decode()
+    listed = client.get(reverse("corpora:selected-export", args=about)).getvalue().decode()
     assert ADDRESSES["a"] in listed
     assert "17.5" not in listed
 
