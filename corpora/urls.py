@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from corpora.views import candidates, selected_files, selections, tables
+from corpora.views import candidates, places, selected_files, selections, tables
 
 app_name = "corpora"
 
@@ -10,6 +10,8 @@ TABLE = "projects/<slug:slug>/where-spoken"
 SELECTION = "projects/<slug:slug>/selections/<int:number>"
 
 urlpatterns = [
+    path("collections/<slug:slug>/places/", places.collection_places, name="collection-places"),
+    path("collections/<slug:slug>/places/look-up/", places.collection_locate, name="collection-locate"),
     path(f"{TABLE}/", tables.table_show, name="table-show"),
     path(f"{TABLE}/upload/", tables.table_upload, name="table-upload"),
     path(f"{TABLE}/replace/", tables.table_replace, name="table-replace"),
