@@ -12,6 +12,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from allocation.models import Assignment, Batch, LeasedBatch, Pool, Task
+from corpora.rules.image_filters import LONGEST
 from crosslens_metrics.scales import SCALES, SEVEN_POINTS
 from images.models import Collection, Image
 from inference.models import CaptioningModel, ModelCaption
@@ -59,6 +60,9 @@ class Comparison(models.Model):
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="+")
     subset = models.PositiveIntegerField(
         null=True, blank=True, help_text="How many images are drawn by the seed; empty for all."
+    )
+    images = models.CharField(
+        max_length=LONGEST, blank=True, default="", help_text="An image filter: only its images; empty for all."
     )
     seed = models.BigIntegerField(help_text="For the subset, the order of pairs, and the gold pairs drawn.")
     scale = models.PositiveSmallIntegerField(choices=SCALE_CHOICES, default=SEVEN_POINTS.points)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
@@ -10,6 +10,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
+from corpora.rules.image_filters import LONGEST, ImageFilter, ImageFilterError, parse
 from crosslens_metrics.scales import SEVEN_POINTS
 from images.models import Collection
 from images.permissions import collections_in
@@ -158,6 +159,15 @@ class ComparisonForm(_Judging):
         required=False,
         help_text=_("Leave empty for the whole collection. Otherwise this many are drawn at random with the seed."),
     )
+    only = forms.CharField(
+        label=_("Image filter"),
+        max_length=LONGEST,
+        required=False,
+        help_text=_(
+            "Leave empty for all images. “region” uses images taken where the language is spoken, “subset:xm600” "
+            "a named subset, “level:country” images chosen from that level."
+        ),
+    )
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
@@ -173,7 +183,7 @@ class ComparisonForm(_Judging):
         initial=EqualCaptions.SHOWN,
         widget=forms.RadioSelect,
     )
-    field_order = ("subset", "seed", "scale", "equal_captions")
+    field_order = ("subset", "only", "seed", "scale", "equal_captions")
 
     def __init__(
         self,
@@ -182,9 +192,11 @@ class ComparisonForm(_Judging):
         coverage: Sequence[LanguageCoverage],
         images: int,
         seed: int,
+        left: Callable[[Language, ImageFilter], int],
     ) -> None:
         super().__init__(data, initial={"seed": seed})
         self.coverage, self.images = [row for row in coverage if row.images], images
+        self._left, self.left = left, dict[str, int]()
         self.impossible = [row.language for row in coverage if not row.images]
         for row in self.coverage:
             self.fields[WANTED + row.language.tag] = forms.BooleanField(label=row.language.name, required=False)
@@ -197,7 +209,7 @@ class ComparisonForm(_Judging):
         return [self[name] for name in names]
 
     def image_fields(self) -> list[forms.BoundField]:
-        return self._named("subset", "seed", "equal_captions")
+        return self._named("only", "subset", "seed", "equal_captions")
 
     def judging_fields(self) -> list[forms.BoundField]:
         return self._named("scale", "replication", "batch_size", "lease_h")
@@ -216,7 +228,36 @@ class ComparisonForm(_Judging):
         cleaned: dict[str, Any] = super().clean() or {}
         if not any(cleaned.get(WANTED + row.language.tag) for row in self.coverage):
             self.add_error(None, gettext("Choose at least one language."))
+        elif cleaned.get("only"):
+            self._count_left(cleaned["only"])
         return cleaned
+
+    def clean_only(self) -> str:
+        try:
+            return str(parse(self.cleaned_data["only"]))
+        except ImageFilterError as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def _count_left(self, only: str) -> None:
+        """Count the images of each chosen language, and refuse a language without any."""
+        for row in self.chosen():
+            try:
+                self.left[row.language.pk] = self._left(row.language, parse(only))
+            except ImageFilterError as error:
+                self.add_error("only", str(error))
+                return
+        empty = [row.language.name for row in self.chosen() if not self.left[row.language.pk]]
+        if empty:
+            text = gettext("The collection has no such image for these languages: %(languages)s.")
+            self.add_error("only", text % {"languages": ", ".join(empty)})
+
+    def short(self) -> list[LanguageCoverage]:
+        """Return the languages with fewer images described by both models than wanted."""
+        return [row for row in self.chosen() if row.images < self.wanted(row)]
+
+    def wanted(self, row: LanguageCoverage) -> int:
+        left = self.left.get(row.language.pk, self.images)
+        return min(left, self.cleaned_data["subset"] or left)
 
     def chosen(self) -> list[LanguageCoverage]:
         return [row for row in self.coverage if self.cleaned_data[WANTED + row.language.tag]]
@@ -228,6 +269,7 @@ class ComparisonForm(_Judging):
         given = self.cleaned_data
         return Setting(
             subset=given["subset"],
+            images=given["only"],
             seed=given["seed"],
             scale=given["scale"],
             equal_captions=EqualCaptions(given["equal_captions"]),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef
 
+from corpora.rules.image_filters import ImageFilter
+from corpora.selectors.subsets import images_of
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import models_in
@@ -34,6 +36,13 @@ def models_with_captions(project: Project, collection: Collection) -> list[tuple
 
 def size_of(collection: Collection) -> int:
     return CollectionImage.objects.filter(collection=collection).count()
+
+
+def size_left(collection: Collection, project: Project, language: Language, filter: ImageFilter) -> int:
+    """Count the images of a collection that a filter leaves for `language`; raises ImageFilterError as `images_of`."""
+    entries = CollectionImage.objects.filter(collection=collection)
+    only = images_of(filter, project=project, language=language)
+    return (entries if only is None else entries.filter(image__in=only)).count()
 
 
 def coverage_of(

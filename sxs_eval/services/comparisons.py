@@ -13,10 +13,13 @@ from itertools import islice
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from allocation.models import Pool, Task
 from allocation.services import managing
+from corpora.rules.image_filters import ImageFilterError, parse
+from corpora.selectors.subsets import images_of
 from crosslens_metrics.scales import SEVEN_POINTS
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
@@ -38,10 +41,14 @@ class ComparisonError(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """Settings that comparisons of any two models in any language can share. Shares are in percent of the pairs."""
+    """Settings that comparisons of any two models in any language can share. Shares are in percent of the pairs.
+
+    `images` is an image filter, such as `region` or `subset:xm600`; empty for all images.
+    """
 
     subset: int | None = None
     seed: int = 0
+    images: str = ""
     scale: int = SEVEN_POINTS.points
     equal_captions: EqualCaptions = EqualCaptions.SHOWN
     replication: int = 3
@@ -82,10 +89,14 @@ def create_comparison(
     Raises
     ------
     ComparisonError
-        The two models are one.
+        The two models are one, or the image filter cannot be applied to the language.
     """
     if base == test:
         raise ComparisonError(_("A model cannot be compared with itself. Choose another base or test model."))
+    try:
+        images_of(parse(setting.images), project=project, language=language)
+    except ImageFilterError as error:
+        raise ComparisonError(str(error)) from error
     with transaction.atomic():
         if not Instructions.objects.filter(project=project).exists():
             Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)
@@ -99,6 +110,7 @@ def create_comparison(
             test=test,
             collection=collection,
             subset=setting.subset,
+            images=setting.images,
             seed=setting.seed,
             scale=setting.scale,
             equal_captions=setting.equal_captions,
@@ -134,13 +146,18 @@ def create_comparisons(
     Raises
     ------
     ComparisonError
-        The two models are one.
+        The two models are one, or the image filter cannot be applied to one of the languages.
     """
     made, already = [], []
     with transaction.atomic():
         audit_log.lock(project, by)
         same = Comparison.objects.filter(
-            base=base, test=test, subset=setting.subset, seed=setting.seed, scale=setting.scale
+            base=base,
+            test=test,
+            subset=setting.subset,
+            images=setting.images,
+            seed=setting.seed,
+            scale=setting.scale,
         )
         there = set(same.filter(project=project, collection=collection).values_list("language", flat=True))
         for language in languages:
@@ -189,11 +206,11 @@ def _chosen_images(comparison: Comparison) -> tuple[list[int], int]:
     A subset is the first images described by both, in an order that depends only on the seed and the keys: comparisons
     of other models or languages with the same seed use the same images if all are described.
     """
-    entries = list(
-        CollectionImage.objects.filter(collection=comparison.collection_id)
-        .order_by("key")
-        .values_list("image_id", flat=True)
-    )
+    try:
+        entries = list(_entries(comparison).order_by("key").values_list("image_id", flat=True))
+    except ImageFilterError:
+        # The subset or the language left the project since; the pairs that there are stay.
+        return [], comparison.left_out
     described = _described(comparison, comparison.base_id) & _described(comparison, comparison.test_id)
     if comparison.subset is None:
         chosen = [image for image in entries if image in described]
@@ -202,6 +219,12 @@ def _chosen_images(comparison: Comparison) -> tuple[list[int], int]:
     chosen = [image for image in entries if image in described][: comparison.subset]
     reached = entries.index(chosen[-1]) + 1 if len(chosen) == comparison.subset else len(entries)
     return chosen, sum(1 for image in entries[:reached] if image not in described)
+
+
+def _entries(comparison: Comparison) -> QuerySet[CollectionImage]:
+    entries = CollectionImage.objects.filter(collection=comparison.collection_id)
+    only = images_of(parse(comparison.images), project=comparison.project, language=comparison.language)
+    return entries if only is None else entries.filter(image__in=only)
 
 
 def _described(comparison: Comparison, model_id: int) -> set[int]:

@@ -76,6 +76,7 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
         request.POST or None,
         coverage=setup.coverage_of(project, collection, base, test),
         images=setup.size_of(collection),
+        left=lambda language, filter: setup.size_left(collection, project, language, filter),
         seed=SystemRandom().getrandbits(SEED_BITS),
     )
     if not form.is_valid():
@@ -161,12 +162,10 @@ def _say_what_was_made(request: HttpRequest, made: Sequence[Comparison], already
 
 
 def _say_what_is_short(request: HttpRequest, form: ComparisonForm) -> None:
-    wanted = form.cleaned_data["subset"] or form.images
-    short = [row for row in form.chosen() if row.images < wanted]
-    if short:
+    if short := form.short():
         text = _("There are fewer than %(wanted)d pairs, because both models describe fewer images: %(rows)s.")
         rows = ", ".join(f"{row.language.name} ({row.images})" for row in short)
-        messages.warning(request, text % {"wanted": wanted, "rows": rows})
+        messages.warning(request, text % {"wanted": max(map(form.wanted, short)), "rows": rows})
 
 
 def _say_what_stays_above(request: HttpRequest, comparison: Comparison, above: int) -> None:

@@ -1,0 +1,108 @@
+"""Comparisons over some of the images of a collection."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from corpora.models import Subset
+from images.models import CollectionImage
+from sxs_eval.models import Comparison, Pair
+from sxs_eval.services.comparisons import ComparisonError, Setting, create_comparison, create_comparisons
+from tests.factories import NOW
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def subset(comparison: Comparison) -> Subset:
+    """The first two images of the collection."""
+    made = Subset.objects.create(project=comparison.project, slug="xm2", name="XM2", created_at=NOW)
+    entries = CollectionImage.objects.filter(collection=comparison.collection).order_by("position")
+    made.images.set([entry.image for entry in entries[:2]])
+    return made
+
+
+def create(comparison: Comparison, images: str) -> Comparison:
+    return create_comparison(
+        project=comparison.project,
+        language=comparison.language,
+        base=comparison.base,
+        test=comparison.test,
+        collection=comparison.collection,
+        setting=Setting(seed=comparison.seed, images=images),
+        by=None,
+        with_pairs=True,
+    )
+
+
+def images_in(comparison: Comparison) -> set[int]:
+    return set(Pair.objects.filter(comparison=comparison).values_list("image", flat=True))
+
+
+def test_only_pairs_of_the_named_images_are_made_and_images_outside_are_not_missing(comparison, subset) -> None:
+    made = create(comparison, "subset:xm2")
+    assert images_in(made) == set(subset.images.values_list("pk", flat=True))
+    assert (made.images, made.left_out) == ("subset:xm2", 0)
+
+
+def test_no_pair_is_made_where_no_image_is_left(comparison, subset) -> None:
+    subset.images.clear()
+    assert images_in(create(comparison, "subset:xm2")) == set()
+
+
+@pytest.mark.parametrize("images", ["subset:none", "nowhere"])
+def test_a_filter_that_cannot_be_applied_makes_nothing(comparison, images) -> None:
+    before = Comparison.objects.count()
+    with pytest.raises(ComparisonError, match=images.removeprefix("subset:")):
+        create(comparison, images)
+    assert Comparison.objects.count() == before
+
+
+def test_a_comparison_over_other_images_is_another_comparison(comparison, subset) -> None:
+    def again() -> tuple[int, int]:
+        made, already = create_comparisons(
+            project=comparison.project, languages=[comparison.language], base=comparison.base, test=comparison.test,
+            collection=comparison.collection, by=comparison.project.created_by, now=NOW,
+            setting=Setting(
+                seed=comparison.seed, scale=comparison.scale, subset=comparison.subset, images="subset:xm2"
+            ),
+        )  # fmt: skip
+        return len(made), len(already)
+
+    assert again() == (1, 0)
+    assert again() == (0, 1)
+
+
+class TestForm:
+    @pytest.fixture
+    def path(self, comparison) -> str:
+        address = reverse("sxs_eval:comparison-create", args=[comparison.project.slug])
+        chosen = f"base={comparison.base_id}&test={comparison.test_id}"
+        return f"{address}?collection={comparison.collection.slug}&{chosen}"
+
+    @pytest.fixture
+    def answers(self, comparison) -> dict[str, str]:
+        return {
+            f"language-{comparison.language_id}": "on", "subset": "", "seed": "78", "scale": "7",
+            "equal_captions": "shown", "replication": "1", "batch_size": "6", "lease_h": "1", "gold_percent": "0",
+            "repeat_percent": "0", "checks_before_pause": "4", "failures_percent": "30",
+        }  # fmt: skip
+
+    def test_it_makes_a_comparison_over_a_subset(self, manager, comparison, subset, path, answers) -> None:
+        manager.post(path, answers | {"only": " SUBSET:xm2 "})
+        assert Comparison.objects.get(seed=78).images == "subset:xm2"
+
+    @pytest.mark.parametrize(
+        ("only", "says"),
+        [
+            ("nowhere", "“nowhere” is not a term of an image filter."),
+            ("subset:none", "This project has no subset “none”."),
+            ("level:region", "The collection has no such image for these languages:"),
+        ],
+    )
+    def test_it_refuses_a_filter_that_leaves_nothing(self, manager, subset, path, answers, only, says) -> None:
+        page = manager.post(path, answers | {"only": only})
+        assert page.status_code == 422
+        assert says in page.content.decode()
+        assert not Comparison.objects.filter(seed=78).exists()
