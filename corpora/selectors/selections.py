@@ -45,7 +45,7 @@ class LanguageRow:
 
 @dataclass(frozen=True)
 class ShownImage:
-    """A chosen image with its picture, unless it has not been fetched."""
+    """A chosen image; `image` is None until it is fetched."""
 
     row: SelectedImage
     image: ServedImage | None
