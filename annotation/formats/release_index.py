@@ -20,7 +20,7 @@ SCHEMA = """
 CREATE TABLE image (
     number INTEGER PRIMARY KEY, key TEXT, sha256 TEXT, width INTEGER, height INTEGER, title TEXT, author TEXT,
     licence TEXT, licence_url TEXT, source TEXT, countries TEXT, regions TEXT, continent TEXT, chosen_for TEXT,
-    level TEXT
+    level TEXT, latitude REAL, longitude REAL
 );
 CREATE TABLE place (code TEXT, image INTEGER, PRIMARY KEY (code, image)) WITHOUT ROWID;
 CREATE TABLE caption (image INTEGER, language TEXT, text TEXT, model TEXT, folded TEXT);
@@ -132,10 +132,11 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def _put_image(database: sqlite3.Connection, number: int, row: dict[str, Any]) -> None:
     # A release made before images had places has no such columns.
-    countries, regions = _codes(row.get("countries")), _codes(row.get("regions") or row.get("region_code"))
+    countries, regions = _codes(row.get("countries")), _codes(row.get("regions"))
     continent = row.get("continent") or ""
     values = [number, row["image"], *(row[name] for name in FIELDS[2:]), " ".join(countries), " ".join(regions)]
     values += [continent, row.get("chosen_for") or "", row.get("level") or ""]
+    values += [row.get("latitude"), row.get("longitude")]
     database.execute(f"INSERT INTO image VALUES ({', '.join('?' * len(values))})", values)
     codes = dict.fromkeys([*countries, *regions, *([f"continent:{continent}"] if continent else [])])
     database.executemany("INSERT INTO place VALUES (?, ?)", [(code, number) for code in codes])
@@ -207,6 +208,11 @@ class ReleaseIndex:
     def chosen(self) -> dict[str, int]:
         """Count images by the language that they were chosen for."""
         return self._counts("SELECT chosen_for, count(*) FROM image WHERE chosen_for != '' GROUP BY 1 ORDER BY 1")
+
+    def points(self) -> list[tuple[float, float, str]]:
+        """Return latitude and longitude in degrees, and level, of images whose coordinates were published."""
+        rows = "SELECT latitude, longitude, level FROM image WHERE latitude IS NOT NULL AND longitude IS NOT NULL"
+        return [tuple(row) for row in self._rows(f"{rows} ORDER BY number")]
 
     def _counts(self, query: str) -> dict[str, int]:
         return {row[0]: row[1] for row in self._rows(query)}

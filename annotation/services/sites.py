@@ -25,7 +25,7 @@ from annotation.formats.release_index import IndexedImage, ReleaseIndex, Wanted
 from annotation.models import Release
 from annotation.rules.released_places import CONTINENT, place_name
 from annotation.services.release_indexes import index_path
-from charts.world import world_map
+from charts.world import Point, world_map
 from corpora.models import Level
 from images.models import Image
 from images.rules.sizes import sizes_of
@@ -246,10 +246,10 @@ class _Site:
         countries = [code for code in places if len(code) == 2]
         if not countries:
             return False
+        points = [Point(*point[:2], point[2] or "anywhere") for point in self.index.points()]
         summary = _("Countries with images: %(count)d.") % {"count": len(countries)}
-        drawn = world_map(
-            title=_("Where the images were taken"), summary=summary, shades=dict.fromkeys(countries, "has")
-        )
+        title = _("Where the images were taken")
+        drawn = world_map(title=title, summary=summary, shades=dict.fromkeys(countries, "has"), points=points)
         self._write("map.svg", render_to_string("site/map.svg", {"map": drawn}))
         return True
 

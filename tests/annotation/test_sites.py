@@ -102,6 +102,13 @@ class TestSite:
         assert (site / "map.svg").stat().st_size < LIMIT
         assert "levels" not in (site / "images" / "2.html").read_text(encoding="utf-8")
 
+    @pytest.mark.parametrize("is_published", [False, True])
+    def test_a_place_is_a_dot_only_where_coordinates_are_published(self, release, tmp_path, is_published):
+        coordinates = {"latitude": 22.5726, "longitude": 88.3639} if is_published else {}
+        build_site(release=placed(release, **coordinates), folder=tmp_path / "site")
+        text = (tmp_path / "site" / "map.svg").read_text(encoding="utf-8")
+        assert text.count("<circle") == is_published
+
     def test_a_release_without_places_has_no_map_and_no_lists_of_places(self, release, tmp_path):
         build_site(release=release, folder=tmp_path / "site")
         assert not (tmp_path / "site" / "map.svg").exists()
