@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geography.outlines import HEIGHT, WIDTH, country_paths, project
+from geography.outlines import HEIGHT, WIDTH, country_paths, project, region_paths
 
 CELL = 16
 """Units of the map: dots of one kind in one cell are drawn as one, so that the drawing stays small."""
@@ -78,7 +78,8 @@ def world_map(
     Parameters
     ----------
     shades : mapping of str to str
-        The kind of each shaded country, by its ISO 3166-1 code. All others are plain land.
+        The kind of each shaded country or region, by its code. All other countries are plain land; regions lie on
+        their country, and those without an outline (see `region_paths`) are left out.
     points : iterable of Point
         Those of one kind that are close together become one larger dot.
     """
@@ -89,10 +90,18 @@ def world_map(
     return WorldMap(
         title,
         summary,
-        [Shade(kind, "".join(parts)) for kind, parts in paths.items() if parts],
+        [Shade(kind, "".join(parts)) for kind, parts in paths.items() if parts] + _regions(kinds),
         _dots(list(points)),
         legend,
     )
+
+
+def _regions(kinds: Mapping[str, str]) -> list[Shade]:
+    paths: dict[str, str] = {}
+    for code, path in region_paths().items():
+        if code in kinds:
+            paths[kinds[code]] = paths.get(kinds[code], "") + path
+    return [Shade(kind, path) for kind, path in paths.items()]
 
 
 def _dots(points: Sequence[Point]) -> list[Dot]:

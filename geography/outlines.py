@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from geography import outline_files
 
 FOLDER = Path(__file__).parent / "data"
-FILE = "outlines.json"
+FILE, REGIONS_FILE = "outlines.json", "region_outlines.json"
 WIDTH, HEIGHT = 2000, 974
 """Units of the map."""
 
@@ -51,10 +51,23 @@ def country_paths() -> Mapping[str, str]:
 
 
 @cache
-def continents() -> Mapping[str, str]:
-    """Return the continent of each country by its code: that of its largest part."""
+def region_paths() -> Mapping[str, str]:
+    """Return the outlines of regions that the shipped table of languages names, as `country_paths` does."""
+    paths: dict[str, str] = json.loads((FOLDER / REGIONS_FILE).read_text(encoding="utf-8"))
+    return paths
+
+
+@cache
+def continents() -> Mapping[str, frozenset[str]]:
+    """Return the continents of each country by its code; those with a fifth of its borders’ area at least."""
     shapes, about = outline_files.read(outline_files.FOLDER / outline_files.COUNTRIES)
-    found: dict[str, str] = {}
-    for index in np.argsort([shape.area for shape in shapes]):
-        found[about[index]["code"]] = about[index]["continent"]
-    return {code: continent for code, continent in found.items() if code}
+    areas: dict[str, dict[str, float]] = {}
+    for shape, properties in zip(shapes, about, strict=True):
+        if properties["code"]:
+            of_country = areas.setdefault(properties["code"], {})
+            of_country[properties["continent"]] = of_country.get(properties["continent"], 0.0) + shape.area
+    return {code: _main_parts(of_country) for code, of_country in areas.items()}
+
+
+def _main_parts(areas: Mapping[str, float]) -> frozenset[str]:
+    return frozenset(continent for continent, area in areas.items() if area >= sum(areas.values()) / 5)

@@ -1,4 +1,6 @@
-"""Make `geography/data/outlines.json` anew: `python -m scripts.build_outlines LAND.json`.
+"""Make `outlines.json` and `region_outlines.json` in `geography/data` anew.
+
+    python -m scripts.build_outlines LAND.json
 
 LAND.json is land-50m.json of world-atlas 2 (Natural Earth 1:50m, public domain) as TopoJSON. The borders in
 `geography/data` reach out into the sea; cut at the coast, simplified and projected, they are a map. Run it after
@@ -16,7 +18,9 @@ from typing import Any
 import numpy as np
 import shapely
 
-from geography import outline_files, outlines
+from geography import codes, outline_files, outlines
+
+LANGUAGE_AREAS = Path(__file__).parent.parent / "corpora" / "data" / "language_areas.json"
 
 TOLERANCE = 0.9
 """Units of the map: neighbours are simplified together, so that no gaps appear."""
@@ -37,13 +41,34 @@ def main() -> None:
     for shape, properties in zip(shapes, about, strict=True):
         if properties["code"]:
             by_code.setdefault(properties["code"], []).append(shape)
-    codes = sorted(by_code)
-    on_land = [_polygons(shapely.intersection(shapely.union_all(by_code[code]), land)) for code in codes]
+    countries = sorted(by_code)
+    on_land = [_polygons(shapely.intersection(shapely.union_all(by_code[code]), land)) for code in countries]
     projected = [shapely.transform(shapely.segmentize(each, CHUNK_DEGREES), _project) for each in on_land]
     simple = shapely.coverage_simplify(np.array([_polygons(shapely.make_valid(each)) for each in projected]), TOLERANCE)
-    paths = {code: _path(outline) for code, outline in zip(codes, simple, strict=True)}
+    paths = {code: _path(outline) for code, outline in zip(countries, simple, strict=True)}
+    _write(outlines.FILE, paths)
+    _write(outlines.REGIONS_FILE, _regions(land))
+
+
+def _regions(land: Any) -> dict[str, str]:
+    """Return those regions that the table of languages names; maps show no others."""
+    tables = json.loads(LANGUAGE_AREAS.read_text(encoding="utf-8")).values()
+    wanted = sorted({code for areas in tables for code in areas["region"] if "-" in code})
+    shapes, about = outline_files.read(outline_files.FOLDER / outline_files.REGIONS)
+    codes_of = np.array([properties["code"] for properties in about])
+    parents_of = np.array([" ".join(codes.parents_of(code)) for code in codes_of])
+    found: dict[str, str] = {}
+    for code in wanted:
+        own = (codes_of == code) | np.array([code in parents.split() for parents in parents_of])
+        on_land = _polygons(shapely.intersection(shapely.union_all(shapely.make_valid(shapes[own])), land))
+        projected = shapely.transform(shapely.segmentize(on_land, CHUNK_DEGREES), _project)
+        found[code] = _path(shapely.simplify(_polygons(shapely.make_valid(projected)), TOLERANCE))
+    return found
+
+
+def _write(name: str, paths: dict[str, str]) -> None:
     text = json.dumps({code: path for code, path in paths.items() if path}, indent=0)
-    (outline_files.FOLDER / outlines.FILE).write_text(text + "\n", encoding="utf-8")
+    (outline_files.FOLDER / name).write_text(text + "\n", encoding="utf-8")
 
 
 def _turned(degrees: Any, by: float) -> Any:

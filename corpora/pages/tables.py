@@ -51,18 +51,19 @@ def rows_of(table: Table) -> list[Row]:
 
 
 def map_of(language: Language, areas: Areas) -> WorldMap:
-    """Where one language is spoken; a country with a region in the area counts as one of its countries."""
+    """Where one language is spoken; a region without an outline shows as its country."""
     kinds: dict[str, str] = {}
-    for code, continent in outlines.continents().items():
+    for code, continents in outlines.continents().items():
         if code in areas.region:
             kinds[code] = Level.REGION
         elif code in areas.country or any(region.startswith(f"{code}-") for region in areas.region):
             kinds[code] = Level.COUNTRY
-        elif continent in areas.continent:
+        elif continents & areas.continent:
             kinds[code] = Level.CONTINENT
+    kinds |= {code: Level.REGION for code in areas.region if "-" in code}
     legend = [
         LegendEntry(Level.REGION, _("Region"), is_dot=False),
-        LegendEntry(Level.COUNTRY, _("Country, or region in a part of it"), is_dot=False),
+        LegendEntry(Level.COUNTRY, _("Country"), is_dot=False),
         LegendEntry(Level.CONTINENT, _("Continent"), is_dot=False),
     ]
     title = _("Where %(language)s is spoken") % {"language": language.name}
