@@ -1,7 +1,8 @@
 """How fast points get their places: `python -m benchmarks.places [--runs 3]`.
 
-`manage.py locate` with 50,000 points near towns, and with 50,000 points anywhere, each in a process of its own. The peer
-is what one writes first: a loop over the polygons with shapely and no index, over 200 points. Times are the processor's.
+`manage.py locate` with 50,000 points near towns, and with 50,000 points anywhere, each in a process of its own. The
+peer is what one writes first: a loop over the polygons with shapely and no index, over 200 points. Times are
+of the processor.
 """
 
 from __future__ import annotations

@@ -241,7 +241,7 @@ def _inside(tree: Any, north: Any, east: Any, points: Any) -> tuple[Any, Any]:
     starts = np.flatnonzero(np.diff(shapes, prepend=-1))
     for start, end in zip(starts, np.append(starts, len(shapes))[1:], strict=True):
         shape = tree.geometries[shapes[start]]
-        # Preparing takes about 100 bytes a corner, so that large shapes must have many points.
+        # Preparing takes time and memory by the corner, so that large shapes must have many points.
         is_worth_it = end - start > 4 + shapely.get_num_coordinates(shape) // 20
         if is_worth_it:
             shapely.prepare(shape)
