@@ -144,7 +144,7 @@ def plan_rows(
 def existing_comparisons(
     *, project: Project, collection: Collection, subset: int | None, seed: int, languages: Container[str]
 ) -> dict[tuple[str, frozenset[int]], Comparison]:
-    """Return comparisons over the same images and without an image filter, by language and the two models in either order.
+    """Return comparisons over the same images without an image filter, by language and the two models in either order.
 
     For a whole collection, any seed gives the same images.
     """

@@ -6,10 +6,14 @@ import pytest
 from django.urls import reverse
 
 from corpora.models import Subset
+from corpora.rules.image_filters import parse
 from images.models import CollectionImage
 from sxs_eval.models import Comparison, Pair
+from sxs_eval.selectors.results import evidence_of, report_of
 from sxs_eval.services.comparisons import ComparisonError, Setting, create_comparison, create_comparisons
-from tests.factories import NOW
+from tests.clients import client_of
+from tests.factories import NOW, make_rater, make_user
+from tests.sxs_eval.judged import judge_all
 
 pytestmark = pytest.mark.django_db
 
@@ -106,3 +110,38 @@ class TestForm:
         assert page.status_code == 422
         assert says in page.content.decode()
         assert not Comparison.objects.filter(seed=78).exists()
+
+
+class TestFigures:
+    """Two raters judge a comparison, and one that has only the images of the subset."""
+
+    @pytest.fixture
+    def judged(self, comparison, subset) -> Comparison:
+        scores = {
+            entry.key: score for entry, score in zip(comparison.collection.entries.all(), (2, -1, 3), strict=True)
+        }
+        only = create(comparison, "subset:xm2")
+        for name in ("ann", "bob"):
+            for one in (comparison, only):
+                judge_all(one, make_rater(one, name + str(one.pk)), scores)
+        return only
+
+    def test_over_a_subset_they_are_those_of_a_comparison_with_only_its_images(self, comparison, judged) -> None:
+        (over,) = evidence_of([comparison], parse("subset:xm2")).values()
+        ours, alone = report_of(comparison, over), report_of(judged)
+        assert over.pairs == 2
+        assert ours.outcome == alone.outcome
+        assert (ours.judgements, ours.distribution) == (alone.judgements, alone.distribution)
+        assert ours.outcome != report_of(comparison).outcome
+
+    def test_the_page_takes_the_filter_and_says_what_is_wrong_with_another(self, manager, comparison, judged) -> None:
+        path = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
+        assert manager.get(path, {"images": "subset:xm2"}).context["pairs"] == 2
+        assert manager.get(path, {"images": "level:region"}).context["pairs"] == 0
+        wrong = manager.get(path, {"images": "subset:none"})
+        assert wrong.status_code == 422
+        assert "This project has no subset “none”." in wrong.content.decode()
+
+    def test_an_outsider_finds_nothing(self, comparison, subset) -> None:
+        path = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
+        assert client_of(make_user("eve")).get(path, {"images": "subset:xm2"}).status_code == 404
