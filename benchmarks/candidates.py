@@ -11,10 +11,14 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.harness import arguments, embedded, tell
+
+if TYPE_CHECKING:
+    from corpora.models import CandidateList
 
 HEADER = "ImageID,OriginalURL,License,Author,Title,OriginalMD5,Latitude,Longitude\n"
 LICENCE = "https://creativecommons.org/licenses/by/2.0/"
@@ -70,7 +74,7 @@ def _measure(lines: int, folder: Path) -> None:
     )
 
 
-def _line_by_line(path: Path, candidates: object) -> None:
+def _line_by_line(path: Path, candidates: CandidateList) -> None:
     from corpora.formats.candidate_files import candidate_lines
     from corpora.models import Candidate
     from corpora.rules.candidates import CandidateLine

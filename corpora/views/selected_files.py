@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from corpora import tasks
-from corpora.models import Selection
 from corpora.permissions import selection_managed_by
 from corpora.selectors.selected_files import COLUMNS, files_of, selected_rows
 from corpora.services.fetching import FetchRefusedError, start_fetch
@@ -23,7 +21,7 @@ from tabular.downloads import in_pieces, table_lines
 @require_safe
 @login_required
 def selected_files(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    selection = _selection(request, slug, number)
+    selection = selection_managed_by(request.user, slug, number)
     context = {"project": selection.project, "selection": selection, "files": files_of(selection)}
     return render(request, "corpora/selected_files.html", context)
 
@@ -31,7 +29,7 @@ def selected_files(request: HttpRequest, slug: str, number: int) -> HttpResponse
 @require_POST
 @login_required
 def selected_fetch(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    selection = _selection(request, slug, number)
+    selection = selection_managed_by(request.user, slug, number)
     back = reverse("corpora:selected-files", args=[slug, number])
     try:
         job = start_fetch(selection=selection, back=back, by=user_of(request), clock=timezone.now)
@@ -45,15 +43,8 @@ def selected_fetch(request: HttpRequest, slug: str, number: int) -> HttpResponse
 @require_safe
 @login_required
 def selected_export(request: HttpRequest, slug: str, number: int) -> StreamingHttpResponse:
-    selection = _selection(request, slug, number)
+    selection = selection_managed_by(request.user, slug, number)
     lines = table_lines(COLUMNS, selected_rows(selection), as_csv=True)
     response = StreamingHttpResponse(in_pieces(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slug}-selection-{number}.csv"'
     return response
-
-
-def _selection(request: HttpRequest, slug: str, number: int) -> Selection:
-    selection = selection_managed_by(request.user, slug, number)
-    if selection.candidates_id is None:
-        raise Http404(_("The images of this selection are stored already."))
-    return selection

@@ -107,6 +107,7 @@ def make_owning(word: str) -> Owning:
         "item_set_id": [items.pk],
         "set_id": [references.pk],
         "scoring_id": [scoring.pk],
+        "list_slug": ["world"],
         "tag": [make_language().pk],
         "layout": ["csv"],
         "inference:embedding-show set_id": [vectors.pk],

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
-from corpora.models import SelectedImage, Selection
+from corpora.models import CandidateList, SelectedImage, Selection
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
@@ -122,6 +122,7 @@ def make_world(media: Path) -> World:
         kind.objects.update(project=project, is_shared=False)
     ImportJob.objects.update(project=project)
     draft_selection(project, seeded.main.collection)
+    CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
     parts = served_image(image, seeded.ann).large.split("/")
     known: dict[str, Sequence[object]] = {
         **seeded.known(),
@@ -145,6 +146,7 @@ def make_world(media: Path) -> World:
         "rater_id": [rita.pk],
         "gold_id": [1],
         "season_slug": [season.slug],
+        "list_slug": ["world"],
         "item_set_id": [season.item_set_id],
         "item_id": [season.item_set.items.first().pk],
         "player_id": [player.pk],

@@ -190,6 +190,7 @@ class World:
             "inference:embedding-neighbours set_id": [*EmbeddingSet.objects.values_list("pk", flat=True)] or [1],
             "set_id": [*ReferenceSet.objects.values_list("pk", flat=True)] or [1],
             "pk": [*Membership.objects.filter(user=self.annotator).values_list("pk", flat=True), 1],
+            "list_slug": ["world"],
             "tag": ["de", "ja", "fr"],
             "layout": ["jsonl", "csv", "xm3600", "tex", "json"],
             "person_id": [self.annotator.pk, self.other.pk],

@@ -101,6 +101,7 @@ class World:
             "gapgame:image-show turn_id": [self.turn.pk],
             "slug": [self.season.slug, self.season.project.slug, self.season.item_set.collection.slug, "en"],
             "season_slug": [self.season.slug],
+            "list_slug": ["world"],
             "item_set_id": [*ItemSet.objects.values_list("pk", flat=True)],
             "item_id": [item.pk],
             "player_id": [*Player.objects.values_list("pk", flat=True)[:2]],
