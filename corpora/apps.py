@@ -3,3 +3,12 @@ from django.apps import AppConfig
 
 class CorporaConfig(AppConfig):
     name = "corpora"
+
+    def ready(self) -> None:
+        from django.db.models import Q
+
+        from corpora.models import Selection
+        from images.models import Collection
+        from people.services.ownership import register
+
+        register(Collection, lambda used: Selection.objects.filter(Q(source=used) | Q(collection=used)))

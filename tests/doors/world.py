@@ -166,6 +166,9 @@ def make_world(media: Path) -> World:
     known |= {f"gapgame:{name} slug": [season.slug] for name in PLAYERS}
     known |= {f"images:{name} slug": [seeded.main.collection.slug] for name in _names("images", "slug")}
     known |= {f"inference:{name} set_id": [vectors.pk] for name in _names("inference", "set_id")}
+    known |= {
+        f"corpora:{name} slug": [seeded.main.collection.slug] for name in ("collection-locate", "collection-places")
+    }
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     # A name that no address has any more would fill none.
     assert {key.partition(" ")[0] for key in known if " " in key} <= {route.name for route in routes()}
