@@ -118,6 +118,7 @@ class World:
             "layout": ["jsonl", "json"],
             "feedback_id": [1],
             "number": [1],
+            "image_number": [1],
             "name": ["manifest.json"],
             "action": ["close"],
         }
