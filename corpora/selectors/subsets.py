@@ -9,7 +9,8 @@ from corpora.models import ImagePlace, ImagePlaceCode, ImportedRegion, SelectedI
 from corpora.rules.image_filters import AREAS, ImageFilter, ImageFilterError, Kind, Term
 from corpora.selectors.tables import table_of
 from geography.codes import is_known
-from images.models import Image
+from images.models import CollectionImage, Image
+from images.permissions import collections_in
 from languages.models import Language
 from people.models import Project
 
@@ -24,12 +25,26 @@ def images_of(filter: ImageFilter, *, project: Project, language: Language) -> Q
     ImageFilterError
         If the project has no such subset, there is no such language or place, or the project's table lacks `language`.
     """
-    if filter.is_all:
-        return None
+    return None if filter.is_all else images_matching(filter, project=project, language=language)
+
+
+def images_matching(filter: ImageFilter, *, project: Project, language: Language | None = None) -> QuerySet[Image]:
+    """Return the images that match; without a language, the filter must not depend on one."""
     images = Image.objects.order_by()
     for term in filter.terms:
         images = images.filter(_condition(term, project, language))
     return images.only("pk")
+
+
+def keys_of(subset: Subset) -> list[str]:
+    """Return the keys of a subset's images, in alphabetical order; of an image with several, the first."""
+    keys: dict[int, str] = {}
+    entries = CollectionImage.objects.filter(
+        image__in=subset.images.order_by().values("pk"), collection__in=collections_in(subset.project)
+    ).order_by()
+    for image, key in entries.values_list("image", "key"):
+        keys[image] = min(keys.get(image, key), key)
+    return sorted(keys.values())
 
 
 def check(filter: ImageFilter, *, project: Project) -> ImageFilter:
@@ -72,11 +87,11 @@ def newest_choices(project: Project) -> QuerySet[SelectedImage]:
     return confirmed.exclude(Exists(confirmed.filter(later, image=OuterRef("image"))))
 
 
-def _condition(term: Term, project: Project, language: Language) -> Q:
+def _condition(term: Term, project: Project, language: Language | None) -> Q:
     if term.kind in AREAS:
-        return _in_area(term.kind, project, language)
+        return _in_area(term.kind, project, _given(term, language))
     if term.kind is Kind.CHOSEN:
-        tag = _language(term) if term.value else language.pk
+        tag = _language(term) if term.value else _given(term, language).pk
         return Q(pk__in=newest_choices(project).filter(language=tag).values("image"))
     if term.kind is Kind.LEVEL:
         return Q(pk__in=newest_choices(project).filter(level=term.value).values("image"))
@@ -85,6 +100,12 @@ def _condition(term: Term, project: Project, language: Language) -> Q:
     if term.kind is Kind.ON:
         return Q(pk__in=ImagePlace.objects.filter(continent=term.value).values("pk"))
     return Q(pk__in=subset_named(project, term.value).images.order_by().values("pk"))
+
+
+def _given(term: Term, language: Language | None) -> Language:
+    if language is None:
+        raise ImageFilterError(_("“%(term)s” needs a language.") % {"term": term})
+    return language
 
 
 def _in_area(kind: Kind, project: Project, language: Language) -> Q:

@@ -1,0 +1,72 @@
+"""`manage.py image_subset PROJECT SLUG --keys FILE | --sample N --seed S | --images SPEC | --export | --delete`"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from corpora.management.image_filters import add_images, image_filter_errors
+from corpora.selectors.subsets import keys_of, subset_named
+from corpora.services import subsets as services
+from images.models import Collection
+from images.permissions import collections_in
+from people.management.arguments import checked_file, named, project_named
+from people.models import Project
+
+
+class Command(BaseCommand):
+    help = "Name some images of a project, to compute figures over them: --images subset:SLUG."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
+        parser.add_argument("slug", metavar="SLUG", help="short name of the subset, such as xm600")
+        parser.add_argument("--name", default="", help="name on pages (default: the short name)")
+        parser.add_argument("--collection", metavar="COLLECTION", help="only images of this collection")
+        parser.add_argument("--sample", type=int, metavar="N", help="draw this many images at random")
+        parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the sample (default: 0)")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--keys", type=Path, metavar="FILE", help="a text file with a key a line")
+        what.add_argument("--export", action="store_true", help="print the keys of an existing subset")
+        what.add_argument("--delete", action="store_true", help="delete an existing subset; its images stay")
+        add_images(parser)
+
+    def handle(self, *, project: str, slug: str, export: bool, delete: bool, **options: Any) -> None:
+        chosen = project_named(project)
+        with image_filter_errors():
+            if export:
+                self.stdout.writelines(f"{key}\n" for key in keys_of(subset_named(chosen, slug)))
+                return
+            if delete:
+                services.delete_subset(subset=subset_named(chosen, slug), by=None, now=timezone.now())
+                self.stdout.write(f"Deleted the subset {slug}.")
+                return
+            try:
+                self._make(chosen, slug, options)
+            except services.SubsetError as error:
+                raise CommandError(str(error)) from error
+
+    def _make(self, project: Project, slug: str, options: dict[str, Any]) -> None:
+        collection: Collection | None = None
+        if options["collection"] is not None:
+            collection = named(collections_in(project), options["collection"], kind="collection", project=project)
+        if options["keys"] is not None:
+            if options["sample"] is not None or not options["images"].is_all:
+                raise CommandError("Give --keys, or --sample and --images, not both.")
+            try:
+                lines = checked_file(options["keys"]).read_text(encoding="utf-8-sig").splitlines()
+            except UnicodeDecodeError as error:
+                raise CommandError(f"{options['keys']} is not a text file in UTF-8.") from error
+            images = services.images_of_keys(project, lines, collection=collection)
+        elif options["sample"] is None and options["images"].is_all:
+            raise CommandError("Say which images: --keys FILE, --sample N or --images SPEC.")
+        else:
+            about = {"collection": collection, "sample": options["sample"], "seed": options["seed"]}
+            images = services.images_of_filter(project, options["images"], **about)
+        made = services.make_subset(
+            project=project, slug=slug, name=options["name"], images=images, by=None, now=timezone.now()
+        )
+        self.stdout.write(f"{made.name}: {len(images):,} images. Use it with --images subset:{slug}.")
