@@ -111,14 +111,14 @@ def restricted(cells: Sequence[ScoreCell], *, project: Project, filter: ImageFil
 
 
 def by_level(cells: Sequence[ScoreCell], *, project: Project) -> list[LevelRow]:
-    """Compute the figures of one scoring over the images chosen from each level; none without a selection."""
+    """Compute the figures of one scoring over the images chosen from each level that has any."""
     if not cells or not newest_choices(project).exists():
         return []
     filters = {level: ImageFilter((Term(Kind.LEVEL, level.value),)) for level in Level}
     return [
         LevelRow(str(level.label), over[0].images, over)
         for level, filter in filters.items()
-        if (over := restricted(cells, project=project, filter=filter))
+        if (over := restricted(cells, project=project, filter=filter)) and over[0].images
     ]
 
 
