@@ -139,6 +139,21 @@ def build_report(
     )
 
 
+def outcomes_by_group(
+    judged: Judged,
+    *,
+    seed: int,
+    replication: int,
+    group_of: Mapping[Any, str],
+    not_judged_in: Mapping[str, int],
+    counted_similar_in: Mapping[str, int],
+    resamples: int,
+) -> tuple[RegionOutcome, ...]:
+    """Compute the outcomes that `build_report` gives by region, over any other groups of images."""
+    tally = _Tally(judged, replication)
+    return _regions(tally, group_of, not_judged_in, counted_similar_in, resamples, seed)
+
+
 def summarise(
     judged: Judged,
     *,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from charts import texts
 from charts.plots import BarPlot, Estimate, RangePlot, bar_plot, range_plot
+from corpora.models import Level
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import WIDTH_POINTS
 from crosslens_metrics.reports.comparison_figures import (
@@ -81,11 +82,20 @@ class ReportPage:
     distribution: BarPlot
     regions: Sequence[RegionLine]
     region_plot: RangePlot | None
+    levels: Sequence[RegionLine]
+    """By how near to the language the images were taken; empty without a selection."""
     raters: Sequence[RaterLine]
     rater_plot: RangePlot | None
 
 
-def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], *, scale: Scale) -> ReportPage:
+def report_page(
+    report: Report,
+    evidence: Evidence,
+    raters: Sequence[RaterRow],
+    *,
+    scale: Scale,
+    levels: Sequence[RegionOutcome] = (),
+) -> ReportPage:
     # Images whose region is unknown come last.
     regions = sorted(report.regions, key=lambda part: (not part.region, part.region))
     estimates = [_region_estimate(part) for part in regions]
@@ -98,6 +108,7 @@ def report_page(report: Report, evidence: Evidence, raters: Sequence[RaterRow], 
         distribution=distribution_plot(report, scale=scale),
         regions=[_region_line(part) for part in regions],
         region_plot=range_plot(_("Gain by region"), estimates, reference=0) if has_values(estimates) else None,
+        levels=[replace(_region_line(part), region=str(Level(part.region).label)) for part in levels],
         raters=[_rater_line(row) for row in raters],
         rater_plot=range_plot(
             _("Left side preferred, by rater, in percent"),

@@ -12,9 +12,11 @@ import numpy as np
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from corpora.models import Level
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
-from crosslens_metrics.reports.comparison import Decided, Judged, Repeat, build_report, decided
-from crosslens_metrics.reports.comparison_figures import RaterFigures, Report
+from corpora.selectors.subsets import newest_choices
+from crosslens_metrics.reports.comparison import Decided, Judged, Repeat, build_report, decided, outcomes_by_group
+from crosslens_metrics.reports.comparison_figures import RaterFigures, RegionOutcome, Report
 from crosslens_metrics.scales import SCALES, Scale
 from images.models import Image
 from people.models import Project
@@ -145,6 +147,27 @@ def report_of(comparison: Comparison, evidence: Evidence | None = None) -> Repor
         counted_similar_in=_count_by_region(known.similar, known.region_of),
         resamples=RESAMPLES,
     )
+
+
+def level_outcomes(comparison: Comparison, evidence: Evidence) -> list[RegionOutcome]:
+    """Compute the outcome over the images from each level that has any complete one, the nearest level first."""
+    here = _pairs([comparison.pk]).values("image")
+    level_of = dict(newest_choices(comparison.project).filter(image__in=here).values_list("image", "level"))
+    if not level_of:
+        return []
+    outcomes = outcomes_by_group(
+        evidence.judged,
+        seed=comparison.seed,
+        replication=comparison.replication,
+        group_of=level_of,
+        not_judged_in=_count_by_region(evidence.not_judged, level_of),
+        counted_similar_in=_count_by_region(evidence.similar, level_of),
+        resamples=RESAMPLES,
+    )
+    by_level = {part.region: part for part in outcomes}
+    return [
+        by_level[level] for level in Level.values if level in by_level and by_level[level].outcome.images.denominator
+    ]
 
 
 def decided_of(comparison: Comparison, evidence: Evidence) -> Decided:

@@ -25,7 +25,7 @@ from sxs_eval.permissions import READERS, comparison_for, has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.overview import progress_of
 from sxs_eval.selectors.pairs import Show, pairs_page
-from sxs_eval.selectors.results import evidence_of, rater_rows, report_of
+from sxs_eval.selectors.results import evidence_of, level_outcomes, rater_rows, report_of
 
 
 @require_safe
@@ -37,7 +37,9 @@ def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> Http
         lambda filter: evidence_of([comparison], filter)[comparison.pk],
     )
     report = report_of(comparison, evidence)
-    page = report_page(report, evidence, rater_rows(comparison, report, evidence), scale=SCALES[comparison.scale])
+    levels = level_outcomes(comparison, evidence)
+    raters = rater_rows(comparison, report, evidence)
+    page = report_page(report, evidence, raters, scale=SCALES[comparison.scale], levels=levels)
     context = _head(request, comparison) | {"page": page, "pairs": evidence.pairs, "layouts": Layout}
     return render(request, "sxs_eval/report.html", context | {"images": images}, status=images.status)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from corpora.models import Subset
+from corpora.models import Level, Subset
 from corpora.rules.image_filters import parse
+from crosslens_metrics.reports.comparison_figures import Gain, Outcome
 from images.models import CollectionImage
 from sxs_eval.models import Comparison, Pair
-from sxs_eval.selectors.results import evidence_of, report_of
+from sxs_eval.selectors.results import evidence_of, level_outcomes, report_of
 from sxs_eval.services.comparisons import ComparisonError, Setting, create_comparison, create_comparisons
 from tests.clients import client_of
+from tests.corpora.placing import choose
 from tests.factories import NOW, make_rater, make_user
 from tests.sxs_eval.judged import judge_all
 
@@ -38,6 +40,11 @@ def create(comparison: Comparison, images: str) -> Comparison:
         by=None,
         with_pairs=True,
     )
+
+
+def points_of(outcome: Outcome) -> float:
+    assert isinstance(outcome.gain, Gain)
+    return outcome.gain.points
 
 
 def images_in(comparison: Comparison) -> set[int]:
@@ -133,6 +140,28 @@ class TestFigures:
         assert ours.outcome == alone.outcome
         assert (ours.judgements, ours.distribution) == (alone.judgements, alone.distribution)
         assert ours.outcome != report_of(comparison).outcome
+
+    def test_by_level_they_are_those_of_its_filter(self, manager, comparison, subset, judged) -> None:
+        path = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
+        assert "how near to the language" not in manager.get(path).content.decode()
+        entries = comparison.collection.entries.order_by("position")
+        scores = {entry.key: score for entry, score in zip(entries, (2, -1, 3), strict=True)}
+        judge_all(comparison, make_rater(comparison, "cleo"), scores)
+        before = report_of(comparison).as_json()
+        near, other = (entry.image for entry in entries[:2])
+        choose(comparison.project, comparison.language_id, {near: Level.REGION, other: Level.COUNTRY})
+        rows = level_outcomes(comparison, evidence_of([comparison])[comparison.pk])
+        assert [row.region for row in rows] == ["region", "country"]
+        for row in rows:
+            (over,) = evidence_of([comparison], parse(f"level:{row.region}")).values()
+            alone = report_of(comparison, over).outcome
+            assert points_of(row.outcome) == points_of(alone)
+            assert (row.outcome.images, row.outcome.wins) == (alone.images, alone.wins)
+        assert [points_of(row.outcome) for row in rows] == [100, -100]
+        assert report_of(comparison).as_json() == before
+        page = manager.get(path)
+        assert [(row.region, row.images) for row in page.context["page"].levels] == [("Region", 1), ("Country", 1)]
+        assert "Gain by how near to the language the images were taken" in page.content.decode()
 
     def test_the_page_takes_the_filter_and_says_what_is_wrong_with_another(self, manager, comparison, judged) -> None:
         path = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
