@@ -9,6 +9,9 @@ beaches, small islands), it is the nearest region of the country within `NEAR_M`
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -20,10 +23,13 @@ from numpy.typing import ArrayLike
 
 from geography import codes, outline_files
 from geography.coordinates import fault_of
-from geography.nearest import NearestLand
+from geography.nearest import DEGREE_M, NearestLand
 from geography.places import Place
 
 NEAR_M = 10_000.0
+SMALL_ISLAND_M = 4_000.0
+"""How far around an inhabited place that Natural Earth's land lacks there is land."""
+
 SEA_M = 2_000.0
 """Bridges and piers are nearer to land than this, but for the longest."""
 
@@ -31,6 +37,7 @@ CHUNK = 50_000
 """Points looked up at a time, which bounds the memory."""
 
 NO_COUNTRY = -1
+CELL_DEGREES = 0.2
 
 
 @dataclass(frozen=True)
@@ -205,6 +212,7 @@ class Borders:
         near = self._land.near(north[list(points)], east[list(points)], within_m=NEAR_M)
         for point, distances in zip(points, near, strict=True):
             is_at_sea = point not in on_land and min(distances.values(), default=SEA_M) >= SEA_M
+            is_at_sea = is_at_sea and not is_on_small_island(north[point], east[point])
             if is_at_sea and self._countries_with_land.issuperset(countries[point]):
                 countries[point] = ()
                 continue
@@ -223,6 +231,31 @@ class Borders:
         found = [code for _, code in finest_first]
         parents = [parent for code in found for parent in codes.parents_of(code)]
         return Place(countries, tuple(dict.fromkeys([*found, *parents])), self._countries[1][country_row]["continent"])
+
+
+def is_on_small_island(latitude: float, longitude: float) -> bool:
+    """Return whether a point, in degrees, is near an inhabited place that Natural Earth's land lacks."""
+    cell = (math.floor(latitude / CELL_DEGREES), math.floor(longitude / CELL_DEGREES))
+    return any(distance_m(latitude, longitude, *island) < SMALL_ISLAND_M for island in _small_islands().get(cell, ()))
+
+
+@cache
+def _small_islands() -> dict[tuple[int, int], list[tuple[float, float]]]:
+    """Return the places by the cells that they are in or beside."""
+    text = (outline_files.FOLDER / outline_files.SMALL_ISLANDS).read_text(encoding="utf-8")
+    near: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
+    for latitude, longitude in json.loads(text):
+        row, column = math.floor(latitude / CELL_DEGREES), math.floor(longitude / CELL_DEGREES)
+        for step in (-1, 0, 1):
+            for side in (-1, 0, 1):
+                near[row + step, column + side].append((latitude, longitude))
+    return near
+
+
+def distance_m(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
+    """Compute the distance of two points close together, in metres; all arguments are in degrees."""
+    east = (longitude - other_longitude) * math.cos(math.radians((latitude + other_latitude) / 2))
+    return DEGREE_M * math.hypot(latitude - other_latitude, east)
 
 
 def _as_multipolygon(shape: Any) -> Any:

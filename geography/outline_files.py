@@ -32,7 +32,8 @@ import shapely
 
 FOLDER = Path(__file__).parent / "data"
 COUNTRIES, REGIONS, CODES, DISPUTED = "countries.xz", "regions.xz", "codes.json", "disputed.xz"
-FILES = (COUNTRIES, REGIONS, CODES, DISPUTED)
+SMALL_ISLANDS = "small_islands.json"
+FILES = (COUNTRIES, REGIONS, CODES, DISPUTED, SMALL_ISLANDS)
 
 
 def write(path: Path, shapes: Sequence[Any], properties: Sequence[Mapping[str, Any]], *, scale: int) -> None:

@@ -34,6 +34,8 @@ POINTS = [
     ("Anchorage", 61.2200, -149.9000, "US", "US-AK", "NA"),
     ("San Juan", 18.4200, -66.0600, "PR", None, "NA"),
     ("Hong Kong", 22.3200, 114.1700, "HK", None, "AS"),
+    ("Capri", 40.5507, 14.2430, "IT", None, "EU"),
+    ("Christiansø", 55.3203, 15.1869, "DK", None, "EU"),
     ("Lerwick", 60.1550, -1.1450, "GB", "GB-ZET", "EU"),
     ("Lerwick in Scotland", 60.1550, -1.1450, "GB", "GB-SCT", "EU"),
     ("Venice in Veneto", 45.4270, 12.3280, "IT", "IT-34", "EU"),
