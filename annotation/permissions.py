@@ -24,6 +24,8 @@ from annotation.models import (
     RoundKind,
     VerificationBatch,
 )
+from corpora.models import Selection
+from images.models import CollectionImage, Image
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Membership, Project, Role, User
@@ -124,6 +126,23 @@ def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
     """Return a release of the project `slug`, which `user` manages or does research in."""
     project = project_for(user, slug, *RELEASE_READERS)
     return get_object_or_404(Release.objects.select_related("project"), project=project, number=number)
+
+
+def image_for(user: User | AnonymousUser, slug: str, public_id: UUID) -> tuple[Project, CollectionImage]:
+    """Return an image of the rounds or selections of a project that `user` manages or does research in."""
+    project = project_for(user, slug, *RELEASE_READERS)
+    rounds = Round.objects.filter(project=project).values("collection")
+    selections = Selection.objects.filter(project=project, collection__isnull=False).values("collection")
+    entries = CollectionImage.objects.filter(Q(collection__in=rounds) | Q(collection__in=selections))
+    entry = entries.filter(image__public_id=public_id).select_related("image", "collection").order_by("pk").first()
+    if entry is None:
+        raise Http404(_("This project has no such image."))
+    return project, entry
+
+
+def is_assigned_image(user: User, image: Image) -> bool:
+    """Return whether `user` has unfinished work, in any project and of any kind, on the image."""
+    return Image.objects.filter(assigned_work.is_assigned(user, "pk"), pk=image.pk).exists()
 
 
 def has_assigned_images(user: User, project: Project) -> bool:

@@ -1,0 +1,92 @@
+"""One image of a project with everything that people and models have written about it, in all languages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.models import Caption
+from annotation.rules.released_places import CONTINENT, place_name
+from corpora.models import ImagePlace, Level
+from corpora.selectors.chosen import chosen_of
+from images.models import CollectionImage
+from images.selectors import ServedImage, served_image
+from inference.models import ModelCaption
+from languages.models import Language
+from people.models import Project, User
+from people.permissions import usable_in
+
+
+@dataclass(frozen=True)
+class Written:
+    """A caption; `model` is "" if a person wrote it."""
+
+    text: str
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class InLanguage:
+    """The captions in one language, those of people first."""
+
+    language: Language
+    captions: Sequence[Written]
+
+    @property
+    def tag(self) -> str:
+        return self.language.tag
+
+    @property
+    def name(self) -> str:
+        return self.language.name
+
+
+@dataclass(frozen=True)
+class ProjectImagePage:
+    """`places` are names, the most detailed first; `chosen_for` and `level` are "" if no selection has the image."""
+
+    entry: CollectionImage
+    served: ServedImage
+    places: Sequence[str]
+    chosen_for: str
+    level: str
+    languages: Sequence[InLanguage]
+    before: CollectionImage | None
+    after: CollectionImage | None
+
+
+def project_image_page(entry: CollectionImage, project: Project, viewer: User) -> ProjectImagePage:
+    chosen = chosen_of(project, [entry.image_id]).get(entry.image_id)
+    beside = CollectionImage.objects.filter(collection=entry.collection_id).select_related("image")
+    return ProjectImagePage(
+        entry=entry,
+        served=served_image(entry.image, viewer),
+        places=_places(entry.image_id),
+        chosen_for=Language.objects.get(pk=chosen.language).name if chosen else "",
+        level=str(Level(chosen.level).label) if chosen else "",
+        languages=_captions(entry.image_id, project),
+        before=beside.filter(position__lt=entry.position).order_by("-position").first(),
+        after=beside.filter(position__gt=entry.position).order_by("position").first(),
+    )
+
+
+def _places(image_id: int) -> list[str]:
+    place = ImagePlace.objects.filter(image=image_id).first()
+    if place is None:
+        return []
+    continent = [f"{CONTINENT}{place.continent}"] if place.continent else []
+    return [place_name(code) for code in (*place.regions.split(), *place.countries.split(), *continent)]
+
+
+def _captions(image_id: int, project: Project) -> list[InLanguage]:
+    written: dict[Language, list[Written]] = defaultdict(list)
+    people = Caption.objects.counted().filter(image=image_id, round__project=project)
+    for caption in people.select_related("round__language").order_by("round__language", "pk"):
+        written[caption.round.language].append(Written(caption.text))
+    models = ModelCaption.objects.filter(usable_in(project, "model__"), image=image_id)
+    for made in models.select_related("language", "model").order_by("model__name", "pk"):
+        written[made.language].append(Written(made.text, made.model.name))
+    return sorted(
+        (InLanguage(language, captions) for language, captions in written.items()), key=lambda one: (one.name, one.tag)
+    )
