@@ -74,7 +74,7 @@ class SelectionSerializer(serializers.ModelSerializer[Selection]):
 class NewSelectionSerializer(serializers.Serializer[Any]):
     collection = serializers.SlugField(required=False, help_text="Choose from this collection, by its slug.")
     candidates = serializers.SlugField(required=False, help_text="Or from this candidate list, by its slug.")
-    languages = serializers.ListField(child=serializers.CharField(), allow_empty=False, help_text="Tags.")
+    languages = serializers.ListField(child=serializers.CharField(), min_length=1, help_text="Tags.")
     per_language = serializers.IntegerField(min_value=1, max_value=100_000, default=100)
     seed = serializers.IntegerField(min_value=0, max_value=services.LARGEST_SEED)
     levels = serializers.ListField(child=serializers.ChoiceField(Level.choices), default=list(Level.values))
@@ -120,7 +120,8 @@ def selection_start(request: Request, slug: str) -> Response:
     tags = sent.pop("languages")
     languages = list(Language.objects.filter(pk__in=tags))
     if unknown := sorted(set(tags) - {one.tag for one in languages}):
-        raise serializers.ValidationError({"languages": [_("There is no language %s.") % unknown[0]]})
+        said = _("There is no language %s.") % unknown[0]
+        raise ApiError(409, "selection-refused", said, {"languages": [said]})
     source = source_in(project, sent.pop("collection", ""), sent.pop("candidates", ""))
     try:
         selection = services.start_selection(
@@ -149,7 +150,7 @@ def managed(request: Request, slug: str) -> Project:
 
 def source_in(project: Project, collection: str, candidates: str) -> Collection | CandidateList:
     if bool(collection) == bool(candidates):
-        raise serializers.ValidationError({"collection": [_("Name a collection or a candidate list.")]})
+        raise ApiError(409, "selection-refused", _("Name a collection or a candidate list."))
     found = (
         collections_in(project).filter(slug=collection).first()
         if collection

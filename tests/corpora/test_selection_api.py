@@ -52,10 +52,10 @@ def test_a_program_starts_a_selection_and_reads_its_images(project, collection, 
 @pytest.mark.parametrize(
     ("changes", "status"),
     [
-        ({"languages": ["xx"]}, 422),
+        ({"languages": ["xx"]}, 409),
         ({"languages": []}, 422),
         ({"collection": "no-such"}, 404),
-        ({"candidates": "both"}, 422),
+        ({"candidates": "both"}, 409),
         ({"levels": []}, 409),
         ({"seed": -1}, 422),
     ],
