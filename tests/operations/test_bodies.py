@@ -30,6 +30,8 @@ FORMS_WITH_FILES = {
     "gapgame:items-import": ["lions", 7],
     "inference:captions-import": [],
     "inference:model-try": [7],
+    "corpora:candidates-import": ["lions"],
+    "corpora:table-upload": ["lions"],
     "scoring:references-import": ["lions"],
     "sxs_eval:gold-list": ["lions", 7],
     "sxs_eval:plan-show": ["lions"],
