@@ -8,6 +8,7 @@ class SxsEvalConfig(AppConfig):
     def ready(self) -> None:
         from django.db.models import Q
 
+        from corpora.selectors import usage
         from images.models import Collection
         from inference.models import CaptioningModel
         from inference.selectors import assigned_work
@@ -18,6 +19,7 @@ class SxsEvalConfig(AppConfig):
         from sxs_eval.models import Comparison
         from sxs_eval.selectors.data_export import data_export
         from sxs_eval.selectors.human_judgements import human_judgements_of
+        from sxs_eval.selectors.subset_uses import comparisons_by_subset
         from sxs_eval.selectors.work import assigned_images, images_of_worse_captions
         from sxs_eval.services import withdrawal
 
@@ -26,5 +28,6 @@ class SxsEvalConfig(AppConfig):
         personal_data.register(
             "sxs_eval", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
+        usage.register_for_subsets(comparisons_by_subset)
         register(Collection, lambda used: Comparison.objects.filter(collection=used))
         register(CaptioningModel, lambda used: Comparison.objects.filter(Q(base=used) | Q(test=used)))

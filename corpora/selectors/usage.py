@@ -1,16 +1,19 @@
-"""What uses the images of a selection: apps above register here, so that images that people work on stay."""
+"""What uses the images of a selection, or a named subset: apps above register here, so that what is in use stays."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from corpora.models import Subset
 from images.models import Collection
+from people.models import Project
 
 
 @dataclass(frozen=True)
 class Use:
-    """Something that takes its images from a collection. `has_begun` once people may have seen them."""
+    """Something that takes its images from a collection or subset. `has_begun` once people may have seen them."""
 
     title: str
     address: str
@@ -18,12 +21,20 @@ class Use:
 
 
 Uses = Callable[[Collection], Iterable[Use]]
+SubsetUses = Callable[[Project], Iterable[tuple[str, Use]]]
+"""Of all subsets of a project: their slugs with what uses them."""
 _uses: list[Uses] = []
+_subset_uses: list[SubsetUses] = []
 
 
 def register(uses: Uses) -> None:
     """Register what uses a collection. Call it when the app is ready."""
     _uses.append(uses)
+
+
+def register_for_subsets(uses: SubsetUses) -> None:
+    """Register what uses named subsets. Call it when the app is ready."""
+    _subset_uses.append(uses)
 
 
 def uses_of(collection: Collection) -> list[Use]:
@@ -33,3 +44,16 @@ def uses_of(collection: Collection) -> list[Use]:
 def is_in_use(collection: Collection) -> bool:
     """Return whether work on the images of `collection` has begun."""
     return any(use.has_begun for use in uses_of(collection))
+
+
+def uses_by_subset(project: Project) -> dict[str, list[Use]]:
+    """Return what uses the subsets of a project, by slug."""
+    found: dict[str, list[Use]] = defaultdict(list)
+    for uses in _subset_uses:
+        for slug, use in uses(project):
+            found[slug].append(use)
+    return found
+
+
+def uses_of_subset(subset: Subset) -> list[Use]:
+    return uses_by_subset(subset.project)[subset.slug]

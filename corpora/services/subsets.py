@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from corpora.models import Subset
-from corpora.rules.image_filters import AREAS, ImageFilter, Kind, Term
-from corpora.selectors.subsets import check, images_matching
+from corpora.rules.image_filters import ALL_IMAGES, AREAS, ImageFilter, Kind, Term
+from corpora.selectors.subsets import check, images_matching, newest_choices
+from corpora.selectors.usage import uses_of_subset
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
 from people.models import Project, User
@@ -21,7 +23,9 @@ from people.services import audit_log
 
 SLUG = re.compile(r"[-a-z0-9_]{1,80}")
 SHOWN = 10
+KEY_SHOWN = 200
 AT_ONCE = 500
+LARGEST_SEED = 2**53 - 1
 
 
 class SubsetError(Exception):
@@ -32,8 +36,31 @@ class SubsetError(Exception):
         self.problems = list(problems)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which images a subset is to have: those of `keys`, or those that `images` leaves, and of these maybe a sample.
+
+    `keys` has one a line; `sample` images are drawn in all, or with `per_language` for each language that images were
+    chosen for.
+    """
+
+    keys: Sequence[str] | None = None
+    images: ImageFilter = ALL_IMAGES
+    collection: Collection | None = None
+    sample: int | None = None
+    per_language: bool = False
+    seed: int = 0
+
+
 def make_subset(
-    *, project: Project, slug: str, name: str, images: Iterable[int], by: User | None, now: datetime
+    *,
+    project: Project,
+    slug: str,
+    name: str,
+    images: Iterable[int],
+    description: str = "",
+    by: User | None,
+    now: datetime,
 ) -> Subset:
     """Store a subset of `images`, by their primary keys.
 
@@ -54,7 +81,8 @@ def make_subset(
             problems.append(_("No image is in this subset."))
         if problems:
             raise SubsetError(problems)
-        made = Subset.objects.create(project=project, slug=slug, name=name[:120], created_at=now, created_by=by)
+        about = {"name": name[:120], "description": description, "created_at": now, "created_by": by}
+        made = Subset.objects.create(project=project, slug=slug, **about)
         made.images.add(*pks)
         audit_log.record(
             project=project, action="subset.made", about=slug, by=by, now=now, details={"images": len(pks)}
@@ -62,12 +90,76 @@ def make_subset(
     return made
 
 
-def delete_subset(*, subset: Subset, by: User | None, now: datetime) -> None:
-    """Delete a subset; its images stay."""
+def rename_subset(*, subset: Subset, name: str, description: str, by: User | None, now: datetime) -> Subset:
+    """Change the name and the description of a subset; filters name it by its slug, which stays.
+
+    Raises
+    ------
+    SubsetError
+        If there is no name.
+    """
+    after = {"name": " ".join(name.split())[:120], "description": description}
+    if not after["name"]:
+        raise SubsetError([_("Enter a name.")])
     with transaction.atomic():
         audit_log.lock(subset.project, by)
+        subset.refresh_from_db()
+        before = {field: getattr(subset, field) for field in after}
+        if before != after:
+            subset.name, subset.description = after["name"], after["description"]
+            subset.save(update_fields=list(after))
+            changes = {"before": before, "after": after}
+            audit_log.record(
+                project=subset.project, action="subset.renamed", about=subset.slug, by=by, now=now, details=changes
+            )
+    return subset
+
+
+def delete_subset(*, subset: Subset, by: User | None, now: datetime) -> None:
+    """Delete a subset that nothing uses; its images stay.
+
+    Raises
+    ------
+    SubsetError
+        With what uses it.
+    """
+    with transaction.atomic():
+        # What begins to use a subset takes the same lock before it looks for it.
+        audit_log.lock(subset.project, by)
+        if uses := uses_of_subset(subset):
+            said = _("“%(slug)s” cannot be deleted, because it is used by: %(uses)s.")
+            raise SubsetError([said % {"slug": subset.slug, "uses": ", ".join(_first_of([use.title for use in uses]))}])
         audit_log.record(project=subset.project, action="subset.deleted", about=subset.slug, by=by, now=now)
         subset.delete()
+
+
+def images_wanted(project: Project, wanted: Wanted) -> list[int]:
+    """Return the images that `wanted` describes.
+
+    Raises
+    ------
+    SubsetError
+        If it does not describe images in one way, or they are not there; with all reasons.
+    ImageFilterError
+        If the filter cannot be applied.
+    """
+    by_filter = not wanted.images.is_all or wanted.sample is not None
+    if wanted.keys is not None and by_filter:
+        raise SubsetError([_("Give keys, or a filter and a sample, not both.")])
+    if wanted.keys is not None:
+        return images_of_keys(project, wanted.keys, collection=wanted.collection)
+    if not by_filter:
+        raise SubsetError([_("Say which images: give keys, a filter or the size of a sample.")])
+    if wanted.per_language and wanted.sample is None:
+        raise SubsetError([_("Say how many images to draw for each language.")])
+    return images_of_filter(
+        project,
+        wanted.images,
+        collection=wanted.collection,
+        sample=wanted.sample,
+        per_language=wanted.per_language,
+        seed=wanted.seed,
+    )
 
 
 def images_of_keys(project: Project, keys: Iterable[str], *, collection: Collection | None = None) -> list[int]:
@@ -83,18 +175,19 @@ def images_of_keys(project: Project, keys: Iterable[str], *, collection: Collect
     for number, line in enumerate(keys, start=1):
         key = line.strip()
         if key in lines:
-            about = {"line": number, "key": key, "first": lines[key]}
+            about = {"line": number, "key": key[:KEY_SHOWN], "first": lines[key]}
             problems[number] = _("Line %(line)d: %(key)s is in line %(first)d, too.") % about
         elif key:
             lines[key] = number
     found: dict[str, set[int]] = defaultdict(set)
-    entries, wanted = _entries(project, collection), list(lines)
+    # PostgreSQL cannot even be asked for a key with a NUL in it.
+    entries, wanted = _entries(project, collection), [key for key in lines if "\0" not in key]
     for start in range(0, len(wanted), AT_ONCE):
         for key, image in entries.filter(key__in=wanted[start : start + AT_ONCE]).values_list("key", "image"):
             found[key].add(image)
     for key, number in lines.items():
         if not found[key]:
-            problems[number] = _("Line %(line)d: there is no image %(key)s.") % {"line": number, "key": key}
+            problems[number] = _("Line %(line)d: there is no image %(key)s.") % {"line": number, "key": key[:KEY_SHOWN]}
         elif len(found[key]) > 1:
             said = _("Line %(line)d: several images have the key %(key)s. Choose a collection.")
             problems[number] = said % {"line": number, "key": key}
@@ -109,9 +202,10 @@ def images_of_filter(
     *,
     collection: Collection | None = None,
     sample: int | None = None,
+    per_language: bool = False,
     seed: int = 0,
 ) -> list[int]:
-    """Return the project's images that match; of these, `sample` at random.
+    """Return the project's images that match; of these, `sample` at random, in all or for each language.
 
     The seed and the keys alone decide which images are drawn.
 
@@ -134,9 +228,38 @@ def images_of_filter(
         keys[image] = min(keys.get(image, key), key)
     if sample is None:
         return list(keys)
+    if per_language:
+        return _drawn_per_language(project, keys, collection=collection, sample=sample, seed=seed)
     if not 1 <= sample <= len(keys):
         said = _("There are %(there)d images to draw from, not %(sample)d.")
         raise SubsetError([said % {"there": len(keys), "sample": sample}])
+    return _drawn(keys, sample, seed)
+
+
+def _drawn_per_language(
+    project: Project, keys: Mapping[int, str], *, collection: Collection | None, sample: int, seed: int
+) -> list[int]:
+    """Draw from the images chosen for each language, by the newest confirmed selection of each image."""
+    chosen = newest_choices(project)
+    if collection is not None:
+        chosen = chosen.filter(image__in=CollectionImage.objects.filter(collection=collection).values("image"))
+    pools: dict[str, dict[int, str]] = defaultdict(dict)
+    for tag, image in chosen.values_list("language", "image").iterator():
+        pools[tag] |= {image: keys[image]} if image in keys else {}
+    if not pools:
+        raise SubsetError([_("No image has been chosen for a language yet. Confirm a selection first.")])
+    said = _("There are %(there)d images chosen for %(tag)s to draw from, not %(sample)d.")
+    problems = [
+        said % {"there": len(pool), "tag": tag, "sample": sample}
+        for tag, pool in sorted(pools.items())
+        if not 1 <= sample <= len(pool)
+    ]
+    if problems:
+        raise SubsetError(_first_of(problems))
+    return [image for tag in sorted(pools) for image in _drawn(pools[tag], sample, seed)]
+
+
+def _drawn(keys: Mapping[int, str], sample: int, seed: int) -> list[int]:
     return sorted(keys, key=lambda image: (random.Random(f"{seed}:{keys[image]}").random(), keys[image]))[:sample]
 
 

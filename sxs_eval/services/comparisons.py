@@ -93,11 +93,13 @@ def create_comparison(
     """
     if base == test:
         raise ComparisonError(_("A model cannot be compared with itself. Choose another base or test model."))
-    try:
-        images_of(parse(setting.images), project=project, language=language)
-    except ImageFilterError as error:
-        raise ComparisonError(str(error)) from error
     with transaction.atomic():
+        # A subset that the filter names cannot be deleted until the comparison is there.
+        audit_log.lock(project, by)
+        try:
+            images_of(parse(setting.images), project=project, language=language)
+        except ImageFilterError as error:
+            raise ComparisonError(str(error)) from error
         if not Instructions.objects.filter(project=project).exists():
             Instructions.objects.create(project=project, version=1, body=defaults.instructions(), created_by=by)
         pool = Pool.objects.create(

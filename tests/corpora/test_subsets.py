@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from django.core.management.base import CommandError
 
-from corpora.models import Subset
+from corpora.models import Level, Subset
+from corpora.services.subsets import SubsetError, rename_subset
+from images.models import Collection
+from people.models import AuditEntry
 from tests.commands import output_of
-from tests.corpora.placing import place
-from tests.factories import make_collection, make_keyed_collection, make_project
+from tests.corpora.placing import choose, make_subset, place
+from tests.factories import NOW, make_collection, make_keyed_collection, make_language, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +21,7 @@ KEYS = ["ant", "bee", "cat", "dog", "eel"]
 
 
 @pytest.fixture
-def lions() -> None:
+def lions() -> Collection:
     """A project whose own collection has five images."""
     project = make_project("lions")
     collection = make_keyed_collection(KEYS)
@@ -26,6 +29,7 @@ def lions() -> None:
     collection.save()
     for entry in collection.entries.select_related("image"):
         place(entry.image, "IN" if entry.key in ("bee", "eel") else "FR")
+    return collection
 
 
 def keys_file(folder: Path, text: str) -> str:
@@ -63,10 +67,34 @@ class TestCommand:
         with pytest.raises(CommandError, match="There are 2 images to draw from, not 3"):
             output_of("image_subset", "lions", "three", "--images", "in:IN", "--sample", "3")
 
+    def test_keys_may_be_a_column_of_a_csv_file_and_faults_are_named_by_its_lines(self, tmp_path):
+        text = '\ufeffnote,key\r\n"two\r\nlines",dog\r\nx,fox\r\n'
+        with pytest.raises(CommandError, match=r"^Line 4: there is no image fox\.$"):
+            output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, text))
+        output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, text.replace("fox", "bee")))
+        assert output_of("image_subset", "lions", "two", "--export").split() == ["bee", "dog"]
+
+    def test_a_sample_for_each_language_is_of_the_images_chosen_for_it(self, lions):
+        images = {entry.key: entry.image for entry in lions.entries.select_related("image")}
+        make_language("bn")
+        make_language("fr")
+        choose(lions.project, "bn", {images["bee"]: Level.REGION, images["eel"]: Level.REGION})
+        choose(lions.project, "fr", {images[key]: Level.REGION for key in ("ant", "cat", "dog")})
+        output_of("image_subset", "lions", "four", "--sample", "2", "--per-language", "--seed", "7")
+        drawn = set(output_of("image_subset", "lions", "four", "--export").split())
+        assert len(drawn) == 4
+        assert drawn >= {"bee", "eel"}
+        with pytest.raises(CommandError) as refused:
+            output_of("image_subset", "lions", "six", "--sample", "3", "--per-language")
+        assert str(refused.value) == "There are 2 images chosen for bn to draw from, not 3."
+
     @pytest.mark.parametrize(
         ("options", "said"),
         [
             ([], "Say which images"),
+            (["--per-language"], "Say which images"),
+            (["--images", "in:IN", "--per-language"], "how many images to draw for each language"),
+            (["--sample", "1", "--per-language"], "No image has been chosen for a language yet"),
             (["--images", "region"], "another set of images for each language"),
             (["--images", "in:PL"], "No image is in this subset"),
             (["--collection", "nowhere", "--sample", "1"], "no collection nowhere"),
@@ -89,3 +117,15 @@ class TestCommand:
         other = make_collection(1, is_shared=False, project=make_project("tigers"))
         with pytest.raises(CommandError, match="there is no image"):
             output_of("image_subset", "lions", "new", "--keys", keys_file(tmp_path, other.entries.get().key))
+
+
+def test_a_new_name_is_in_the_audit_log_and_the_short_name_stays(lions):
+    subset, by = make_subset(lions.project, "two", []), lions.project.created_by
+    for _ in range(2):
+        rename_subset(subset=subset, name=" XM  600 ", description="For raters.", by=by, now=NOW)
+    subset.refresh_from_db()
+    assert (subset.slug, subset.name, subset.description) == ("two", "XM 600", "For raters.")
+    entry = AuditEntry.objects.get(action="subset.renamed")
+    assert (entry.details["before"]["name"], entry.details["after"]["name"]) == ("TWO", "XM 600")
+    with pytest.raises(SubsetError, match="Enter a name"):
+        rename_subset(subset=subset, name=" ", description="", by=by, now=NOW)

@@ -1,4 +1,4 @@
-"""`manage.py image_subset PROJECT SLUG --keys FILE | --sample N --seed S | --images SPEC | --export | --delete`"""
+"""`manage.py image_subset PROJECT SLUG` with `--keys`, `--sample`, `--images`, `--export` or `--delete`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from corpora.formats.keys import KeyFileError, read_keys
 from corpora.management.image_filters import add_images, image_filter_errors
 from corpora.selectors.subsets import keys_of, subset_named
 from corpora.services import subsets as services
@@ -25,13 +26,19 @@ class Command(BaseCommand):
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
         parser.add_argument("slug", metavar="SLUG", help="short name of the subset, such as xm600")
         parser.add_argument("--name", default="", help="name on pages (default: the short name)")
+        parser.add_argument("--description", default="", help="what the subset is for")
         parser.add_argument("--collection", metavar="COLLECTION", help="only images of this collection")
         parser.add_argument("--sample", type=int, metavar="N", help="draw this many images at random")
+        parser.add_argument(
+            "--per-language", action="store_true", help="draw as many for each language that images were chosen for"
+        )
         parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the sample (default: 0)")
         what = parser.add_mutually_exclusive_group()
-        what.add_argument("--keys", type=Path, metavar="FILE", help="a text file with a key a line")
+        what.add_argument(
+            "--keys", type=Path, metavar="FILE", help="a text file with a key a line, or CSV with a column key"
+        )
         what.add_argument("--export", action="store_true", help="print the keys of an existing subset")
-        what.add_argument("--delete", action="store_true", help="delete an existing subset; its images stay")
+        what.add_argument("--delete", action="store_true", help="delete a subset that nothing uses; its images stay")
         add_images(parser)
 
     def handle(self, *, project: str, slug: str, export: bool, delete: bool, **options: Any) -> None:
@@ -40,12 +47,12 @@ class Command(BaseCommand):
             if export:
                 self.stdout.writelines(f"{key}\n" for key in keys_of(subset_named(chosen, slug)))
                 return
-            if delete:
-                services.delete_subset(subset=subset_named(chosen, slug), by=None, now=timezone.now())
-                self.stdout.write(f"Deleted the subset {slug}.")
-                return
             try:
-                self._make(chosen, slug, options)
+                if delete:
+                    services.delete_subset(subset=subset_named(chosen, slug), by=None, now=timezone.now())
+                    self.stdout.write(f"Deleted the subset {slug}.")
+                else:
+                    self._make(chosen, slug, options)
             except services.SubsetError as error:
                 raise CommandError(str(error)) from error
 
@@ -53,20 +60,23 @@ class Command(BaseCommand):
         collection: Collection | None = None
         if options["collection"] is not None:
             collection = named(collections_in(project), options["collection"], kind="collection", project=project)
-        if options["keys"] is not None:
-            if options["sample"] is not None or not options["images"].is_all:
-                raise CommandError("Give --keys, or --sample and --images, not both.")
-            try:
-                lines = checked_file(options["keys"]).read_text(encoding="utf-8-sig").splitlines()
-            except UnicodeDecodeError as error:
-                raise CommandError(f"{options['keys']} is not a text file in UTF-8.") from error
-            images = services.images_of_keys(project, lines, collection=collection)
-        elif options["sample"] is None and options["images"].is_all:
-            raise CommandError("Say which images: --keys FILE, --sample N or --images SPEC.")
-        else:
-            about = {"collection": collection, "sample": options["sample"], "seed": options["seed"]}
-            images = services.images_of_filter(project, options["images"], **about)
+        about = {name: options[name] for name in ("images", "sample", "per_language", "seed")}
+        keys = None if options["keys"] is None else _keys_in(options["keys"])
+        images = services.images_wanted(project, services.Wanted(keys=keys, collection=collection, **about))
         made = services.make_subset(
-            project=project, slug=slug, name=options["name"], images=images, by=None, now=timezone.now()
+            project=project,
+            slug=slug,
+            name=options["name"],
+            description=options["description"],
+            images=images,
+            by=None,
+            now=timezone.now(),
         )
         self.stdout.write(f"{made.name}: {len(images):,} images. Use it with --images subset:{slug}.")
+
+
+def _keys_in(path: Path) -> list[str]:
+    try:
+        return read_keys(checked_file(path).read_bytes())
+    except KeyFileError as error:
+        raise CommandError(f"{path}: {error}") from error
