@@ -13,6 +13,7 @@ const hasAnswer = Boolean(form.querySelector(".warnings, .notice--error"));
 const keep = () => kept.put(0, field.value, []);
 // Before anything is waited for: a page that is closed at once keeps what was typed, too.
 field.addEventListener("input", keep);
+if (field.value !== came) keep(); // Typed before this script was there.
 
 await kept.recover();
 const before = kept.newest();
@@ -20,7 +21,4 @@ const before = kept.newest();
 if (before && !hasAnswer && field.value === came && before.text !== came) {
   field.value = before.text;
   announce(form.dataset.textRestored);
-} else if (field.value !== came) {
-  // Typed before this script was there, or while it was looked up what is kept.
-  keep();
 }
