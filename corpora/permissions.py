@@ -6,9 +6,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from corpora.models import Selection
+from corpora.models import Selection, Subset
 from people.models import Role, User
 from people.permissions import project_for
+
+SUBSET_READERS = (Role.MANAGER, Role.RESEARCHER)
+"""Who may see named subsets; managers make and change them."""
 
 
 def selection_managed_by(user: User | AnonymousUser, slug: str, number: int) -> Selection:
@@ -24,3 +27,18 @@ def selection_managed_by(user: User | AnonymousUser, slug: str, number: int) -> 
     if selection is None:
         raise Http404(_("There is no such selection."))
     return selection
+
+
+def subset_for(user: User | AnonymousUser, slug: str, subset_slug: str, *roles: Role) -> Subset:
+    """Find a named subset of a project in which `user` has one of `roles`.
+
+    Raises
+    ------
+    Http404
+        Also where it exists, for anybody else.
+    """
+    rows = Subset.objects.select_related("project", "created_by")
+    subset = rows.filter(project=project_for(user, slug, *roles), slug=subset_slug).first()
+    if subset is None:
+        raise Http404(_("There is no such named subset."))
+    return subset

@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from corpora.views import candidates, places, selected_files, selections, tables
+from corpora.views import candidates, places, selected_files, selections, subsets, tables
 
 app_name = "corpora"
 
 TABLE = "projects/<slug:slug>/where-spoken"
 SELECTION = "projects/<slug:slug>/selections/<int:number>"
+SUBSET = "projects/<slug:slug>/subsets/<slug:subset_slug>"
 
 urlpatterns = [
     path("collections/<slug:slug>/places/", places.collection_places, name="collection-places"),
@@ -41,4 +42,10 @@ urlpatterns = [
         candidates.candidates_delete,
         name="candidates-delete",
     ),
+    path("projects/<slug:slug>/subsets/", subsets.subset_list, name="subset-list"),
+    path("projects/<slug:slug>/new-subset/", subsets.subset_create, name="subset-create"),
+    path(f"{SUBSET}/", subsets.subset_show, name="subset-show"),
+    path(f"{SUBSET}/rename/", subsets.subset_rename, name="subset-rename"),
+    path(f"{SUBSET}/delete/", subsets.subset_delete, name="subset-delete"),
+    path(f"{SUBSET}/keys.csv", subsets.subset_export, name="subset-export"),
 ]

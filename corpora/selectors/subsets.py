@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
@@ -38,13 +40,16 @@ def images_matching(filter: ImageFilter, *, project: Project, language: Language
 
 def keys_of(subset: Subset) -> list[str]:
     """Return the keys of a subset's images, in alphabetical order; of an image with several, the first."""
+    return sorted(keys_by_image(subset.project, subset.images.order_by().values_list("pk", flat=True)).values())
+
+
+def keys_by_image(project: Project, images: Iterable[int]) -> dict[int, str]:
+    """Return the keys that `images` (primary keys, or a query for them) have in the project; of several, the first."""
+    entries = CollectionImage.objects.filter(image__in=images, collection__in=collections_in(project)).order_by()
     keys: dict[int, str] = {}
-    entries = CollectionImage.objects.filter(
-        image__in=subset.images.order_by().values("pk"), collection__in=collections_in(subset.project)
-    ).order_by()
     for image, key in entries.values_list("image", "key"):
         keys[image] = min(keys.get(image, key), key)
-    return sorted(keys.values())
+    return keys
 
 
 def check(filter: ImageFilter, *, project: Project) -> ImageFilter:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Release
 from annotation.services import corrections
-from corpora.models import CandidateList, LanguageTable, SelectedImage, Selection
+from corpora.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
@@ -123,6 +123,7 @@ def make_world(media: Path) -> World:
     ImportJob.objects.update(project=project)
     draft_selection(project, seeded.main.collection)
     CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
+    Subset.objects.create(project=project, slug="few", name=NAME, created_at=now).images.add(image)
     LanguageTable.objects.create(project=project, number=1, areas={}, created_at=now)
     parts = served_image(image, seeded.ann).large.split("/")
     known: dict[str, Sequence[object]] = {
@@ -148,6 +149,7 @@ def make_world(media: Path) -> World:
         "gold_id": [1],
         "season_slug": [season.slug],
         "list_slug": ["world"],
+        "subset_slug": ["few"],
         "item_set_id": [season.item_set_id],
         "item_id": [season.item_set.items.first().pk],
         "player_id": [player.pk],
