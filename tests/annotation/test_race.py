@@ -100,7 +100,7 @@ def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.slow(reason="32 people at once")
-@pytest.mark.parametrize("run", runs(20, short=2))
+@pytest.mark.parametrize("run", runs(20, short=1))
 def test_a_crowd_leaves_exactly_two_captions_per_image(run):
     rng = Random(run)
     round = make_round(images=IMAGES, replication=REPLICATION, lease_s=int(LEASE.total_seconds()), seed=run)
