@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from corpora.api import selections, tables
+from corpora.api import selections, subsets, tables
 from people.api.operations import one_address
 
 SELECTIONS = "projects/<slug:slug>/selections"
+SUBSETS = "projects/<slug:slug>/subsets"
 
 urlpatterns = [
     path(f"{SELECTIONS}/", one_address(selections.selection_list, selections.selection_start), name="selection-list"),
@@ -16,4 +17,11 @@ urlpatterns = [
         one_address(tables.language_table_show, tables.language_table_replace),
         name="language-table",
     ),
+    path(f"{SUBSETS}/", one_address(subsets.subset_list, subsets.subset_make), name="subset-list"),
+    path(
+        f"{SUBSETS}/<slug:subset_slug>/",
+        one_address(subsets.subset_show, subsets.subset_rename, subsets.subset_delete),
+        name="subset-show",
+    ),
+    path(f"{SUBSETS}/<slug:subset_slug>/images/", subsets.subset_images, name="subset-images"),
 ]

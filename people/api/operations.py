@@ -52,6 +52,9 @@ class Operations:
     def put(self, id: str, summary: str, responses: Any, **about: Any) -> Decorator:
         return self._made("put", id, summary, responses, **about)
 
+    def delete(self, id: str, summary: str, **about: Any) -> Decorator:
+        return self._made("delete", id, summary, {204: None}, **({"request": None} | about))
+
     def _made(
         self, method: str, id: str, summary: str, responses: Any, *, is_file: bool = False, **about: Any
     ) -> Decorator:

@@ -124,6 +124,9 @@ class Program:
     def post(self, address: str, **sent: Any) -> Any:
         return self.client.post(address, sent, content_type="application/json", headers=self.headers)
 
+    def delete(self, address: str) -> Any:
+        return self.client.delete(address, headers=self.headers)
+
     def all_of(self, address: str, **query: Any) -> list[dict[str, Any]]:
         """All rows of a list, page by page."""
         rows: list[dict[str, Any]] = []
