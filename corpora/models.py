@@ -232,6 +232,23 @@ class Selection(Leased):
         return self.name
 
 
+class LanguageCollection(models.Model):
+    """A collection of those images of a confirmed selection that were chosen for one language."""
+
+    selection = models.ForeignKey(Selection, on_delete=models.CASCADE, related_name="language_collections")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    collection = models.OneToOneField(Collection, on_delete=models.PROTECT, related_name="language_of_selection")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["selection", "language"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["selection", "language"], name="selection_language_has_one_collection"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.selection_id}: {self.language_id}"
+
+
 class SelectedImage(Located):
     """An image chosen for a language, and from which level. `image` is empty until a candidate's file is fetched."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from django.urls import reverse
 
@@ -11,9 +11,9 @@ from corpora.selectors.usage import Use
 from images.models import Collection
 
 
-def rounds_of(collection: Collection) -> Iterator[Use]:
-    """Yield the captioning rounds of a collection, by language."""
-    rounds = Round.objects.filter(collection=collection).exclude(kind=RoundKind.VERIFICATION)
+def rounds_of(collections: Iterable[Collection]) -> Iterator[Use]:
+    """Yield the captioning rounds of collections, by language."""
+    rounds = Round.objects.filter(collection__in=list(collections)).exclude(kind=RoundKind.VERIFICATION)
     rounds = rounds.exclude(state=RoundState.SKIPPED).select_related("language", "project")
     for round in rounds.order_by("language", "pk"):
         yield Use(

@@ -16,7 +16,7 @@ from corpora import tasks
 from corpora.models import CandidateList, Level, SelectedImage, Selection
 from corpora.permissions import selection_managed_by
 from corpora.selectors.pools import source_of
-from corpora.selectors.selections import selections_of
+from corpora.selectors.selections import selections_of, slugs_by_language
 from corpora.services import selections as services
 from images.models import Collection, JobState
 from images.permissions import collections_in
@@ -36,6 +36,9 @@ class SelectionSerializer(serializers.ModelSerializer[Selection]):
     state = serializers.ChoiceField(JobState.choices)
     chosen_from = serializers.SerializerMethodField(help_text="Slug of the collection or candidate list.")
     collection = serializers.SerializerMethodField(help_text="Slug of that of the images chosen, once confirmed.")
+    collections = serializers.SerializerMethodField(
+        help_text="By language: slug of the collection of its images alone."
+    )
     languages = serializers.ListField(child=serializers.CharField())
     levels = serializers.ListField(child=serializers.ChoiceField(Level.choices))
     counts = serializers.SerializerMethodField(help_text="By language: pool, free, chosen and missing, by level.")
@@ -56,6 +59,7 @@ class SelectionSerializer(serializers.ModelSerializer[Selection]):
             "borders",
             "counts",
             "collection",
+            "collections",
             "created_at",
             "confirmed_at",
         )
@@ -66,6 +70,9 @@ class SelectionSerializer(serializers.ModelSerializer[Selection]):
 
     def get_collection(self, selection: Selection) -> str | None:
         return selection.collection.slug if selection.collection else None
+
+    def get_collections(self, selection: Selection) -> dict[str, str]:
+        return slugs_by_language(selection)
 
     def get_counts(self, selection: Selection) -> dict[str, Any]:
         return {name: value for name, value in selection.counts.items() if name != "reserve"}
@@ -79,6 +86,12 @@ class NewSelectionSerializer(serializers.Serializer[Any]):
     seed = serializers.IntegerField(min_value=0, max_value=services.LARGEST_SEED)
     levels = serializers.ListField(child=serializers.ChoiceField(Level.choices), default=list(Level.values))
     name = serializers.CharField(max_length=services.NAME_CHARACTERS, allow_blank=True, default="")
+
+
+class ConfirmSerializer(serializers.Serializer[Any]):
+    by_language = serializers.BooleanField(
+        default=False, help_text="Also make one collection per language, of the images chosen for it alone."
+    )
 
 
 class SelectedImageSerializer(serializers.ModelSerializer[SelectedImage]):
@@ -109,7 +122,7 @@ def selection_list(request: Request, slug: str) -> Response:
     "selection_start",
     "Choose images by place",
     {202: SelectionSerializer},
-    description="The images are chosen in the background. Poll it until its state is done; a manager then confirms it.",
+    description="The images are chosen in the background. Poll it until its state is done; then confirm it.",
     request=NewSelectionSerializer,
 )
 def selection_start(request: Request, slug: str) -> Response:
@@ -135,6 +148,24 @@ def selection_start(request: Request, slug: str) -> Response:
 
 @api.get("selection", "A selection", SelectionSerializer)
 def selection_show(request: Request, slug: str, number: int) -> Response:
+    return Response(SelectionSerializer(selection_managed_by(asker(request), slug, number)).data)
+
+
+@api.post(
+    "selection_confirm",
+    "Confirm a selection",
+    {200: SelectionSerializer},
+    description="Its images become a collection that rounds can use.",
+    request=ConfirmSerializer,
+)
+def selection_confirm(request: Request, slug: str, number: int) -> Response:
+    selection = selection_managed_by(asker(request), slug, number)
+    sent = ConfirmSerializer(data=request.data)
+    sent.is_valid(raise_exception=True)
+    try:
+        services.confirm_selection(selection=selection, **sent.validated_data, by=asker(request), now=timezone.now())
+    except services.SelectionRefusedError as refused:
+        raise ApiError(409, "selection-refused", str(refused)) from None
     return Response(SelectionSerializer(selection_managed_by(asker(request), slug, number)).data)
 
 

@@ -11,6 +11,7 @@ SUBSETS = "projects/<slug:slug>/subsets"
 urlpatterns = [
     path(f"{SELECTIONS}/", one_address(selections.selection_list, selections.selection_start), name="selection-list"),
     path(f"{SELECTIONS}/<int:number>/", selections.selection_show, name="selection-show"),
+    path(f"{SELECTIONS}/<int:number>/confirm/", selections.selection_confirm, name="selection-confirm"),
     path(f"{SELECTIONS}/<int:number>/images/", selections.selected_list, name="selected-list"),
     path(
         "projects/<slug:slug>/language-table/",

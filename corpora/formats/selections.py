@@ -7,7 +7,7 @@ from typing import Any
 from corpora.formats.selection_files import place_as_json
 from corpora.models import Selection
 from corpora.selectors.pools import place_of
-from corpora.selectors.selections import language_rows
+from corpora.selectors.selections import language_rows, slugs_by_language
 
 
 def selection_as_json(selection: Selection) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def selection_as_json(selection: Selection) -> dict[str, Any]:
     return {
         "selection": selection.number,
         "collection": selection.collection.slug if selection.collection else None,
+        "collections": slugs_by_language(selection),
         "table": selection.table,
         "borders": selection.borders,
         "images": [

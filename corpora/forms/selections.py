@@ -96,6 +96,19 @@ class SelectionForm(forms.Form):
         }
 
 
+class ConfirmForm(forms.Form):
+    """Which collections a selection becomes."""
+
+    by_language = forms.BooleanField(
+        label=_("Also make one collection per language"),
+        required=False,
+        help_text=_(
+            "Every language can caption all images, as in Crossmodal-3600. With collections of their own, rounds of a "
+            "language can take only the images chosen for it."
+        ),
+    )
+
+
 class ExchangeForm(forms.Form):
     """Why an image leaves, and which takes its place."""
 

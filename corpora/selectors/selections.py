@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from corpora.models import Exchange, Level, SelectedImage, Selection
-from corpora.selectors.usage import Use, uses_of
-from images.models import OPEN_STATES, JobState
+from corpora.models import Exchange, LanguageCollection, Level, SelectedImage, Selection
+from corpora.selectors.usage import Use, are_in_use, uses_of
+from images.models import OPEN_STATES, Collection, JobState
 from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Project, User
@@ -63,6 +63,7 @@ class SelectionPage:
     not_fetched: int
     left_out: int
     uses: Sequence[Use]
+    language_collections: QuerySet[LanguageCollection]
     exchanges: QuerySet[Exchange]
 
     @property
@@ -77,19 +78,30 @@ class SelectionPage:
     def is_confirmed(self) -> bool:
         return self.selection.confirmed_at is not None
 
-    @property
-    def has_begun(self) -> bool:
-        return any(use.has_begun for use in self.uses)
-
-    @property
-    def may_exchange(self) -> bool:
-        return self.is_done and not self.has_begun
-
 
 def selections_of(project: Project) -> QuerySet[Selection]:
     """Selections of a project, the newest first, with `size`: the number of images chosen."""
     rows = Selection.objects.filter(project=project).select_related("source", "candidates", "collection")
+    rows = rows.prefetch_related("language_collections__collection")
     return rows.annotate(size=Count("selected_images")).order_by("-number")
+
+
+def collections_of(selection: Selection, language: str = "") -> list[Collection]:
+    """Return the collections of a selection; with `language`, those that hold its images. A draft has none."""
+    own = selection.language_collections.select_related("collection")
+    own = own.filter(language=language) if language else own
+    whole = [selection.collection] if selection.collection is not None else []
+    return whole + [one.collection for one in own]
+
+
+def slugs_by_language(selection: Selection) -> dict[str, str]:
+    """Return the slugs of the collections of single languages."""
+    return {one.language_id: one.collection.slug for one in selection.language_collections.all()}
+
+
+def has_begun(selection: Selection, language: Language) -> bool:
+    """Return whether work on the images of a language has begun, so that they stay."""
+    return are_in_use(collections_of(selection, language.pk))
 
 
 def selection_page(selection: Selection) -> SelectionPage:
@@ -102,7 +114,8 @@ def selection_page(selection: Selection) -> SelectionPage:
         without_place=[row.language for row in rows if row.language is not None and not row.has_place],
         not_fetched=not_fetched,
         left_out=sum(selection.counts.get("left_out", {}).values()),
-        uses=uses_of(selection.collection) if selection.collection else [],
+        uses=uses_of(collections_of(selection)),
+        language_collections=selection.language_collections.select_related("collection", "language"),
         exchanges=selection.exchanges.select_related("language", "by"),
     )
 

@@ -20,7 +20,7 @@ class Use:
     has_begun: bool
 
 
-Uses = Callable[[Collection], Iterable[Use]]
+Uses = Callable[[Iterable[Collection]], Iterable[Use]]
 SubsetUses = Callable[[Project], Iterable[tuple[str, Use]]]
 """Of all subsets of a project: their slugs with what uses them."""
 _uses: list[Uses] = []
@@ -28,7 +28,7 @@ _subset_uses: list[SubsetUses] = []
 
 
 def register(uses: Uses) -> None:
-    """Register what uses a collection. Call it when the app is ready."""
+    """Register what uses collections. Call it when the app is ready."""
     _uses.append(uses)
 
 
@@ -37,13 +37,13 @@ def register_for_subsets(uses: SubsetUses) -> None:
     _subset_uses.append(uses)
 
 
-def uses_of(collection: Collection) -> list[Use]:
-    return [use for uses in _uses for use in uses(collection)]
+def uses_of(collections: Iterable[Collection]) -> list[Use]:
+    return [use for uses in _uses for use in uses(collections)]
 
 
-def is_in_use(collection: Collection) -> bool:
-    """Return whether work on the images of `collection` has begun."""
-    return any(use.has_begun for use in uses_of(collection))
+def are_in_use(collections: Iterable[Collection]) -> bool:
+    """Return whether work on the images of any of `collections` has begun."""
+    return any(use.has_begun for use in uses_of(collections))
 
 
 def uses_by_subset(project: Project) -> dict[str, list[Use]]:

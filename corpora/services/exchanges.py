@@ -13,9 +13,11 @@ from corpora.rules.levels import Level
 from corpora.rules.selection import reserves
 from corpora.rules.tables import level_of
 from corpora.selectors.pools import Available, areas_of, available, pool_of, source_of
-from corpora.selectors.usage import is_in_use
+from corpora.selectors.selections import collections_of
+from corpora.selectors.usage import are_in_use
+from corpora.services.selected_collections import exchange_entries
 from corpora.services.selections import RESERVE, SelectionRefusedError, locked
-from images.models import CollectionImage, JobState
+from images.models import JobState
 from people.models import User
 from people.services import audit_log
 
@@ -57,8 +59,7 @@ def exchange_image(
         )
         old = row.image_id
         _fill(row, new, level)
-        if selection.collection_id is not None:
-            _exchange_entry(selection, old, row)
+        exchange_entries(selection, old, row)
         audit_log.record(
             project=selection.project,
             action="selection.image_exchanged",
@@ -85,7 +86,7 @@ def _check(selection: Selection, row: SelectedImage | None) -> None:
         raise SelectionRefusedError(_("This image has been exchanged already. Reload the page."))
     if selection.state != JobState.DONE:
         raise SelectionRefusedError(_("The images have not been chosen yet. Wait for the preview."))
-    if selection.collection is not None and is_in_use(selection.collection):
+    if are_in_use(collections_of(selection, row.language_id)):
         raise SelectionRefusedError(_("A round with these images has been opened. They can no longer be exchanged."))
 
 
@@ -137,23 +138,3 @@ def _fill(row: SelectedImage, new: Available, level: Level) -> None:
     row.countries, row.regions = " ".join(new.place.countries), " ".join(new.place.regions)
     row.continent = new.place.continent
     row.save(update_fields=["key", "level", "image", "candidate", "countries", "regions", "continent"])
-
-
-def _exchange_entry(selection: Selection, old: int | None, row: SelectedImage) -> None:
-    """Put the new image where the old one was; a candidate's place stays empty until its file is fetched."""
-    entries = CollectionImage.objects.filter(collection=selection.collection_id)
-    entry = entries.filter(image=old).first() if old is not None else None
-    if entry is not None:
-        entry.delete()
-    if row.image_id is None or entry is None:
-        return
-    file_name = CollectionImage.objects.filter(collection=selection.source_id, image=row.image_id).values_list(
-        "file_name", flat=True
-    )
-    CollectionImage.objects.create(
-        collection_id=entry.collection_id,
-        image_id=row.image_id,
-        key=row.key,
-        file_name=file_name.first() or "",
-        position=entry.position,
-    )

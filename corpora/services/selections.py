@@ -24,10 +24,10 @@ from corpora.selectors.candidates import is_complete
 from corpora.selectors.pools import ImagePool, areas_of, pool_of, source_of
 from corpora.selectors.tables import table_of
 from corpora.services.places import current_borders, locate_images
-from images.models import Collection, CollectionImage, Image, JobState
+from corpora.services.selected_collections import make_collections, put_fetched
+from images.models import Collection, Image, JobState
 from images.permissions import collections_in
 from images.services import leases
-from images.services.collections import create_collection, put_in
 from images.services.leases import LeaseLostError
 from languages.models import Language
 from people.models import Project, User
@@ -121,8 +121,10 @@ def selections_waiting(*, now: datetime) -> list[int]:
     return leases.nudged(Selection.objects.all(), now=now)
 
 
-def confirm_selection(*, selection: Selection, by: User | None, now: datetime) -> Collection:
-    """Make a collection of the images chosen; those of candidates are added when their files are fetched.
+def confirm_selection(*, selection: Selection, by_language: bool = False, by: User | None, now: datetime) -> Collection:
+    """Make a collection of the images chosen and, if `by_language`, one more of the images of each language.
+
+    Images of candidates are added when their files are fetched.
 
     Raises
     ------
@@ -136,12 +138,11 @@ def confirm_selection(*, selection: Selection, by: User | None, now: datetime) -
             raise SelectionRefusedError(_("The images have not been chosen yet. Wait for the preview."))
         if not selection.selected_images.exists():
             raise SelectionRefusedError(_("No image was chosen. Discard the draft and start another one."))
-        about = _("Chosen by place from %(source)s.") % {"source": source_of(selection)}
-        collection = create_collection(name=selection.name, description=about, project=selection.project, by=by)
-        CollectionImage.objects.bulk_create(_entries(selection, collection), batch_size=AT_ONCE)
+        collection = make_collections(selection, by_language=by_language, by=by)
         selection.collection, selection.confirmed_at, selection.confirmed_by = collection, now, by
         selection.save(update_fields=["collection", "confirmed_at", "confirmed_by"])
-        _record(selection, "confirmed", by=by, now=now, collection=collection.slug)
+        counts = {"images": selection.selected_images.count(), "by_language": by_language}
+        _record(selection, "confirmed", by=by, now=now, collection=collection.slug, **counts)
     return collection
 
 
@@ -162,7 +163,7 @@ def discard_selection(*, selection: Selection, by: User | None, now: datetime) -
 
 
 def add_fetched(*, selected: SelectedImage, image: Image, file_name: str, is_new: bool) -> SelectedImage:
-    """Store the fetched file of a chosen candidate, and put it into the collection of a confirmed selection.
+    """Store the fetched file of a chosen candidate, and put it into the collections of a confirmed selection.
 
     Raises
     ------
@@ -182,8 +183,7 @@ def add_fetched(*, selected: SelectedImage, image: Image, file_name: str, is_new
             raise SelectionRefusedError(text % {"key": row.key, "other": same.key})
         row.image = image
         row.save(update_fields=["image"])
-        if selection.collection is not None:
-            put_in(selection.collection, image, key=row.key, file_name=file_name, is_new=is_new)
+        put_fetched(row, image, file_name=file_name, is_new=is_new)
     return row
 
 
@@ -276,22 +276,6 @@ def _counts(choice: Choice, pool: ImagePool) -> dict[str, Any]:
             for tag, one in choice.languages.items()
         },
     }
-
-
-def _entries(selection: Selection, collection: Collection) -> Iterator[CollectionImage]:
-    chosen = selection.selected_images.filter(image__isnull=False).select_related("image")
-    chosen = chosen.order_by("language", "position")
-    file_names = dict(
-        CollectionImage.objects.filter(collection=selection.source_id).values_list("image", "file_name").iterator()
-    )
-    for position, one in enumerate(chosen.iterator(AT_ONCE), start=1):
-        yield CollectionImage(
-            collection=collection,
-            image=one.image,
-            key=one.key,
-            file_name=file_names.get(one.image_id or 0, ""),
-            position=position,
-        )
 
 
 def _fail(selection: Selection, error: str) -> None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from corpora import tasks
-from corpora.forms.selections import ExchangeForm, SelectionForm
+from corpora.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
 from corpora.models import Level, SelectedImage, Selection
 from corpora.pages.selections import map_of
 from corpora.permissions import selection_managed_by
@@ -23,6 +23,7 @@ from corpora.selectors import selections as selectors
 from corpora.selectors.pools import areas_of
 from corpora.services import exchanges
 from corpora.services import selections as services
+from images.models import JobState
 from languages.models import Language
 from people.models import Project, Role
 from people.permissions import project_for
@@ -69,7 +70,7 @@ def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse
     selection = selection_managed_by(request.user, slug, number)
     context = _page(selection) | {"groups": selectors.shown_by_language(selection, user_of(request))}
     if context["page"].is_done:
-        context["map"] = map_of(selection)
+        context |= {"map": map_of(selection), "form": ConfirmForm()}
     return render(request, "corpora/selection.html", context)
 
 
@@ -91,8 +92,10 @@ def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResp
 @login_required
 def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     selection = selection_managed_by(request.user, slug, number)
+    form = ConfirmForm(request.POST)
+    form.full_clean()
     try:
-        services.confirm_selection(selection=selection, by=user_of(request), now=timezone.now())
+        services.confirm_selection(selection=selection, **form.cleaned_data, by=user_of(request), now=timezone.now())
     except services.SelectionRefusedError as refused:
         messages.error(request, str(refused))
     else:
@@ -126,7 +129,8 @@ def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> Htt
         "language": language,
         "page": page,
         "shown": selectors.shown_images(page, user_of(request)),
-        "about": selectors.selection_page(selection),
+        "has_begun": selectors.has_begun(selection, language),
+        "is_done": selection.state == JobState.DONE,
         "map": map_of(selection, language=language.tag),
         "levels": Level.choices,
         "level": level,

@@ -14,6 +14,7 @@ from tests.corpora.selecting import (
     give_table,
     made_places,  # noqa: F401 a fixture
     make_placed_collection,
+    make_selection,
 )
 from tests.factories import join_project, make_project, make_user
 
@@ -49,6 +50,19 @@ def test_a_program_starts_a_selection_and_reads_its_images(project, collection, 
     assert [one["number"] for one in mia.get(LIST).json()["results"]] == [1]
 
 
+def test_a_program_confirms_a_selection_once(project, collection):
+    make_selection(project, collection, languages=["fr"])
+    mia = Program(project.created_by)
+    told = mia.post(f"{LIST}1/confirm/", by_language=True)
+
+    assert told.status_code == 200
+    own = Selection.objects.get().language_collections.get().collection
+    assert told.json()["collections"] == {"fr": own.slug}
+    assert mia.get(LIST).json()["results"][0]["collection"] == told.json()["collection"]
+    again = mia.post(f"{LIST}1/confirm/")
+    assert (again.status_code, again.json()["code"]) == (409, "selection-refused")
+
+
 @pytest.mark.parametrize(
     ("changes", "status"),
     [
@@ -72,4 +86,5 @@ def test_what_cannot_be_chosen_is_refused_with_a_reason(project, collection, cha
 def test_only_managers_find_selections(project, collection):
     for person in (make_user(), join_project(project, make_user(), Role.RESEARCHER)):
         assert Program(person).get(LIST).status_code == 404
+        assert Program(person).post(f"{LIST}1/confirm/").status_code == 404
         assert Program(person).post(LIST, collection=collection.slug, languages=["fr"], seed=7).status_code == 404

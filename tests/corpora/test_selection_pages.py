@@ -114,6 +114,16 @@ def test_a_confirmed_selection_leads_to_rounds_with_its_images(project, collecti
     assert "Chosen by place" in manager.get(f"/collections/{selection.collection.slug}/").content.decode()
 
 
+def test_collections_by_language_are_made_if_asked_for_and_lead_to_rounds(project, collection, manager):
+    selection = make_selection(project, collection)
+    page = manager.post("/projects/lions/selections/1/confirm/", {"by_language": "on"}, follow=True).content.decode()
+
+    own = selection.language_collections.get(language="te").collection
+    assert f"/projects/lions/languages/add/?collection={own.slug}" in page
+    assert "Set up rounds for Telugu" in page
+    assert manager.get(f"/collections/{own.slug}/").status_code == 200
+
+
 def test_a_draft_can_be_discarded_and_a_confirmed_one_cannot(project, collection, manager):
     make_selection(project, collection)
     second = make_selection(project, collection)
@@ -189,6 +199,17 @@ def test_the_command_makes_a_selection_and_its_collection(project, collection):
     assert answer["languages"]["hi"] == {"region": 2, "country": 0, "continent": 0, "anywhere": 0}
     assert [one["key"] for one in answer["images"][:2]] == ["in-wb-001", "in-wb-003"]
     assert said == ""
+
+
+def test_the_command_makes_collections_by_language(project, collection):
+    options = [collection.slug, "--project", "lions", "--languages", "te,fr", "--per-language", "2", "--seed", "7"]
+    answer, _ = run(*options, "--by-language")
+
+    made = Selection.objects.get().language_collections.all()
+    assert answer["collections"] == {one.language_id: one.collection.slug for one in made}
+    assert set(answer["collections"]) == {"te", "fr"}
+    with pytest.raises(CommandError, match="--by-language"):
+        run(*options, "--by-language", "--preview")
 
 
 def test_a_preview_by_the_command_stays_a_draft(project):

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from annotation.models import RoundKind, RoundState
 from annotation.services.campaign import open_round
-from corpora.models import Exchange, SelectedImage, Selection
+from corpora.models import Exchange, LanguageCollection, SelectedImage, Selection
 from corpora.rules.levels import Level
 from corpora.selectors.chosen import chosen_of
 from corpora.services.exchanges import exchange_image, suggestions
@@ -24,6 +24,7 @@ from corpora.services.selections import (
     start_selection,
 )
 from images.models import JobState
+from people.models import AuditEntry
 from tests.corpora.selecting import (
     AREAS,
     FRANCE,
@@ -65,8 +66,8 @@ def exchange(row: SelectedImage, **changes) -> SelectedImage:
     return exchange_image(**values | changes)
 
 
-def confirm(selection: Selection):
-    return confirm_selection(selection=selection, by=selection.project.created_by, now=NOW)
+def confirm(selection: Selection, **options):
+    return confirm_selection(selection=selection, by=selection.project.created_by, now=NOW, **options)
 
 
 def test_a_seed_gives_the_same_selection_on_every_database(project, collection):
@@ -104,6 +105,51 @@ def test_confirmed_images_are_a_collection_in_the_order_of_languages(project, co
     assert list(made.entries.order_by("position").values_list("key", flat=True)) == GOLDEN
     assert made.project == project
     assert not made.is_shared
+
+
+def keys_by_language(selection: Selection) -> dict[str, list[str]]:
+    return {
+        one.language_id: list(one.collection.entries.order_by("position").values_list("key", flat=True))
+        for one in selection.language_collections.all()
+    }
+
+
+def test_each_language_can_get_a_collection_of_its_own_beside_that_of_all(project, collection):
+    plain, selection = make_selection(project, collection), make_selection(project, collection, name="Places")
+    confirm(plain)
+    made = confirm(selection, by_language=True)
+
+    assert not plain.language_collections.exists()
+    assert made.entries.count() == 8
+    of_rows = {tag: list(selection.selected_images.filter(language=tag).values_list("key", flat=True)) for tag in AREAS}
+    assert keys_by_language(selection) == of_rows
+    own = selection.language_collections.get(language="te").collection
+    assert (own.name, own.project, own.is_shared) == ("Places – Telugu", project, False)
+    entry = AuditEntry.objects.filter(action="selection.confirmed").order_by("pk").last()
+    assert (entry.details["images"], entry.details["by_language"]) == (8, True)
+
+
+def test_the_collection_of_a_language_follows_exchanges_and_fetches(project, collection):
+    selection = make_selection(project, collection)
+    confirm(selection, by_language=True)
+    old = selection.selected_images.get(language="fr", position=1).key
+    exchange(selection.selected_images.get(language="fr", position=1))
+    new = selection.selected_images.get(language="fr", position=1).key
+    assert new != old
+    assert keys_by_language(selection)["fr"][0] == new
+
+    listed = make_selection(project, make_candidates(project, ["a", "b"]), languages=["fr"])
+    confirm(listed, by_language=True)
+    row = listed.selected_images.get(position=2)
+    add_fetched(selected=row, image=make_image(), file_name="a.jpg", is_new=True)
+    assert keys_by_language(listed) == {"fr": [row.key]}
+
+
+def test_one_collection_per_language_is_a_rule_of_the_database(project, collection):
+    selection = make_selection(project, collection)
+    whole = confirm(selection, by_language=True)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        LanguageCollection.objects.create(selection=selection, language_id="fr", collection=whole)
 
 
 def test_a_selection_is_confirmed_once_and_then_not_discarded(project, collection):
@@ -251,6 +297,20 @@ def test_no_image_is_exchanged_once_a_round_is_open(project, collection):
 
     with pytest.raises(SelectionRefusedError, match="round"):
         exchange(selection.selected_images.get(language="fr", position=2))
+
+
+def test_a_round_of_a_language_with_its_own_images_keeps_only_these(project, collection):
+    selection = make_selection(project, collection)
+    confirm(selection, by_language=True)
+    own = selection.language_collections.get(language="fr").collection
+    pilot = make_round(
+        project=project, collection=own, kind=RoundKind.PILOT, state=RoundState.PLANNED, with_tasks=False
+    )
+    open_round(round=pilot, by=project.created_by, now=NOW)
+
+    exchange(selection.selected_images.get(language="te", position=1))
+    with pytest.raises(SelectionRefusedError, match="round"):
+        exchange(selection.selected_images.get(language="fr", position=1))
 
 
 def test_the_newest_confirmed_selection_says_what_an_image_was_chosen_for(project, collection):

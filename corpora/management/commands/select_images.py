@@ -50,6 +50,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--name", default="", help="name of the selection and of its collection")
         parser.add_argument("--preview", action="store_true", help="keep a draft, to be confirmed on its page")
+        parser.add_argument(
+            "--by-language", action="store_true", help="also make one collection per language, of its images alone"
+        )
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
     def handle(self, **options: Any) -> None:
@@ -60,6 +63,8 @@ class Command(BaseCommand):
         options["levels"] = _levels(options["levels"])
         if (options["table"] is None) == (options["project"] is None):
             raise CommandError("Give --table to choose from a file, or --project to choose from a collection.")
+        if options["by_language"] and (options["project"] is None or options["preview"]):
+            raise CommandError("--by-language makes collections: it needs --project, and no --preview.")
         answer = self._from_file(**options) if options["table"] is not None else self._from_project(**options)
         if options["for_programs"]:
             self.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2))
@@ -123,7 +128,8 @@ class Command(BaseCommand):
             if selection.state != JobState.DONE:
                 raise CommandError(selection.error or "The images are being chosen by a worker. Look at its page.")
             if not options["preview"]:
-                services.confirm_selection(selection=selection, by=None, now=timezone.now())
+                by_language = options["by_language"]
+                services.confirm_selection(selection=selection, by_language=by_language, by=None, now=timezone.now())
                 selection.refresh_from_db()
         except services.SelectionRefusedError as refused:
             raise CommandError(str(refused)) from refused
