@@ -14,7 +14,17 @@ from geography.outlines import HEIGHT, WIDTH, country_paths, project, region_pat
 CELL = 16
 """Units of the map: dots of one kind in one cell are drawn as one, so that the drawing stays small."""
 
-SMALLEST_RADIUS, LARGEST_RADIUS = 5.0, 26.0
+SMALLEST_RADIUS, LARGEST_RADIUS = 7.0, 28.0
+
+MARKS: Mapping[str, Sequence[tuple[float, float]]] = {
+    "country": ((-0.89, -0.89), (0.89, -0.89), (0.89, 0.89), (-0.89, 0.89)),
+    "continent": ((0, -1.55), (1.35, 0.78), (-1.35, 0.78)),
+    "anywhere": (
+        *((-0.38, -1.25), (0.38, -1.25), (0.38, -0.38), (1.25, -0.38), (1.25, 0.38), (0.38, 0.38)),
+        *((0.38, 1.25), (-0.38, 1.25), (-0.38, 0.38), (-1.25, 0.38), (-1.25, -0.38), (-0.38, -0.38)),
+    ),
+}
+"""Corners of dots that are told from circles without colour: squares, triangles and crosses, of a circle's area."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,11 @@ class Dot:
     kind: str
     count: int
 
+    @property
+    def path(self) -> str:
+        """The outline as data of an SVG path, of about the same area for all kinds."""
+        return mark(self.kind, self.x, self.y, self.radius)
+
 
 @dataclass(frozen=True)
 class LegendEntry:
@@ -50,6 +65,11 @@ class LegendEntry:
     kind: str
     text: str
     is_dot: bool
+
+    @property
+    def path(self) -> str:
+        """The outline of its dot in a square of 20 units."""
+        return mark(self.kind, 10, 10, 6)
 
 
 @dataclass(frozen=True)
@@ -124,3 +144,12 @@ def _dots(points: Sequence[Point]) -> list[Dot]:
 def _radius(count: int) -> float:
     """Areas grow with counts, up to a size that leaves the neighbours visible."""
     return round(min(LARGEST_RADIUS, SMALLEST_RADIUS * math.sqrt(count)), 1)
+
+
+def mark(kind: str, x: float, y: float, radius: float) -> str:
+    """Return the outline of a dot around a point, as data of an SVG path: a circle, or the shape that `MARKS` has."""
+    corners = MARKS.get(kind)
+    if corners is None:
+        arc = f"a{radius:g} {radius:g} 0 1 0 "
+        return f"M{x - radius:g} {y:g}{arc}{2 * radius:g} 0{arc}{-2 * radius:g} 0z"
+    return "M" + "L".join(f"{x + radius * right:.1f} {y + radius * down:.1f}" for right, down in corners) + "z"

@@ -34,9 +34,12 @@ def text_of(template: str) -> str:
 
 
 def pages() -> list[str]:
-    """Return the templates that are pages: they extend another and are neither a part nor extended themselves."""
+    """Return the templates that are pages: they extend another and are neither a part nor extended themselves.
+
+    Those of a site are left out: `templates/site/site.css` is their one sheet.
+    """
     texts = {str(path.relative_to(TEMPLATES)): path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html")}
-    return sorted(name for name, text in texts.items() if "{% extends" in text and "/_" not in name)
+    return sorted(name for name, text in texts.items() if "{% extends" in text and "/_" not in name and not name.startswith("site/"))
 
 
 def sheets_of(page: str) -> set[str]:

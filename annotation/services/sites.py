@@ -6,6 +6,7 @@ The same release gives the same bytes. All addresses are relative, apart from th
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -25,7 +26,7 @@ from annotation.formats.release_index import IndexedImage, ReleaseIndex, Wanted
 from annotation.models import Release
 from annotation.rules.released_places import CONTINENT, place_name
 from annotation.services.release_indexes import index_path
-from charts.world import Point, world_map
+from charts.world import LegendEntry, Point, WorldMap, world_map
 from corpora.models import Level
 from images.models import Image
 from images.rules.sizes import sizes_of
@@ -153,8 +154,7 @@ class _Site:
         parts = {facet.address: self._write_search(facet) for facet in facets["languages"] if facet.language}
         search = [(facet, parts[facet.address]) for facet in facets["languages"] if facet.language]
         self._page("search.html", "search", {"search": search})
-        has_map = self._write_map()
-        about = {"everything": everything, "has_map": has_map, "documents": self._documents(), **facets}
+        about = {"everything": everything, "map": self._write_map(), "documents": self._documents(), **facets}
         self._page("index.html", "index", about | {"first": self.everything[0] if self.everything else 0})
         return Built(len(self.everything), self.pages, len(self.everything) - len(self.found), self.bytes)
 
@@ -241,17 +241,26 @@ class _Site:
             self._write(f"search/{tag}-{number}.js", "found([\n" + ",\n".join(part) + "\n]);\n")
         return number
 
-    def _write_map(self) -> bool:
+    def _write_map(self) -> WorldMap | None:
+        """Draw the countries with images, and dots by level where coordinates were published."""
         places = self.index.places()
         countries = [code for code in places if len(code) == 2]
         if not countries:
-            return False
+            return None
         points = [Point(*point[:2], point[2] or "anywhere") for point in self.index.points()]
         summary = _("Countries with images: %(count)d.") % {"count": len(countries)}
         title = _("Where the images were taken")
-        drawn = world_map(title=title, summary=summary, shades=dict.fromkeys(countries, "has"), points=points)
+        legend = [LegendEntry("has", _("Country with images"), False)]
+        counts = Counter(point.kind for point in points)
+        legend += [
+            LegendEntry(level, f"{label} ({counts[level]})", True)
+            for level, label in self.levels.items()
+            if counts[level]
+        ]
+        shades = dict.fromkeys(countries, "has")
+        drawn = world_map(title=title, summary=summary, shades=shades, points=points, legend=legend)
         self._write("map.svg", render_to_string("site/map.svg", {"map": drawn}))
-        return True
+        return drawn
 
     def _copy_image_files(self, images: Sequence[IndexedImage]) -> None:
         if self.image_files != ImageFiles.COPY:

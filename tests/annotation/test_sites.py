@@ -107,7 +107,7 @@ class TestSite:
         coordinates = {"latitude": 22.5726, "longitude": 88.3639} if is_published else {}
         build_site(release=placed(release, **coordinates), folder=tmp_path / "site")
         text = (tmp_path / "site" / "map.svg").read_text(encoding="utf-8")
-        assert text.count("<circle") == is_published
+        assert text.count("world__dot world__dot--") == is_published
 
     def test_a_release_without_places_has_no_map_and_no_lists_of_places(self, release, tmp_path):
         build_site(release=release, folder=tmp_path / "site")

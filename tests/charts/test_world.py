@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from django.template.loader import render_to_string
 
-from charts.world import CELL, LegendEntry, Point, world_map
+from charts.world import CELL, LegendEntry, Point, mark, world_map
 from geography.outlines import HEIGHT, WIDTH, country_paths, project
 
 
@@ -63,3 +65,17 @@ def test_five_thousand_dots_are_a_small_drawing() -> None:
     html = render_to_string("_world_map.html", {"map": drawn, "id": "world"})
     assert len(html.encode()) < 500_000
     assert "style=" not in html
+
+
+def test_kinds_of_dots_differ_in_their_shape_and_not_in_their_size() -> None:
+    def shape(kind: str) -> tuple[str, float]:
+        path = mark(kind, 100, 100, 10)
+        if "a" in path:
+            return "circle", math.pi * 100
+        corners = [tuple(map(float, corner.split())) for corner in path.strip("Mz").split("L")]
+        pairs = zip(corners, corners[1:] + corners[:1], strict=True)
+        return str(len(corners)), abs(sum(x_0 * y_1 - x_1 * y_0 for (x_0, y_0), (x_1, y_1) in pairs)) / 2
+
+    shapes = [shape(kind) for kind in ("region", "country", "continent", "anywhere")]
+    assert [name for name, _area in shapes] == ["circle", "4", "3", "12"]
+    assert all(abs(area / (math.pi * 100) - 1) < 0.05 for _name, area in shapes)
