@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from corpora.rules.levels import PLACE_LEVELS
-from corpora.rules.tables import REASONS, Areas, Table, TableError
+from corpora.rules.tables import REASONS, Areas, Table, TableError, data_of
 from corpora.selectors.tables import checked_table
 
 LONGEST_NOTE = 2000
@@ -87,9 +87,9 @@ class TableFileForm(_TableForm):
         cleaned: dict[str, Any] = super().clean() or {}
         if "file" in cleaned:
             try:
-                data = json.loads(cleaned["file"].read().decode("utf-8-sig"))
-            except (ValueError, RecursionError):
-                self.add_error("file", gettext("This is not a JSON file."))
+                data = data_of(cleaned["file"].read())
+            except TableError as error:
+                self.add_error("file", [ValidationError(problem) for problem in error.problems])
             else:
                 self.take(data, "file")
         return cleaned

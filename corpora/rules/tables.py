@@ -92,6 +92,28 @@ class Table:
         return {tag: self.areas[tag].as_entry() for tag in sorted(self.areas)}
 
 
+def data_of(content: bytes) -> Any:
+    """Read the JSON of a file with a table, for `read_table`.
+
+    Raises
+    ------
+    TableError
+        If it is not JSON, or an object names something twice, of which JSON would keep the last.
+    """
+    try:
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise TableError([_("This is not a JSON file (%(error)s).") % {"error": error}]) from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _value in pairs]
+        raise TableError([_("“%(name)s” comes twice.") % {"name": next(one for one in names if names.count(one) > 1)}])
+    return found
+
+
 def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Collection[str] = ()) -> Table:
     """Read a table: by language tag, lists `region`, `country` and `continent` of codes, and maybe `reasons` by code.
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from corpora.rules.tables import TableError, shipped_table
+from corpora.rules.tables import TableError, data_of, shipped_table
 from corpora.selectors.tables import checked_table, table_of
 from corpora.services.tables import replace_table
 from people.management.arguments import project_named, user_named
@@ -45,8 +45,6 @@ class Command(BaseCommand):
 
 def _data(path: Path) -> object:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return data_of(path.read_bytes())
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise CommandError(f"{path} is not a JSON file: {error}") from error

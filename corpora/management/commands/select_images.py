@@ -16,7 +16,7 @@ from corpora.formats.selections import selection_as_json
 from corpora.models import CandidateList, Selection
 from corpora.rules.levels import PLACE_LEVELS, Level
 from corpora.rules.selection import LEVELS, choose
-from corpora.rules.tables import Areas, TableError, read_table
+from corpora.rules.tables import Areas, TableError, data_of, read_table
 from corpora.services import selections as services
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
@@ -142,16 +142,13 @@ class Command(BaseCommand):
 
     def _areas(self, file: Path) -> dict[str, Areas]:
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
+            data = data_of(file.read_bytes())
+            # A language without any place is no reason to choose nothing for the others.
+            empty = {tag for tag, lists in data.items() if _is_empty(lists)} if isinstance(data, dict) else set()
+            kept = {tag: lists for tag, lists in data.items() if tag not in empty} if empty else data
+            areas = dict(read_table(kept).areas) if kept or not empty else {}
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
-            raise CommandError(f"{file} is not JSON in UTF-8: {error}.") from error
-        # A language without any place is no reason to choose nothing for the others.
-        empty = {tag for tag, lists in data.items() if _is_empty(lists)} if isinstance(data, dict) else set()
-        kept = {tag: lists for tag, lists in data.items() if tag not in empty} if empty else data
-        try:
-            areas = dict(read_table(kept).areas) if kept or not empty else {}
         except TableError as error:
             raise CommandError(f"{file}:\n" + "\n".join(error.problems)) from error
         return {_tag(str(tag)): Areas() for tag in empty} | areas
