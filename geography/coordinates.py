@@ -37,6 +37,8 @@ def _is_missing(value: object) -> bool:
 
 
 def _number(value: object) -> float | None:
+    if isinstance(value, str) and "_" in value:  # Python reads 1_0 as 10
+        return None
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

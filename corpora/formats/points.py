@@ -9,7 +9,7 @@ from typing import IO
 from django.utils.translation import gettext as _
 
 from corpora.rules.coordinate_faults import reason_of
-from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import csv_records
 from geography.coordinates import fault_of
 from geography.places import CoordinateFault
@@ -29,7 +29,7 @@ class Point:
 
 
 def read_points(file: IO[bytes]) -> Iterator[Point | LineError]:
-    """Points of a CSV file with columns key, latitude and longitude; the other columns are left alone.
+    """Points of a CSV file with columns key, latitude and longitude in any case; other columns are ignored.
 
     A line whose coordinates cannot be right is a point with a fault, and then a LineError that says so.
 
@@ -38,17 +38,11 @@ def read_points(file: IO[bytes]) -> Iterator[Point | LineError]:
     FileRefusedError
         Where a column is missing, or the file is no CSV file.
     """
-    for record in csv_records(file, column="key"):
+    for record in csv_records(file, column="key", more=COLUMNS, is_any_case=True):
         if isinstance(record, LineError):
             yield record
             continue
         values = record.value
-        for column in COLUMNS:
-            if column not in values and record.number <= 2:
-                raise FileRefusedError(
-                    _("The first line names no column “%(column)s”. Name key, latitude and longitude there.")
-                    % {"column": column}
-                )
         key = values["key"].strip()
         if not key:
             yield LineError(_("This line has no key."), number=record.number)

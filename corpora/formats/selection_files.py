@@ -11,10 +11,12 @@ from typing import IO, Any
 from corpora.rules.selection import LEVELS, Choice
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import csv_records
+from geography import codes
 from geography.coordinates import fault_of
-from geography.places import CoordinateFault, Place
+from geography.places import CONTINENTS, CoordinateFault, Place
 
 KEY_CHARACTERS = 200
+COORDINATES = ("latitude", "longitude")
 PLACE_COLUMNS = ("countries", "region", "continent")
 MOST_NAMED = 20
 LOCATED_AT_ONCE = 100_000
@@ -62,15 +64,16 @@ def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
     Parameters
     ----------
     file : binary file
-        CSV with the columns key, latitude and longitude (degrees). Where it also has the columns countries, region and
-        continent (codes, several separated by blanks), they are taken as they are. Other columns are ignored.
+        CSV with the columns key, latitude and longitude (degrees), in any case. Where a line also has countries,
+        region and continent in codes (several countries separated by blanks), they are taken as they are. Other
+        columns are ignored.
     locate : callable
         From latitudes and longitudes to places, such as `geography.borders.Borders.locate`.
 
     Raises
     ------
     FileRefusedError
-        Where the file cannot be read at all.
+        Where the file cannot be read at all, or a column is missing.
     """
     found, seen, numbers = Candidates(), set[str](), dict[Place, int]()
     waiting_at, latitudes, longitudes = array("q"), array("d"), array("d")
@@ -81,8 +84,8 @@ def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
             found.distinct.append(place)
         return number
 
-    of_columns: dict[tuple[str, ...], int] = {}
-    for record in csv_records(file, column="key"):
+    of_columns: dict[tuple[str, ...], int | None] = {}
+    for record in csv_records(file, column="key", more=COORDINATES, is_any_case=True):
         if isinstance(record, LineError):
             found.leave_out(record.number, "cannot be read", record.reason)
             continue
@@ -94,7 +97,7 @@ def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
         if key in seen:
             found.leave_out(record.number, "has the key of an earlier line", f"{key} is there twice")
             continue
-        latitude, longitude = _degrees(values.get("latitude")), _degrees(values.get("longitude"))
+        latitude, longitude = (values.get(name, "") for name in COORDINATES)
         fault = fault_of(latitude, longitude)
         if fault is not None:
             found.leave_out(record.number, WHY_NOT[fault], f"{key} {WHY_NOT[fault]}")
@@ -102,15 +105,17 @@ def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
         seen.add(key)
         found.keys.append(key)
         cells = tuple(values.get(name) or "" for name in PLACE_COLUMNS)
-        if any(cells):
-            if cells not in of_columns:
-                of_columns[cells] = number_of(_place(*cells))
-            found.places.append(of_columns[cells])
+        if cells not in of_columns:
+            place = _place(*cells)
+            of_columns[cells] = None if place is None else number_of(place)
+        number = of_columns[cells]
+        if number is not None:
+            found.places.append(number)
         else:
             waiting_at.append(len(found.places))
             found.places.append(0)
-            latitudes.append(latitude)
-            longitudes.append(longitude)
+            latitudes.append(float(latitude))
+            longitudes.append(float(longitude))
     for start in range(0, len(waiting_at), LOCATED_AT_ONCE):
         part = slice(start, start + LOCATED_AT_ONCE)
         for index, place in zip(waiting_at[part], locate(latitudes[part], longitudes[part]), strict=True):
@@ -139,21 +144,19 @@ def as_json(choice: Choice, candidates: Candidates) -> dict[str, Any]:
 
 
 def place_as_json(place: Place) -> dict[str, Any]:
-    return {"countries": list(place.countries), "region": place.region or None, "continent": place.continent}
+    return {"countries": list(place.countries), "region": place.region or None, "continent": place.continent or None}
 
 
 def _by_level(counts: dict[Any, int]) -> dict[str, int]:
     return {str(level): counts[level] for level in LEVELS}
 
 
-def _degrees(cell: str | None) -> Any:
-    """Return the number in a cell; what is none stays as it is, for `fault_of` to name."""
-    text = (cell or "").strip()
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return text
-
-
-def _place(countries: str, region: str, continent: str) -> Place:
-    return Place(tuple(sorted(countries.split())), tuple(region.split()), continent.strip())
+def _place(countries: str, region: str, continent: str) -> Place | None:
+    """Return the place that the cells give in codes, with the larger regions that it is in, or None."""
+    named = tuple(sorted({codes.canonical(code) for code in countries.split()}))
+    continent = codes.canonical(continent)
+    if not named or not set(named).issubset(codes.countries()) or continent not in CONTINENTS:
+        return None
+    regions = [codes.canonical(code) for code in region.split()]
+    parents = [parent for code in regions for parent in codes.parents_of(code)]
+    return Place(named, tuple(dict.fromkeys([*regions, *parents])), continent)

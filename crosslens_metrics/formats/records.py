@@ -6,7 +6,7 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn, TypeVar
 
@@ -96,18 +96,30 @@ def count_lines(file: IO[bytes]) -> int:
     return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
-def csv_records(file: IO[bytes], *, column: str) -> Iterator[Record | LineError]:
+def csv_records(
+    file: IO[bytes], *, column: str, more: Sequence[str] = (), is_any_case: bool = False
+) -> Iterator[Record | LineError]:
     """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
+
+    Parameters
+    ----------
+    file : binary file
+    column : str
+        A column that the first line must name, and that shows what parts the cells.
+    more : sequence of str
+        Further columns that it must name.
+    is_any_case : bool
+        Whether the case of names of columns does not matter; they are then in lower case.
 
     Raises
     ------
     FileRefusedError
-        Where the first line does not name `column`, or one name comes twice, and where a quotation mark that is never
-        closed has taken in more lines than its own.
+        Where the first line does not name `column` and `more`, or one name comes twice, and where a quotation mark that
+        is never closed has taken in more lines than its own.
     """
     _head(file)
     lines = _CsvLines(file)
-    header, delimiter = _csv_header(lines, column)
+    header, delimiter = _csv_header(lines, (column, *more), is_any_case=is_any_case)
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         number = lines.begin_row()
@@ -227,7 +239,7 @@ def _why_no_row(error: Exception) -> str:
     return _("Not a row of a CSV file (%(error)s). Check the quotation marks.") % {"error": error}
 
 
-def _csv_header(lines: _CsvLines, column: str) -> tuple[list[str], str]:
+def _csv_header(lines: _CsvLines, columns: Sequence[str], *, is_any_case: bool) -> tuple[list[str], str]:
     try:
         line = next(lines, "")
     except _RowTooLongError as error:
@@ -238,15 +250,18 @@ def _csv_header(lines: _CsvLines, column: str) -> tuple[list[str], str]:
     names: list[str] = []
     for delimiter in ",;\t":
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
-        if column in names:
+        names = [name.lower() for name in names] if is_any_case else names
+        if columns[0] in names:
             repeated = sorted({name for name in names if name and names.count(name) > 1})
             if repeated:
                 raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
-            return names, delimiter
-    raise FileRefusedError(
-        _("The first line names no column “%(column)s”; it has: %(names)s.")
-        % {"column": column, "names": ", ".join(names)[:200]}
-    )
+            break
+    if missing := [column for column in columns if column not in names]:
+        raise FileRefusedError(
+            _("The first line names no column “%(column)s”; it has: %(names)s.")
+            % {"column": missing[0], "names": ", ".join(names)[:200]}
+        )
+    return names, delimiter
 
 
 def _json_lines(file: IO[bytes]) -> Iterator[Record | LineError]:

@@ -96,3 +96,34 @@ def test_the_published_points_lie_where_they_are_said_to(tmp_path: Path) -> None
         assert bool(found["countries"]) == bool(allowed), name
         assert not allowed or allowed & set(found["countries"]), name
         assert region is None or region in found["regions"], name
+
+
+def test_a_file_that_is_refused_at_its_end_prints_no_half(tmp_path: Path) -> None:
+    path = points_file(tmp_path, HEADER + "a,48.85,2.35\n" * 2_500 + '"open,48.85,2.35\nb,1,2\n')
+    out = io.StringIO()
+
+    with pytest.raises(CommandError, match="line 2502"):
+        call_command("locate", str(path), for_programs=True, stdout=out, stderr=io.StringIO())
+
+    assert out.getvalue() == ""
+
+
+def test_the_case_of_columns_and_a_short_first_line_do_not_matter(tmp_path: Path) -> None:
+    path = points_file(tmp_path, "KEY;Latitude;LONGITUDE\nshort\nparis;48.85;2.35\n")
+
+    out, errors = located(path, for_programs=True)
+
+    assert [point["countries"] for point in json.loads(out)["points"]] == [[], ["FR"]]
+    assert "1 of 2 lines could not be located." in errors
+
+
+@pytest.mark.parametrize("start", ["key,lat,lon\n", "\n\nkey,latitude\n", "key,latitude\n\n\na,1\n"])
+def test_a_file_without_a_column_is_refused(tmp_path: Path, start: str) -> None:
+    with pytest.raises(CommandError, match="names no column"):
+        located(points_file(tmp_path, start + "b,1,2\n"))
+
+
+def test_numbers_as_python_writes_them_are_none(tmp_path: Path) -> None:
+    out, _ = located(points_file(tmp_path, HEADER + "a,1_0,1_0\nb,1e1,+10\n"), for_programs=True)
+
+    assert [point.get("problem") for point in json.loads(out)["points"]] == ["not_a_number", None]

@@ -86,10 +86,27 @@ def test_places_in_the_file_are_taken_as_they_are(run):
     assert {(one["key"], one["language"]) for one in answer["images"]} == {("a", "fr"), ("b", "bn")}
 
 
+def test_larger_regions_count_for_places_in_the_file(run):
+    located = "KEY,Latitude,Longitude,Countries,Region,Continent\na,51.2,4.4,be,be-van,eu\n"
+    answer, _ = run(located, {"nl": {"region": ["BE-VLG"]}})
+
+    assert [(one["key"], one["level"]) for one in answer["images"]] == [("a", "region")]
+
+
+def test_places_in_words_are_looked_up_by_their_coordinates(run):
+    named = (
+        "key,latitude,longitude,countries,region,continent\na,48.86,2.35,France,Paris,Europe\nb,48.86,2.35,,Paris,\n"
+    )
+    answer, _ = run(named, {"fr": AREAS["fr"]}, "--per-language", "2")
+
+    assert answer["languages"]["fr"]["region"] == 2
+
+
 @pytest.mark.parametrize(
     ("points", "table", "why"),
     [
         ("name,latitude\n", AREAS, "key"),
+        ("key,lat,lon\na,1,2\n", AREAS, "latitude"),
         (POINTS, {"fr": {"region": ["France"]}}, "fr"),
         (POINTS, [], "table"),
     ],
@@ -97,3 +114,16 @@ def test_places_in_the_file_are_taken_as_they_are(run):
 def test_files_that_cannot_be_read_at_all_are_refused(run, points, table, why):
     with pytest.raises(CommandError, match=why):
         run(points, table)
+
+
+def test_a_table_may_begin_with_a_mark_but_names_no_language_twice(tmp_path):
+    (tmp_path / "points.csv").write_text(POINTS)
+    table = tmp_path / "table.json"
+    arguments = ["select_images", str(tmp_path / "points.csv"), "--table", str(table), "--seed", "1"]
+
+    table.write_text('{"fr": {"region": ["FR"]}}', encoding="utf-8-sig")
+    call_command(*arguments, stdout=StringIO(), stderr=StringIO())
+
+    table.write_text('{"fr": {"region": ["FR"]}, "fr": {"region": ["BE"]}}')
+    with pytest.raises(CommandError, match="“fr” comes twice"):
+        call_command(*arguments)

@@ -6,10 +6,11 @@ import io
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -22,7 +23,10 @@ from geography.places import Place
 AT_ONCE = 2_000
 """Points in memory."""
 
-ROW = "{:24}  {:12} {:24} {}"
+COPIED_AT_ONCE = 1 << 20
+"""Characters. Nothing is printed before the file was read to its end, where it may still be refused."""
+
+ROW = "{:24}  {:12} {:24} {}\n"
 
 
 class Command(BaseCommand):
@@ -39,12 +43,12 @@ class Command(BaseCommand):
         borders = shipped_borders()
         self.wrong = self.count = 0
         try:
-            with _opened(file) as opened:
-                found = self._located(read_points(opened), borders)
-                if for_programs:
-                    self._write_json(found, borders)
-                else:
-                    self._write_table(found)
+            with _opened(file) as opened, TemporaryFile("w+", encoding="utf-8", newline="") as written:
+                lines = _json if for_programs else _table
+                written.writelines(lines(self._located(read_points(opened), borders), borders.version))
+                written.seek(0)
+                while part := written.read(COPIED_AT_ONCE):
+                    self.stdout.write(part, ending="")
         except FileRefusedError as refused:
             raise CommandError(f"{file}: {refused}") from refused
         if self.wrong:
@@ -62,20 +66,20 @@ class Command(BaseCommand):
             places = borders.locate([point.latitude for point in good], [point.longitude for point in good])
             yield from zip(good, places, strict=True)
 
-    def _write_json(self, found: Iterator[tuple[Point, Place]], borders: Borders) -> None:
-        before = '{"points": ['
-        for point, place in found:
-            self.stdout.write(f"{before}\n{json.dumps(_as_json(point, place), ensure_ascii=False)}", ending="")
-            before = ","
-        if before != ",":
-            self.stdout.write(before, ending="")
-        self.stdout.write(f'\n], "borders": {json.dumps(borders.version)}}}')
 
-    def _write_table(self, found: Iterator[tuple[Point, Place]]) -> None:
-        self.stdout.write(ROW.format("key", "countries", "regions", "continent"))
-        for point, place in found:
-            cells = (" ".join(codes) or "-" for codes in (place.countries, place.regions))
-            self.stdout.write(ROW.format(point.key, *cells, place.continent or "-"))
+def _json(found: Iterable[tuple[Point, Place]], version: str) -> Iterator[str]:
+    before = '{"points": ['
+    for point, place in found:
+        yield f"{before}\n{json.dumps(_as_json(point, place), ensure_ascii=False)}"
+        before = ","
+    yield f'{"" if before == "," else before}\n], "borders": {json.dumps(version)}}}\n'
+
+
+def _table(found: Iterable[tuple[Point, Place]], version: str) -> Iterator[str]:
+    yield ROW.format("key", "countries", "regions", "continent")
+    for point, place in found:
+        cells = (" ".join(codes) or "-" for codes in (place.countries, place.regions))
+        yield ROW.format(point.key, *cells, place.continent or "-")
 
 
 def _as_json(point: Point, place: Place) -> dict[str, Any]:
@@ -94,8 +98,9 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
     if file == "-":
         yield io.BytesIO(sys.stdin.buffer.read())
         return
-    try:
-        with Path(file).open("rb") as opened:
-            yield opened
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(Path(file).open("rb"))
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        yield opened
