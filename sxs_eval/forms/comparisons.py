@@ -18,7 +18,7 @@ from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
-from sxs_eval.selectors.setup import LanguageCoverage
+from sxs_eval.selectors.setup import LanguageCoverage, Left
 from sxs_eval.services.comparisons import PoolSettings, Setting
 
 MOST_ATTENTION_PERCENT = 50
@@ -150,6 +150,14 @@ class LanguageChoice(NamedTuple):
     wanted: forms.BoundField
 
 
+class Short(NamedTuple):
+    """A language in which both models describe fewer images than wanted."""
+
+    language: Language
+    described: int
+    wanted: int
+
+
 class ComparisonForm(_Judging):
     """The third step: in which languages, over which images, and how."""
 
@@ -192,11 +200,11 @@ class ComparisonForm(_Judging):
         coverage: Sequence[LanguageCoverage],
         images: int,
         seed: int,
-        left: Callable[[Language, ImageFilter], int],
+        left: Callable[[Language, ImageFilter], Left],
     ) -> None:
         super().__init__(data, initial={"seed": seed})
         self.coverage, self.images = [row for row in coverage if row.images], images
-        self._left, self.left = left, dict[str, int]()
+        self._left, self.left = left, dict[str, Left]()
         self.impossible = [row.language for row in coverage if not row.images]
         for row in self.coverage:
             self.fields[WANTED + row.language.tag] = forms.BooleanField(label=row.language.name, required=False)
@@ -246,17 +254,32 @@ class ComparisonForm(_Judging):
             except ImageFilterError as error:
                 self.add_error("only", str(error))
                 return
-        empty = [row.language.name for row in self.chosen() if not self.left[row.language.pk]]
-        if empty:
-            text = gettext("The collection has no such image for these languages: %(languages)s.")
-            self.add_error("only", text % {"languages": ", ".join(empty)})
+        for text, names in (
+            (
+                gettext("The collection has no such image for these languages: %(languages)s."),
+                [row.language.name for row in self.chosen() if not self.left_in(row).images],
+            ),
+            (
+                gettext("Both models describe none of these images in these languages: %(languages)s."),
+                [row.language.name for row in self.chosen() if self.left_in(row).images and not self.described(row)],
+            ),
+        ):
+            if names:
+                self.add_error("only", text % {"languages": ", ".join(names)})
 
-    def short(self) -> list[LanguageCoverage]:
-        """Return the languages with fewer images described by both models than wanted."""
-        return [row for row in self.chosen() if row.images < self.wanted(row)]
+    def left_in(self, row: LanguageCoverage) -> Left:
+        return self.left.get(row.language.pk, Left(self.images, row.images))
+
+    def described(self, row: LanguageCoverage) -> int:
+        return self.left_in(row).described
+
+    def short(self) -> list[Short]:
+        """Return the languages in which both models describe fewer images, of those left, than wanted."""
+        rows = [Short(row.language, self.described(row), self.wanted(row)) for row in self.chosen()]
+        return [row for row in rows if row.described < row.wanted]
 
     def wanted(self, row: LanguageCoverage) -> int:
-        left = self.left.get(row.language.pk, self.images)
+        left = self.left_in(row).images
         return min(left, self.cleaned_data["subset"] or left)
 
     def chosen(self) -> list[LanguageCoverage]:

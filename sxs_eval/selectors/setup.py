@@ -38,11 +38,31 @@ def size_of(collection: Collection) -> int:
     return CollectionImage.objects.filter(collection=collection).count()
 
 
-def size_left(collection: Collection, project: Project, language: Language, filter: ImageFilter) -> int:
-    """Count the images of a collection that a filter leaves for `language`; raises ImageFilterError as `images_of`."""
-    entries = CollectionImage.objects.filter(collection=collection)
+@dataclass(frozen=True)
+class Left:
+    """What an image filter leaves of a collection: `images`, of which both models describe `described`."""
+
+    images: int
+    described: int
+
+
+def left_by(
+    filter: ImageFilter,
+    *,
+    project: Project,
+    collection: Collection,
+    language: Language,
+    base: CaptioningModel,
+    test: CaptioningModel,
+) -> Left:
+    """Count the images that a filter leaves for `language`; raises ImageFilterError as `images_of`."""
     only = images_of(filter, project=project, language=language)
-    return (entries if only is None else entries.filter(image__in=only)).count()
+    left = CollectionImage.objects.filter(collection=collection)
+    if only is not None:
+        left = left.filter(image__in=only)
+    captions = ModelCaption.objects.filter(image=OuterRef("image"), language=language)
+    described = left.filter(Exists(captions.filter(model=base)), Exists(captions.filter(model=test)))
+    return Left(left.count(), described.count())
 
 
 def coverage_of(

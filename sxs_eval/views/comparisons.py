@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
 from random import SystemRandom
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -14,8 +17,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from corpora.rules.image_filters import ImageFilter
 from images.models import Collection
 from images.permissions import collections_in
+from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project, Role
 from people.permissions import has_role, project_for
@@ -76,26 +81,41 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
         request.POST or None,
         coverage=setup.coverage_of(project, collection, base, test),
         images=setup.size_of(collection),
-        left=lambda language, filter: setup.size_left(collection, project, language, filter),
+        left=partial(_left, project, collection, base, test),
         seed=SystemRandom().getrandbits(SEED_BITS),
     )
-    if not form.is_valid():
-        context = {"project": project, "form": form, "collection": collection, "base": base, "test": test}
-        return render(request, "sxs_eval/comparison_create.html", context, status=422 if form.is_bound else 200)
-    made, already = services.create_comparisons(
-        project=project,
-        languages=form.languages(),
-        base=base,
-        test=test,
-        collection=collection,
-        setting=form.setting(),
-        by=user_of(request),
-        now=timezone.now(),
-    )
+    about = {"project": project, "collection": collection, "base": base, "test": test}
+    if form.is_valid() and _created(request, form, about):
+        return redirect("sxs_eval:comparison-list", project.slug)
+    context = about | {"form": form}
+    return render(request, "sxs_eval/comparison_create.html", context, status=422 if form.is_bound else 200)
+
+
+def _left(
+    project: Project,
+    collection: Collection,
+    base: CaptioningModel,
+    test: CaptioningModel,
+    language: Language,
+    filter: ImageFilter,
+) -> setup.Left:
+    return setup.left_by(filter, project=project, collection=collection, language=language, base=base, test=test)
+
+
+def _created(request: HttpRequest, form: ComparisonForm, about: dict[str, Any]) -> bool:
+    """Create them; False if they are refused, and the form says why."""
+    setting, by, now = form.setting(), user_of(request), timezone.now()
+    try:
+        made, already = services.create_comparisons(
+            languages=form.languages(), setting=setting, by=by, now=now, **about
+        )
+    except services.ComparisonError as refused:
+        form.add_error("only", str(refused))
+        return False
     tasks.nudge_filling([comparison.pk for comparison in made])
     _say_what_was_made(request, made, already)
     _say_what_is_short(request, form)
-    return redirect("sxs_eval:comparison-list", project.slug)
+    return True
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -162,10 +182,11 @@ def _say_what_was_made(request: HttpRequest, made: Sequence[Comparison], already
 
 
 def _say_what_is_short(request: HttpRequest, form: ComparisonForm) -> None:
-    if short := form.short():
-        text = _("There are fewer than %(wanted)d pairs, because both models describe fewer images: %(rows)s.")
-        rows = ", ".join(f"{row.language.name} ({row.images})" for row in short)
-        messages.warning(request, text % {"wanted": max(map(form.wanted, short)), "rows": rows})
+    """Say it for each number of images wanted: a filter may leave other numbers in other languages."""
+    text = _("There are fewer than %(wanted)d pairs, because both models describe fewer images: %(rows)s.")
+    for wanted, short in groupby(sorted(form.short(), key=lambda row: -row.wanted), key=lambda row: row.wanted):
+        rows = ", ".join(f"{row.language.name} ({row.described})" for row in short)
+        messages.warning(request, text % {"wanted": wanted, "rows": rows})
 
 
 def _say_what_stays_above(request: HttpRequest, comparison: Comparison, above: int) -> None:

@@ -9,8 +9,10 @@ from corpora.models import Level, Subset
 from corpora.rules.image_filters import parse
 from crosslens_metrics.reports.comparison_figures import Gain, Outcome
 from images.models import CollectionImage
+from inference.models import ModelCaption
 from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.results import evidence_of, level_outcomes, report_of
+from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError, Setting, create_comparison, create_comparisons
 from tests.clients import client_of
 from tests.corpora.placing import choose
@@ -99,6 +101,35 @@ class TestForm:
             "equal_captions": "shown", "replication": "1", "batch_size": "6", "lease_h": "1", "gold_percent": "0",
             "repeat_percent": "0", "checks_before_pause": "4", "failures_percent": "30",
         }  # fmt: skip
+
+    def test_only_images_that_the_filter_leaves_count_as_pairs_wanted_and_described(
+        self, manager, comparison, subset, path, answers
+    ) -> None:
+        only = answers | {"only": "subset:xm2"}
+        assert "There are fewer" not in manager.post(path, only, follow=True).content.decode()
+        captions = ModelCaption.objects.filter(model=comparison.base)
+        first, second, third = (entry.image for entry in comparison.collection.entries.order_by("position"))
+        Pair.objects.all().delete()
+        captions.filter(image=third).delete()
+        assert "There are fewer" not in manager.post(path, only | {"seed": "79"}, follow=True).content.decode()
+        captions.filter(image=first).delete()
+        page = manager.post(path, only | {"seed": "80"}, follow=True).content.decode()
+        assert "There are fewer than 2 pairs, because both models describe fewer images: German (1)." in page
+        subset.images.set([first, third])
+        page = manager.post(path, only | {"seed": "81"})
+        assert page.status_code == 422
+        assert "Both models describe none of these images in these languages: German." in page.content.decode()
+        assert not Comparison.objects.filter(seed=81).exists()
+        assert captions.filter(image=second).exists()
+
+    def test_a_subset_that_is_deleted_meanwhile_is_named(self, manager, comparison, subset, path, answers, monkeypatch):
+        def deleted(**_: object) -> None:
+            raise ComparisonError("This project has no subset “xm2”.")
+
+        monkeypatch.setattr(services, "create_comparisons", deleted)
+        page = manager.post(path, answers | {"only": "subset:xm2"})
+        assert page.status_code == 422
+        assert "This project has no subset “xm2”." in page.content.decode()
 
     def test_it_makes_a_comparison_over_a_subset(self, manager, comparison, subset, path, answers) -> None:
         manager.post(path, answers | {"only": " SUBSET:xm2 "})
