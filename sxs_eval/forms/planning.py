@@ -17,6 +17,8 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from allocation.forms import HIGHEST_REPLICATION
+from corpora.rules.image_filters import LONGEST, ImageFilterError, parse
+from corpora.selectors.subsets import check
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.scales import SEVEN_POINTS
@@ -101,6 +103,13 @@ class PlanForm(forms.Form):
         help_text=_("The captions describe the images of this collection."),
         error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
     )
+    only = forms.CharField(
+        label=_("Image filter"),
+        max_length=LONGEST,
+        required=False,
+        widget=forms.TextInput(attrs={"dir": "ltr"}),
+        help_text=_("Leave empty for all images. “subset:xm600” uses those of a named subset."),
+    )
     subset = forms.IntegerField(
         label=_("Number of images"),
         min_value=1,
@@ -139,7 +148,7 @@ class PlanForm(forms.Form):
         measured: Pace,
         initial: Mapping[str, Any] | None = None,
     ) -> None:
-        self._upload_problem = ""
+        self._upload_problem, self.project = "", project
         super().__init__(self._with_upload(data, files), initial=dict(initial or {}))
         self.measured = measured
         self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
@@ -189,6 +198,12 @@ class PlanForm(forms.Form):
                 dict.fromkeys(canonical_tag(tag) for tag in self.cleaned_data["core"].split(",") if tag.strip())
             )
         except MalformedTagError as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean_only(self) -> str:
+        try:
+            return str(check(parse(self.cleaned_data["only"]), project=self.project))
+        except ImageFilterError as error:
             raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any]:
@@ -244,7 +259,7 @@ class PlanForm(forms.Form):
     def setting(self) -> Setting:
         given = self.cleaned_data
         names = ("subset", "seed", "replication", "gold_percent", "repeat_percent")
-        return Setting(scale=given["scale"], **{name: given[name] for name in names})
+        return Setting(scale=given["scale"], images=given["only"], **{name: given[name] for name in names})
 
     def fingerprint(self) -> str:
         """Return a digest of what the plan's table depends on, to check that the user saw the plan they accept."""
@@ -260,5 +275,15 @@ class PlanForm(forms.Form):
         return [self[name] for name in ("core", "small", "small_percent")]
 
     def setting_fields(self) -> list[forms.BoundField]:
-        names = ("collection", "subset", "seed", "replication", "gold_percent", "repeat_percent", "pace", "scale")
+        names = (
+            "collection",
+            "only",
+            "subset",
+            "seed",
+            "replication",
+            "gold_percent",
+            "repeat_percent",
+            "pace",
+            "scale",
+        )
         return [self[name] for name in names]

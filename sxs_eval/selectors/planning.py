@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from corpora.rules.image_filters import ImageFilter, ImageFilterError, parse
+from corpora.selectors.subsets import images_of
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import models_in
@@ -30,6 +32,8 @@ class Setting(Protocol):
 
     @property
     def subset(self) -> int | None: ...
+    @property
+    def images(self) -> str: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -69,7 +73,7 @@ def measured_pace(project: Project | None = None) -> Pace:
 class PlanRow:
     """A pair of the plan, with its data here. `problem` says why it cannot be made; `cost` is then nothing.
 
-    `images` counts those that both models describe, before a subset is drawn.
+    `images` counts those that both models describe and the image filter leaves, before a subset is drawn.
     """
 
     session: Session
@@ -117,10 +121,8 @@ def plan_rows(
     named = models_in(project).filter(name__in=names)
     models = {model.name: model for model in sorted(named, key=lambda model: model.project_id == project.pk)}
     languages = Language.objects.in_bulk(tags)
-    described = _Described(collection, models.values(), tags)
-    existing = existing_comparisons(
-        project=project, collection=collection, subset=setting.subset, seed=setting.seed, languages=tags
-    )
+    described = _Described(collection, models.values(), languages, project=project, filter=parse(setting.images))
+    existing = existing_comparisons(project=project, collection=collection, setting=setting, languages=tags)
 
     def row(pair: Session) -> PlanRow:
         language, base, test = languages.get(pair.language), models.get(pair.base), models.get(pair.test)
@@ -130,6 +132,8 @@ def plan_rows(
             images = described.by_both(base.pk, test.pk, pair.language)
             there = existing.get((pair.language, frozenset((base.pk, test.pk))))
             problem = "" if images else _("No image in the collection has captions by both models.")
+            if not images and setting.images:
+                problem = _("No image that the filter leaves has captions by both models.")
         cost = cost_of_session(
             images=min(images, setting.subset or images),
             replication=setting.replication,
@@ -142,43 +146,72 @@ def plan_rows(
 
 
 def existing_comparisons(
-    *, project: Project, collection: Collection, subset: int | None, seed: int, languages: Container[str]
+    *, project: Project, collection: Collection, setting: Setting, languages: Container[str]
 ) -> dict[tuple[str, frozenset[int]], Comparison]:
-    """Return comparisons over the same images without an image filter, by language and the two models in either order.
+    """Return comparisons over the same images, by language and the two models in either order.
 
-    For a whole collection, any seed gives the same images.
+    Where none are drawn, any seed gives the same images.
     """
-    comparisons = Comparison.objects.filter(project=project, collection=collection, subset=subset, images="")
-    comparisons = comparisons.filter(language__in=languages)
-    if subset is not None:
-        comparisons = comparisons.filter(seed=seed)
+    comparisons = Comparison.objects.filter(
+        project=project, collection=collection, subset=setting.subset, images=setting.images, language__in=languages
+    )
+    if setting.subset is not None:
+        comparisons = comparisons.filter(seed=setting.seed)
     return {(made.language_id, frozenset((made.base_id, made.test_id))): made for made in comparisons.order_by("-pk")}
 
 
 class _Described:
-    """Count the images of a collection that the models describe."""
+    """Count the images of a collection that the models describe, of those that an image filter leaves.
 
-    def __init__(self, collection: Collection, models: Iterable[CaptioningModel], tags: Container[str]) -> None:
-        self._collection = collection
-        self._images = CollectionImage.objects.filter(collection=collection).count()
-        captions = ModelCaption.objects.filter(
-            model__in=models, language__in=tags, image__entries__collection=collection
-        )
-        counts = captions.values_list("model", "language").annotate(Count("pk")).order_by()
-        self._counts = {(model, tag): number for model, tag, number in counts}
+    `problems` says by language why the filter cannot be applied.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        models: Iterable[CaptioningModel],
+        languages: Mapping[str, Language],
+        *,
+        project: Project,
+        filter: ImageFilter,
+    ) -> None:
+        self.is_filtered = not filter.is_all
+        self._left: dict[str, QuerySet[CollectionImage]] = {}
+        self.problems: dict[str, str] = {}
+        entries = CollectionImage.objects.filter(collection=collection)
+        for tag, language in languages.items():
+            try:
+                only = images_of(filter, project=project, language=language)
+            except ImageFilterError as error:
+                self.problems[tag] = str(error)
+            else:
+                self._left[tag] = entries if only is None else entries.filter(image__in=only)
+        captions = ModelCaption.objects.filter(model__in=models)
+        self._counts: dict[tuple[int, str], int] = {}
+        for entries, tags in self._alike(filter):
+            counted = captions.filter(language__in=tags, image__in=entries.values("image"))
+            for model, tag, number in counted.values_list("model", "language").annotate(Count("pk")).order_by():
+                self._counts[model, tag] = number
+        self._images = {
+            tag: number for entries, tags in self._alike(filter) for number in [entries.count()] for tag in tags
+        }
+
+    def _alike(self, filter: ImageFilter) -> list[tuple[QuerySet[CollectionImage], list[str]]]:
+        """Return the images left, with the languages in which they are left."""
+        if filter.depends_on_language:
+            return [(entries, [tag]) for tag, entries in self._left.items()]
+        return [(entries, list(self._left)) for entries in list(self._left.values())[:1]]
 
     def by_one(self, model: int, tag: str) -> int:
         return self._counts.get((model, tag), 0)
 
     def by_both(self, first: int, second: int, tag: str) -> int:
         counts = [self.by_one(model, tag) for model in (first, second)]
-        if 0 in counts or self._images in counts:
+        if 0 in counts or self._images[tag] in counts:
             return min(counts)
         other = ModelCaption.objects.filter(model=second, language=tag, image=OuterRef("image"))
-        captions = ModelCaption.objects.filter(
-            Exists(other), model=first, language=tag, image__entries__collection=self._collection
-        )
-        return captions.count()
+        left = self._left[tag].values("image")
+        return ModelCaption.objects.filter(Exists(other), model=first, language=tag, image__in=left).count()
 
 
 def _problem(
@@ -194,7 +227,12 @@ def _problem(
         return text % {"models": ", ".join(unknown)}
     if language is None:
         return _("The language %(tag)s is not in the table of languages.") % {"tag": pair.language}
+    if pair.language in described.problems:
+        return described.problems[pair.language]
     silent = [name for name in (pair.base, pair.test) if not described.by_one(models[name].pk, pair.language)]
     if silent:
-        return _("This collection has no captions in this language by: %(models)s.") % {"models": ", ".join(silent)}
+        text = _("This collection has no captions in this language by: %(models)s.")
+        if described.is_filtered:
+            text = _("The images that the filter leaves have no captions in this language by: %(models)s.")
+        return text % {"models": ", ".join(silent)}
     return ""

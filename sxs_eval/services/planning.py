@@ -35,14 +35,19 @@ class Created:
 def create_planned(
     *, project: Project, chosen: Sequence[Chosen], collection: Collection, setting: Setting, by: User
 ) -> Created:
-    """Make all chosen comparisons that do not exist yet, or none; of two calls at once, the second finds them there."""
+    """Make all chosen comparisons that do not exist yet, or none; of two calls at once, the second finds them there.
+
+    Raises
+    ------
+    ComparisonError
+        The image filter cannot be applied to one of the languages.
+    """
     with transaction.atomic():
         audit_log.lock(project, by)
         existing = existing_comparisons(
             project=project,
             collection=collection,
-            subset=setting.subset,
-            seed=setting.seed,
+            setting=setting,
             languages=[session.language.pk for session in chosen],
         )
         taken = set(existing)

@@ -23,6 +23,7 @@ from sxs_eval.forms.planning import PlanForm
 from sxs_eval.permissions import READERS
 from sxs_eval.rules.planning import Verdict, total
 from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
+from sxs_eval.services.comparisons import ComparisonError
 from sxs_eval.services.planning import Chosen, Created, create_planned
 
 SEED_BITS = 32
@@ -52,7 +53,11 @@ def plan_show(request: HttpRequest, slug: str) -> HttpResponse:
     if not chosen:
         messages.error(request, _("Select at least one comparison."))
         return _proposal(request, project, form, rows, status=422)
-    _create(request, project, form, chosen)
+    try:
+        _create(request, project, form, chosen)
+    except ComparisonError as refused:
+        messages.error(request, str(refused))
+        return _proposal(request, project, form, rows, status=422)
     return redirect("sxs_eval:comparison-list", project.slug)
 
 

@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from corpora.models import Subset
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Membership, Role
 from sxs_eval import tasks
@@ -19,6 +20,7 @@ from sxs_eval.services.comparisons import Setting
 from sxs_eval.services.planning import Chosen, create_planned
 from tests.clients import client_of
 from tests.concurrency import together
+from tests.corpora.placing import make_subset, place, say_where_spoken
 from tests.factories import make_comparison, make_language, make_project, make_user
 from tests.sxs_eval.planning import SCORES, create, describe, form_of, keys_of, page_of, rows_of, seen_of
 
@@ -274,3 +276,38 @@ def test_thresholds_of_the_form_are_those_of_the_proposal(manager, project, coll
         "small difference",
     ]
     assert not rows_of(percent)["de", "Alpha", "Gamma"][1]
+
+
+class TestImageFilter:
+    @pytest.fixture
+    def subset(self, project, collection) -> Subset:
+        return make_subset(project, "xm2", [entry.image for entry in collection.entries.order_by("position")[:2]])
+
+    def test_a_plan_over_a_subset_counts_and_compares_its_images_alone(
+        self, manager, project, collection, subset, nudged
+    ):
+        form = form_of(collection, only=" SUBSET:xm2 ", subset="")
+        row, _ = rows_of(manager.post(page_of(project), form))["de", "Alpha", "Beta"]
+        assert (row.images, row.cost.images) == (2, 2)
+        create(manager, project, form)
+        assert {made.images for made in Comparison.objects.all()} == {"subset:xm2"}
+        row, is_ticked = rows_of(manager.post(page_of(project), form))["de", "Alpha", "Beta"]
+        assert row.existing is not None
+        assert not is_ticked
+        row, _ = rows_of(manager.post(page_of(project), form_of(collection, subset="")))["de", "Alpha", "Beta"]
+        assert (row.images, row.existing) == (4, None)
+
+    def test_a_filter_by_language_leaves_other_images_in_each(self, manager, project, collection):
+        say_where_spoken(project, {"de": {"region": ["DE"], "country": ["DE"], "continent": ["EU"]}})
+        place(collection.entries.first().image, "DE", continent="EU")
+        rows = rows_of(manager.post(page_of(project), form_of(collection, only="region")))
+        assert rows["de", "Alpha", "Beta"][0].images == 1
+        assert "says nothing about" in rows["zh", "Alpha", "Beta"][0].problem
+        place(collection.entries.first().image, "FR", continent="EU")
+        row, _ = rows_of(manager.post(page_of(project), form_of(collection, only="region")))["de", "Alpha", "Beta"]
+        assert "The images that the filter leaves have no captions in this language by" in row.problem
+
+    def test_an_unknown_subset_is_named_before_a_plan_is_proposed(self, manager, project, collection):
+        page = manager.post(page_of(project), form_of(collection, only="subset:none"))
+        assert page.status_code == 422
+        assert "This project has no subset “none”." in page.content.decode()
