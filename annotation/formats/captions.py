@@ -15,7 +15,6 @@ from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q, TextChoices
-from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Round, RoundKind
@@ -56,7 +55,6 @@ COLUMNS = ("image", "language", "author", *READ)
 
 _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
 _REST = len(FIRST_COLUMNS)
-_AS_HYPHENS = str.maketrans(":,.", "---")
 
 
 class Layout(TextChoices):
@@ -82,8 +80,7 @@ class ImageCaptions:
 
 
 def file_name(project: Project, layout: Layout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
-    about = "" if images.is_all else f"-{slugify(str(images).translate(_AS_HYPHENS))}"
-    return f"{project.slug}-{layout}{about}-{stamp(until)}.{layout.suffix}"
+    return f"{project.slug}-{layout}{images.in_file_names()}-{stamp(until)}.{layout.suffix}"
 
 
 def export_captions(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.core.management.base import CommandError
+from django.db.models import QuerySet
 
 from corpora.rules.image_filters import ALL_IMAGES, EXAMPLES, ImageFilter, ImageFilterError, parse
+from corpora.selectors.subsets import images_matching
+from images.models import CollectionImage
+from languages.models import Language
+from people.models import Project
 
 
 def image_filter(text: str) -> ImageFilter:
@@ -27,6 +33,26 @@ def add_images(parser: ArgumentParser) -> None:
         metavar="SPEC",
         help=f"only these images: {EXAMPLES}; all of several, separated by commas, must hold (default: all images)",
     )
+
+
+def check_some_images(
+    filter: ImageFilter, *, project: Project, languages: Iterable[Language], collections: QuerySet[Any]
+) -> None:
+    """Refuse a filter that leaves no image of `collections`, a query for them, in any of `languages`.
+
+    Raises
+    ------
+    CommandError
+    ImageFilterError
+        If the filter cannot be applied to a language.
+    """
+    entries, languages = CollectionImage.objects.filter(collection__in=collections), list(languages)
+    if filter.is_all or not languages:
+        return
+    for language in languages:
+        if entries.filter(image__in=images_matching(filter, project=project, language=language)).exists():
+            return
+    raise CommandError(f"No image is left by --images {filter}. Check the places and subsets of {project.slug!r}.")
 
 
 @contextmanager

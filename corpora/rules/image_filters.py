@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from corpora.rules.levels import PLACE_LEVELS, Level
@@ -16,6 +17,7 @@ from geography.places import CONTINENTS
 SEPARATOR = ","
 LONGEST = 400
 MOST_TERMS = 8
+_AS_HYPHENS = str.maketrans(":,.", "---")
 _CODE = re.compile(r"[A-Z0-9][A-Z0-9_.-]{0,39}")
 _SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 
@@ -75,6 +77,10 @@ class ImageFilter:
 
     def __str__(self) -> str:
         return SEPARATOR.join(map(str, self.terms))
+
+    def in_file_names(self) -> str:
+        """Return a hyphen and the filter for the name of a file; nothing for all images."""
+        return "" if self.is_all else f"-{slugify(str(self).translate(_AS_HYPHENS))}"
 
 
 ALL_IMAGES = ImageFilter()

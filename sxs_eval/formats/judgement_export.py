@@ -19,6 +19,8 @@ from typing import Any
 from django.db.models import F, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
+from corpora.selectors.subsets import images_of
 from crosslens_metrics.scales import SCALES, Scale
 from images.models import CollectionImage, Image
 from images.selectors import keys_in_order
@@ -97,23 +99,43 @@ class Layout(TextChoices):
         return CSV_TYPE if self is Layout.CSV else JSON_LINES_TYPE
 
 
-def file_name(project: Project, comparisons: Sequence[Comparison], layout: Layout, until: datetime) -> str:
+def file_name(
+    project: Project,
+    comparisons: Sequence[Comparison],
+    layout: Layout,
+    until: datetime,
+    images: ImageFilter = ALL_IMAGES,
+) -> str:
     which = f"-{comparisons[0].pk}" if len(comparisons) == 1 else ""
-    return f"{project.slug}-judgements{which}-{stamp(until)}.{layout}"
+    return f"{project.slug}-judgements{which}{images.in_file_names()}-{stamp(until)}.{layout}"
 
 
-def export_judgements(comparisons: Sequence[Comparison], layout: Layout, *, until: datetime) -> Iterator[bytes]:
-    """Yield the file piece by piece: everything judged up to and including `until`."""
-    rows = _rows(sorted(comparisons, key=lambda comparison: comparison.pk), until)
+def export_judgements(
+    comparisons: Sequence[Comparison], layout: Layout, *, until: datetime, images: ImageFilter = ALL_IMAGES
+) -> Iterator[bytes]:
+    """Yield the file piece by piece: everything about `images` that was judged up to and including `until`.
+
+    Raises
+    ------
+    ImageFilterError
+        Before anything is yielded, if `images` cannot be applied to a language.
+    """
+    in_order = sorted(comparisons, key=lambda comparison: comparison.pk)
+    left = {
+        one.pk: images_of(images, project=one.project, language=one.language) for one in in_order if not images.is_all
+    }
+    rows = _rows(in_order, until, left)
     return in_pieces(table_lines(COLUMNS, rows, as_csv=layout is Layout.CSV))
 
 
-def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[str, Any]]:
+def _rows(
+    comparisons: Sequence[Comparison], until: datetime, left: Mapping[int, QuerySet[Image] | None]
+) -> Iterator[dict[str, Any]]:
     # Excluded raters are read before anything else, so that all of a file is of one moment.
     stopped = {comparison.pk: stopped_raters(comparison.pk) for comparison in comparisons}
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
-        for keys in _keys(comparison):
+        for keys in _left(_keys(comparison), left.get(comparison.pk)):
             judged = [
                 JudgementRow(comparison, keys[one["shown"]], one, name_of(one["person"]), _why_not(one, of_this))
                 for one in _answers(comparison, keys, until)
@@ -127,6 +149,15 @@ def _rows(comparisons: Sequence[Comparison], until: datetime) -> Iterator[dict[s
             yield from sorted(
                 rows, key=lambda row: (place[row["image"]], *itemgetter("rater", "judged_at", "position")(row))
             )
+
+
+def _left(parts: Iterable[dict[int, str]], images: QuerySet[Image] | None) -> Iterator[dict[int, str]]:
+    """Keep the images that a filter leaves."""
+    for keys in parts:
+        if images is None:
+            yield keys
+        elif left := set(images.filter(pk__in=list(keys)).values_list("pk", flat=True)):
+            yield {image: key for image, key in keys.items() if image in left}
 
 
 def _keys(comparison: Comparison) -> Iterator[dict[int, str]]:

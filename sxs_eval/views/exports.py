@@ -36,10 +36,17 @@ def judgements_export(request: HttpRequest, slug: str, layout: str) -> HttpRespo
         messages.error(request, captions_are_closed())
         return redirect("sxs_eval:results-show", slug)
     until = timezone.now()
+    images, pieces = over(
+        asked_images(request.GET, project),
+        lambda filter: export_judgements(chosen, wanted, until=until, images=filter),
+    )
+    if images.error:
+        messages.error(request, images.error)
+        return redirect("sxs_eval:results-show", slug)
     if request.method == "GET":
         audit_log.record(project=project, action="judgements.exported", about=layout, by=user_of(request), now=until)
-    response = StreamingHttpResponse(export_judgements(chosen, wanted, until=until), content_type=wanted.content_type)
-    return _as_download(response, file_name(project, chosen, wanted, until))
+    response = StreamingHttpResponse(pieces, content_type=wanted.content_type)
+    return _as_download(response, file_name(project, chosen, wanted, until, images.filter))
 
 
 @require_safe

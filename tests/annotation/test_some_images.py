@@ -107,6 +107,17 @@ def test_quality_is_that_of_a_round_that_has_only_these_images():
     assert (row["sampled"], row["good"]["share"]) == (0, None)
 
 
+@pytest.mark.parametrize("command", ["caption_stats", "export_captions", "quality_table"])
+def test_a_command_whose_filter_leaves_no_image_says_so_instead_of_printing_zeros(command):
+    verified, _ = make_captioned_round(images=2, captions=1, project=make_project("lions"))
+    make_verification(verified, places=1)
+    options = ["--format", "csv"] if command == "export_captions" else []
+    with pytest.raises(CommandError, match=r"^No image is left by --images in:PL\."):
+        output_of(command, "lions", "--images", "in:PL", *options)
+    place(verified.tasks.first().image, "PL")
+    output_of(command, "lions", "--images", "in:PL", *options)
+
+
 def test_a_later_selection_counts_instead_of_an_earlier_one():
     round, images = placed_round()
     choose(round.project, "hi", {images[0]: Level.ANYWHERE})

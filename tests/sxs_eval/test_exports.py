@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from sxs_eval.models import Comparison, Judgement, Kind, RaterState, RaterStatus
 from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell
+from tests.clients import client_of
+from tests.corpora.placing import make_subset
 from tests.factories import (
     NOW,
     make_captioner,
@@ -282,6 +285,19 @@ class TestCommand:
         sys.stdout.flush()
         assert capfdbinary.readouterr().out.decode() == exported(comparison, layout=Layout.CSV)
 
+    def test_it_writes_judgements_of_some_images(self, comparison, tmp_path):
+        first = comparison.collection.entries.order_by("position").first()
+        make_subset(comparison.project, "first", [first.image])
+        path = tmp_path / "judgements.jsonl"
+        call_command(
+            "export_judgements", comparison.project.slug, "--format=jsonl", "--images=subset:first", output=path
+        )
+        of_it = [line for line in exported(comparison).splitlines() if json.loads(line)["image"] == first.key]
+        assert path.read_text(encoding="utf-8").splitlines() == of_it != []
+        for images, said in (("in:PL", "No image is left by --images in:PL"), ("subset:none", "no subset “none”")):
+            with pytest.raises(CommandError, match=said):
+                call_command("export_judgements", comparison.project.slug, "--format=jsonl", f"--images={images}")
+
     def test_what_is_not_there_is_named_with_what_there_is(self, comparison, tmp_path):
         slug = comparison.project.slug
         with pytest.raises(CommandError, match=rf"no project 'tigers'.*{slug}"):
@@ -293,6 +309,20 @@ class TestCommand:
 
 
 class TestView:
+    def test_a_download_has_the_images_that_the_page_was_asked_for(self, comparison):
+        first = comparison.collection.entries.order_by("position").first()
+        make_subset(comparison.project, "first", [first.image])
+        manager, path = client_of(comparison.project.created_by), f"/projects/{comparison.project.slug}"
+        report = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
+        page = manager.get(report, {"images": "subset:first"}).content.decode()
+        [link] = re.findall(r'href="([^"]*judgements[^"]*csv/?\?[^"]*)"', page)
+        answer = manager.get(unescape(link))
+        assert f"-judgements-{comparison.pk}-subset-first-" in answer["Content-Disposition"]
+        assert {row["image"] for row in cells(answer.getvalue().decode())} == {first.key}
+        wrong = manager.get(unescape(link).replace("first", "none"), follow=True)
+        assert "This project has no subset “none”." in wrong.content.decode()
+        assert path in wrong.request["PATH_INFO"]
+
     def test_the_file_has_the_name_of_the_project_and_is_kept_nowhere(self, client, comparison):
         client.force_login(comparison.project.created_by)
         slug = comparison.project.slug

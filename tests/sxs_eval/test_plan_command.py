@@ -16,7 +16,8 @@ from django.core.management import CommandError
 from sxs_eval.management.commands import plan_evaluations
 from sxs_eval.selectors.planning import Pace
 from tests.commands import output_of
-from tests.factories import make_project
+from tests.corpora.placing import make_subset
+from tests.factories import make_collection, make_project
 
 SCORES = """language,model,xm3600,coco,note
 zh,A,50,60,x
@@ -126,6 +127,25 @@ def test_the_cost_follows_images_replication_attention_and_pace(file):
 
     assert plan["per_session"] == {"images": 100, "judgements": 200, "attention_items": 30, "hours": 2.3}
     assert plan["totals"]["hours"] == 4.6
+
+
+@pytest.mark.django_db
+def test_the_images_of_a_subset_are_counted_for_the_cost(file):
+    project, collection = make_project("lions"), make_collection(5)
+    make_subset(project, "xm3", [entry.image for entry in collection.entries.all()[:3]])
+    plan = as_json(file, "--project", "lions", "--images", "subset:xm3")
+    assert (plan["per_session"]["images"], plan["per_session"]["judgements"]) == (3, 9)
+    for options, said in (
+        (["--images", "subset:xm3"], "needs --project"),
+        (["--project", "lions", "--images", "region"], "another number of images in each language"),
+        (["--project", "lions", "--images", "in:PL"], "No image is left by --images in:PL"),
+        (["--project", "lions", "--images", "subset:none"], "no subset “none”"),
+        (["--project", "tigers"], "no project 'tigers'"),
+        (["--images", "0"], "must be a whole number from 1"),
+        (["--images", "some"], "is not a term of an image filter"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            run(file, *TWO, *options)
 
 
 @pytest.mark.django_db

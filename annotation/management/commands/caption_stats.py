@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation.management.image_filters import check_some_captioned
 from annotation.selectors.statistics import project_statistics
 from corpora.management.image_filters import add_images, image_filter_errors
 from corpora.rules.image_filters import ImageFilter
@@ -46,4 +47,5 @@ def _statistics(source: str, images: ImageFilter) -> Mapping[str, CaptionStatist
     if project is None:
         known = known_projects()
         raise CommandError(f"There is no file {source!r}, and no project with that slug. Available projects: {known}.")
+    check_some_captioned(images, project)
     return {language.pk: statistics for language, statistics in project_statistics(project, images)}

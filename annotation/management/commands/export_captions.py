@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from annotation.formats.captions import Layout, export_captions
+from annotation.management.image_filters import check_some_captioned
 from corpora.management.image_filters import add_images, image_filter_errors
 from corpora.rules.image_filters import ImageFilter
 from people.management.arguments import project_named
@@ -29,5 +30,6 @@ class Command(BaseCommand):
         chosen = project_named(project)
         layout, until = Layout(format), timezone.now()
         with image_filter_errors():
+            check_some_captioned(images, chosen)
             pieces = export_captions(chosen, layout, until=until, images=images)
         write_export(self, pieces, output)

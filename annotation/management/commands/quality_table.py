@@ -10,6 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from annotation.formats.quality import as_json, as_text, fresh_table
+from annotation.management.image_filters import check_some_captioned
+from annotation.models import RoundKind
 from corpora.management.image_filters import add_images, image_filter_errors
 from corpora.rules.image_filters import ImageFilter
 from people.management.arguments import project_named
@@ -27,6 +29,7 @@ class Command(BaseCommand):
     def handle(self, *, project: str, for_programs: bool, images: ImageFilter, **options: Any) -> None:
         chosen = project_named(project)
         with image_filter_errors():
+            check_some_captioned(images, chosen, RoundKind.VERIFICATION)
             table = fresh_table(chosen, images)
         if for_programs:
             rows = as_json(table, name_of=partial(pseudonym, chosen))

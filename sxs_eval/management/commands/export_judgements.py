@@ -1,4 +1,4 @@
-"""`manage.py export_judgements PROJECT --format jsonl|csv [--comparison ID] [--output FILE]`"""
+"""`manage.py export_judgements PROJECT --format jsonl|csv [--comparison ID] [--images SPEC] [--output FILE]`"""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from corpora.management.image_filters import add_images, check_some_images, image_filter_errors
+from images.models import Collection
 from people.management.arguments import project_named
 from people.management.exports import add_output, write_export
 from people.models import Project
@@ -23,11 +25,21 @@ class Command(BaseCommand):
         parser.add_argument("project", metavar="PROJECT", help="last part of the project's address")
         parser.add_argument("--format", required=True, choices=Layout.values, help="format of the file")
         parser.add_argument("--comparison", type=int, metavar="ID", help="only this comparison (default: all)")
+        add_images(parser)
         add_output(parser)
 
     def handle(self, *, project: str, format: str, comparison: int | None, output: Path | None, **options: Any) -> None:
-        chosen, layout, until = _chosen(project_named(project), comparison), Layout(format), timezone.now()
-        write_export(self, export_judgements(chosen, layout, until=until), output)
+        within, images = project_named(project), options["images"]
+        chosen, layout, until = _chosen(within, comparison), Layout(format), timezone.now()
+        with image_filter_errors():
+            check_some_images(
+                images,
+                project=within,
+                languages={one.language_id: one.language for one in chosen}.values(),
+                collections=Collection.objects.filter(pk__in=[one.collection_id for one in chosen]),
+            )
+            pieces = export_judgements(chosen, layout, until=until, images=images)
+        write_export(self, pieces, output)
 
 
 def _chosen(project: Project, comparison: int | None) -> list[Comparison]:

@@ -14,8 +14,15 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
+from corpora.management.image_filters import image_filter, image_filter_errors
+from corpora.rules.image_filters import ImageFilter
+from corpora.selectors.subsets import check, images_matching
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from images.models import CollectionImage
+from images.permissions import collections_in
+from people.management.arguments import project_named
+from people.models import Project
 from sxs_eval.formats.plans import PaceUsed, PlanReport
 from sxs_eval.formats.scores import read_scores
 from sxs_eval.rules import planning
@@ -43,6 +50,10 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return parse
+
+
+def images(text: str) -> int | ImageFilter:
+    return whole_number(1, 10**6)(text) if re.match("-?[0-9]", text) else image_filter(text)
 
 
 def tags(text: str) -> list[str]:
@@ -75,10 +86,13 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--images",
-            type=whole_number(1, 10**6),
+            type=images,
             default=planning.IMAGES,
-            help="images per session (default %(default)s)",
+            metavar="N or SPEC",
+            help="images per session: a number, or with --project an image filter such as subset:xm600 "
+            "(default %(default)s)",
         )
+        parser.add_argument("--project", metavar="PROJECT", help="whose images and pace count; needs the database")
         parser.add_argument(
             "--replication",
             type=whole_number(1, 20),
@@ -104,9 +118,12 @@ class Command(BaseCommand):
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         thresholds = _thresholds(options["small"], options["small_percent"])
-        pace = _pace(options["pace"])
+        project = project_named(options["project"]) if options["project"] else None
+        with image_filter_errors():
+            images = _number_of(options["images"], project)
+        pace = _pace(options["pace"], project)
         cost = cost_of_session(
-            images=options["images"],
+            images=images,
             replication=options["replication"],
             attention_percent=options["attention_percent"],
             pace_s=pace.seconds,
@@ -134,13 +151,30 @@ def _thresholds(small: Fraction | None, small_percent: Fraction | None) -> Thres
     return Thresholds(points=small, percent=small_percent)
 
 
-def _pace(given: Fraction | None) -> PaceUsed:
+def _number_of(wanted: int | ImageFilter, project: Project | None) -> int:
+    """Count the images of a filter: those of all the project's collections."""
+    if isinstance(wanted, int):
+        return wanted
+    if project is None:
+        raise CommandError(f"--images {wanted} needs --project: an image filter is about the images of a project.")
+    if wanted.depends_on_language:
+        raise CommandError(
+            f"--images {wanted} leaves another number of images in each language. Plan on the page, or give a number."
+        )
+    within = CollectionImage.objects.filter(collection__in=collections_in(project))
+    number = within.filter(image__in=images_matching(check(wanted, project=project), project=project))
+    if count := number.values("image").distinct().count():
+        return count
+    raise CommandError(f"No image is left by --images {wanted}. Check the places and subsets of {project.slug!r}.")
+
+
+def _pace(given: Fraction | None, project: Project | None) -> PaceUsed:
     if given is not None:
         return PaceUsed(float(given), "given")
     if _is_database_missing():
         return PaceUsed(planning.PACE_S, "default", note=_("there is no database to measure it from"))
     try:
-        measured = measured_pace()
+        measured = measured_pace(project) if project else measured_pace()
     except DatabaseError:
         return PaceUsed(planning.PACE_S, "default", note=_("the database could not be reached"))
     if measured.judgements:
