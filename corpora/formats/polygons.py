@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-import shapely
 from django.utils.translation import gettext as _
 from shapely.geometry import shape
 from shapely.validation import explain_validity
 
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.formats.records import printable
-from geography.codes import canonical
+from geography.codes import canonical, countries
 
 LONGEST_CODE = 40
 LONGEST_NAME = 200
 TYPES = ("Polygon", "MultiPolygon")
+IN_DEGREES = re.compile(r"(CRS84|CRS83|EPSG:+(4326|4258|4269))$", re.IGNORECASE)
+"""Names of coordinate reference systems that differ from WGS 84 by at most some metres."""
+
+LARGEST_NUMBER = 1e9
+"""More than any altitude in metres."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ def read_regions(content: bytes, *, code_property: str, name_property: str) -> l
         raise FileRefusedError(_("This is not GeoJSON of features. Give a “FeatureCollection” with a list “features”."))
     if not features:
         raise FileRefusedError(_("The file has no features."))
+    if system := _other_system(data.get("crs")):
+        reason = _("Its coordinates are in %(system)s. Save it in degrees, WGS 84 (EPSG:4326).")
+        raise FileRefusedError(reason % {"system": system})
     regions, problems, first = [], [], dict[str, int]()
     for number, feature in enumerate(features, start=1):
         properties = feature.get("properties") if isinstance(feature, dict) else None
@@ -68,11 +76,22 @@ def read_regions(content: bytes, *, code_property: str, name_property: str) -> l
     return regions
 
 
+def _other_system(crs: object) -> str:
+    """The name of the coordinate reference system that an older file gives, "" where that is WGS 84 or none."""
+    properties = crs.get("properties") if isinstance(crs, dict) else None
+    name = properties.get("name") if isinstance(properties, dict) else None
+    return printable(name[:LONGEST_NAME]) if isinstance(name, str) and not IN_DEGREES.search(name.strip()) else ""
+
+
 def _faults_of_code(code: str, code_property: str, number: int, first: dict[str, int]) -> Iterator[str]:
     if not code:
         yield _("There is no code in the property “%(name)s”.") % {"name": printable(code_property)}
-    elif len(code) > LONGEST_CODE or any(not character.isprintable() or character.isspace() for character in code):
-        yield _("A code has at most %(count)s characters and no spaces.") % {"count": LONGEST_CODE}
+    elif len(code) > LONGEST_CODE or any(not character.isprintable() or character in " ,;" for character in code):
+        reason = _("A code has at most %(count)s characters, and no spaces, commas or semicolons.")
+        yield reason % {"count": LONGEST_CODE}
+    elif code in countries():
+        reason = _("This is the code of a country. Give the region a code of its own, such as %(code)s-1.")
+        yield reason % {"code": code}
     elif code in first:
         yield _("Feature %(number)s has the same code. Join the two in one MultiPolygon.") % {"number": first[code]}
     else:
@@ -97,7 +116,10 @@ def _polygons(geometry: object) -> tuple[Any, list[str]]:
                 faults.append(_("Polygon %(polygon)s, ring %(ring)s: %(fault)s") % where)
     if faults:
         return None, faults
-    made = shapely.force_2d(shape({"type": geometry["type"], "coordinates": coordinates}))
+    # Without altitudes, which some positions may have and others not.
+    flat = [[[position[:2] for position in ring] for ring in polygon] for polygon in polygons]
+    made = shape({"type": "MultiPolygon", "coordinates": flat})
+    made = made if geometry["type"] == "MultiPolygon" else made.geoms[0]
     if made.is_valid:
         return made, []
     reason = explain_validity(made)
@@ -115,8 +137,16 @@ def _fault_of_ring(ring: object) -> str:
             return _(
                 "%(longitude)s, %(latitude)s is out of range. Positions are longitude and latitude in degrees (WGS 84)."
             ) % {"longitude": east, "latitude": north}
-    return "" if ring[0] == ring[-1] else _("The ring is not closed. Repeat its first position at its end.")
+    if ring[0][:2] != ring[-1][:2]:
+        return _("The ring is not closed. Repeat its first position at its end.")
+    for (east, *_north), (next_east, *_next_north) in pairwise(ring):
+        if abs(next_east - east) > 180 and {abs(east), abs(next_east)} != {180}:
+            return _("It crosses the 180th meridian between %(east)s and %(next)s. Cut it there in two polygons.") % {
+                "east": east,
+                "next": next_east,
+            }
+    return ""
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER

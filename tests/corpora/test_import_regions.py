@@ -147,3 +147,46 @@ def test_the_published_state_with_a_wrong_ring_is_named_and_the_others_are_impor
 
     assert "99 new" in said
     assert "US-CA" in current_borders().locate([37.82], [-122.2])[0].regions
+
+
+HUGE = 10**400
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("faulty", "why"),
+    [
+        (feature("A", [[[170, 0], [-170, 0], [-170, 5], [170, 5], [170, 0]]]), "180th meridian"),
+        (feature("A", [[[0, 0], [HUGE, 0], [1, 1], [0, 0]]]), "not two numbers"),
+        (feature("IN", square(0, 0)), "code of a country"),
+        (feature("A,B", square(0, 0)), "commas"),
+    ],
+)
+def test_an_outline_or_code_that_would_mislead_is_refused(tmp_path: Path, faulty: Any, why: str) -> None:
+    with pytest.raises(CommandError, match=why):
+        imported(region_file(tmp_path, feature("GOOD", square(5, 5)), faulty))
+
+    assert not ImportedRegion.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "is_taken"), [("urn:ogc:def:crs:OGC:1.3:CRS84", True), ("EPSG:3857", False)])
+def test_a_file_in_other_coordinates_than_degrees_is_refused(tmp_path: Path, name: str, is_taken: bool) -> None:
+    path = region_file(tmp_path, feature("A", square(0, 0)))
+    crs = {"type": "name", "properties": {"name": name}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"crs": crs}), encoding="utf-8")
+
+    if is_taken:
+        imported(path)
+    else:
+        with pytest.raises(CommandError, match=r"EPSG:3857.*WGS 84"):
+            imported(path)
+
+    assert ImportedRegion.objects.exists() == is_taken
+
+
+@pytest.mark.django_db
+def test_altitudes_are_ignored_wherever_they_are(tmp_path: Path) -> None:
+    imported(region_file(tmp_path, feature("A", [[[0, 0, 5, 1], [1, 0], [1, 1, 7], [0, 0, 6]]])))
+
+    assert ImportedRegion.objects.get().code == "A"
