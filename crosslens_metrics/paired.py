@@ -118,10 +118,7 @@ def paired_difference_of_sums(
         raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r}.")
     if not len(one):
         raise UndefinedFigureError(Reason.NO_IMAGES, "There is no image that both models described.")
-    images = len(one)
-    if images > MOST_UNITS:
-        group = rng.permutation(images) % MOST_UNITS
-        one, other = _sums(one, group), _sums(other, group)
+    one, other = grouped(one, other, rng=rng)
     totals = np.stack([one.sum(axis=0), other.sum(axis=0)])
     figures = statistic(totals)
     difference = float(figures[0] - figures[1])
@@ -141,6 +138,15 @@ def paired_difference_of_sums(
         return PairedDifference(difference, interval, _hits(exchanged, difference, rounding) / len(exchanged))
     tossed = [_exchanged(totals, other - one, coins, statistic) for coins in _coins(len(one), resamples, rng)]
     return PairedDifference(difference, interval, _share(np.concatenate(tossed), difference, rounding))
+
+
+def grouped(*tables: NDArray[np.float64], rng: np.random.Generator) -> tuple[NDArray[np.float64], ...]:
+    """Tables of sums of the same images, of shape (n_images, n_sums), or of `MOST_UNITS` groups of them if fewer."""
+    images = len(tables[0])
+    if images <= MOST_UNITS:
+        return tables
+    group = rng.permutation(images) % MOST_UNITS
+    return tuple(_sums(table, group) for table in tables)
 
 
 def _sums(table: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ images by their position in the collection, those that left it last, under the h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -17,10 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from images.models import CollectionImage, Image
 from people.models import Project
-from scoring.models import Score, Scoring
+from scoring.models import Pass, Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
-from scoring.selectors.restricting import Restriction, restricted, restriction
+from scoring.selectors.own_frequencies import OF_A_PAGE, Budget, keeps_frequencies
+from scoring.selectors.restricting import PartOfPass, Restriction, figures_of_part, restricted, restriction
 from scoring.selectors.scores import ScoreCell, metric_order, score_cells
+from scoring.selectors.some_figures import figures_in
 from tabular.downloads import JSON_LINES_TYPE, as_iso, in_pieces, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
 
@@ -63,23 +65,27 @@ class Layout(TextChoices):
         return CSV_TYPE if self.suffix == "csv" else JSON_LINES_TYPE
 
 
-def file_name(project: Project, layout: Layout, now: datetime) -> str:
+def file_name(project: Project, layout: Layout, now: datetime, filter: ImageFilter = ALL_IMAGES) -> str:
     kind = "image-scores" if layout.has_images else "scores"
-    return f"{project.slug}-{kind}-{stamp(now)}.{layout.suffix}"
+    return f"{project.slug}-{kind}{filter.in_file_names()}-{stamp(now)}.{layout.suffix}"
 
 
-def export_scores(project: Project, layout: Layout, filter: ImageFilter = ALL_IMAGES) -> Iterator[bytes]:
+def export_scores(
+    project: Project, layout: Layout, filter: ImageFilter = ALL_IMAGES, *, budget: Budget = OF_A_PAGE
+) -> Iterator[bytes]:
     """The file, piece by piece; of the figures of images those of one scoring are in memory at a time.
+
+    Figures of images by CIDEr are weighed as those of the file of figures are, whose signatures say how.
 
     Raises
     ------
     ImageFilterError
         If the filter cannot be applied to one of the languages.
     """
-    cells = restricted(score_cells(project), project=project, filter=filter)
+    cells = restricted(score_cells(project), project=project, filter=filter, budget=budget)
     if layout.has_images:
         metrics = sorted({cell.metric for cell in cells}, key=metric_order)
-        only = None if filter.is_all else restriction(filter, project=project)
+        only = restriction(filter, project=project)
         columns, rows = (*IMAGE_COLUMNS, *metrics), _image_rows(project, cells, metrics, only)
     else:
         columns = tuple(COLUMNS)
@@ -88,37 +94,52 @@ def export_scores(project: Project, layout: Layout, filter: ImageFilter = ALL_IM
 
 
 def _image_rows(
-    project: Project, cells: Iterable[ScoreCell], metrics: list[str], only: Restriction | None
+    project: Project, cells: Iterable[ScoreCell], metrics: list[str], only: Restriction
 ) -> Iterator[dict[str, Any]]:
     collections = dict(Scoring.objects.filter(project=project).values_list("pk", "references__collection"))
     known: dict[int, dict[int, str]] = {}
     for scoring_id, group in groupby(cells, key=lambda cell: cell.scoring_id):
+        of_scoring = list(group)
         collection_id = collections.get(scoring_id)
         if collection_id is None:  # removed since the first lines were sent
             continue
         if collection_id not in known:
             known = {collection_id: _keys(collection_id)}
-        (cell, *_others) = group
-        yield from _rows_of(project, cell, metrics, known[collection_id], only)
+        yield from _rows_of(project, of_scoring, metrics, known[collection_id], only)
 
 
 def _rows_of(
-    project: Project, cell: ScoreCell, metrics: list[str], keys: Mapping[int, str], only: Restriction | None
+    project: Project, several: Sequence[ScoreCell], metrics: list[str], keys: Mapping[int, str], only: Restriction
 ) -> Iterator[dict[str, Any]]:
-    rows = Score.objects.filter(scoring_pass=cell.pass_id).values_list("metric", "value", "values")
-    columns = {metric: unpack_floats(content).tolist() for metric, value, content in rows if value is not None}
-    images = Score.objects.filter(scoring_pass=cell.pass_id).values_list("scoring_pass__image_ids", flat=True).first()
-    if images is None:
+    cell = several[0]
+    done = Pass.objects.filter(pk=cell.pass_id).select_related("scoring__references").first()
+    if done is None:
         return
-    ids = unpack_integers(images)
-    is_in = [True] * len(ids) if only is None else only.mask(ids, cell.language).tolist()
-    place_of = {image: place for place, image in enumerate(ids.tolist()) if is_in[place]}
+    ids = unpack_integers(done.image_ids)
+    mask = only.mask(ids, cell.language)
+    columns = _columns(several, PartOfPass(done, ids, mask), only)
+    place_of = {image: place for place, image in enumerate(ids[mask].tolist())}
     gone = Image.objects.filter(pk__in=[image for image in place_of if image not in keys]).order_by("sha256")
     named = {image: key for image, key in keys.items() if image in place_of}
     for image, key in (named | dict(gone.values_list("pk", "sha256"))).items():
         cells = (cell.scoring_id, project.slug, cell.language, cell.reference_set, cell.model, key)
         figures = (columns[metric][place_of[image]] if metric in columns else None for metric in metrics)
         yield dict(zip((*IMAGE_COLUMNS, *metrics), (*cells, *figures), strict=True))
+
+
+def _columns(cells: Sequence[ScoreCell], part: PartOfPass, only: Restriction) -> dict[str, list[float]]:
+    """Read the figures of some images of a pass by metric."""
+    rows = Score.objects.filter(scoring_pass=part.scoring_pass).values_list(
+        "metric", "value", "signature", "values", "sums"
+    )
+    kept = {cell.metric: keeps_frequencies(cell.signature) for cell in cells}
+    columns: dict[str, list[float]] = {}
+    for metric, value, signature, values, sums in rows:
+        if value is not None and metric in kept:
+            stored = figures_in(signature, unpack_floats(values), unpack_floats(sums))
+            over = figures_of_part(metric, stored, part, only=only, is_recomputed=not kept[metric])
+            columns[metric] = over.values.tolist()
+    return columns
 
 
 def _keys(collection_id: int) -> dict[int, str]:

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from django.core.cache import cache
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from corpora.models import Level
-from corpora.rules.image_filters import ImageFilter, Kind, Term
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, Kind, Term
 from corpora.selectors.subsets import images_of, newest_choices
+from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.score_figures import Undefined, defined
 from crosslens_metrics.signatures import Signature
-from crosslens_metrics.sums import statistic_of
 from languages.models import Language
 from people.models import Project
 from scoring.models import Pass, Reference, Score
 from scoring.rules.packing import unpack_floats, unpack_integers
+from scoring.selectors.own_frequencies import (
+    KEPT_S,
+    OF_A_PAGE,
+    Budget,
+    depends_on_others,
+    digest_of,
+    is_within,
+    own_cider,
+    saying_frequencies_are_kept,
+)
 from scoring.selectors.scores import ScoreCell
+from scoring.selectors.some_figures import FEWEST_IMAGES, SomeFigures, figures_in, intervals_of
 
-Floats = NDArray[np.float64]
 DIGEST_DIGITS = 12
 
 
@@ -36,115 +46,205 @@ class LevelRow:
     images: int
     cells: Sequence[ScoreCell]
 
+    @property
+    def is_too_small(self) -> bool:
+        """Whether it has too few images for intervals."""
+        return self.images < FEWEST_IMAGES
+
 
 @dataclass(frozen=True)
 class Restriction:
     """The images that a filter leaves in each language, looked up once."""
 
     filter: ImageFilter
-    images_in: Callable[[str], NDArray[np.int64]]
+    images_in: Callable[[str], NDArray[np.int64] | None]
 
     def mask(self, image_ids: NDArray[np.int64], tag: str) -> NDArray[np.bool_]:
-        return np.isin(image_ids, self.images_in(tag))
+        images = self.images_in(tag)
+        return np.ones(len(image_ids), dtype=bool) if images is None else np.isin(image_ids, images)
 
     def signature(self, signature: str, image_ids: NDArray[np.int64]) -> str:
         """Say in a signature which images a figure is over, so that it is compared only with figures over the same."""
+        if self.filter.is_all:
+            return signature
         known = Signature.parse(signature)
-        digest = hashlib.sha256(np.sort(image_ids).astype("<i8").tobytes()).hexdigest()[:DIGEST_DIGITS]
-        images = f"{self.filter};n={len(image_ids)};{digest}"
+        images = f"{self.filter};n={len(image_ids)};{digest_of(image_ids)[:DIGEST_DIGITS]}"
         return str(Signature(known.metric, (*known.settings, ("images", images))))
 
 
-def restriction(filter: ImageFilter, *, project: Project) -> Restriction:
-    found: dict[str, NDArray[np.int64]] = {}
+@dataclass(frozen=True)
+class PartOfPass:
+    """Some of the images of a pass: `image_ids` are of all, and `mask` is true for those."""
 
-    def images_in(tag: str) -> NDArray[np.int64]:
+    scoring_pass: Pass
+    image_ids: NDArray[np.int64]
+    mask: NDArray[np.bool_]
+
+    @property
+    def images(self) -> int:
+        return int(self.mask.sum())
+
+
+def restriction(filter: ImageFilter, *, project: Project) -> Restriction:
+    found: dict[str, NDArray[np.int64] | None] = {}
+
+    def images_in(tag: str) -> NDArray[np.int64] | None:
         if tag not in found:
             images = images_of(filter, project=project, language=Language.objects.get(pk=tag))
-            found[tag] = np.array([] if images is None else list(images.values_list("pk", flat=True)), dtype=np.int64)
+            # Not `images and …`, which would read the images themselves.
+            found[tag] = None if images is None else np.fromiter(images.values_list("pk", flat=True), dtype=np.int64)
         return found[tag]
 
     return Restriction(filter, images_in)
 
 
-def restricted(cells: Sequence[ScoreCell], *, project: Project, filter: ImageFilter) -> list[ScoreCell]:
+def restricted(
+    cells: Sequence[ScoreCell], *, project: Project, filter: ImageFilter, budget: Budget = OF_A_PAGE
+) -> list[ScoreCell]:
     """Compute the figures of `cells` over the images that the filter leaves.
 
-    A figure that is a mean of images is their mean, one that follows from sums follows from theirs; both are what the
-    metric gives on these images alone. Where a metric depends on the references of other images, as CIDEr does by its
-    document frequencies, those stay what they were: of all images of the pass, as its signature says.
+    All are what the metric gives on these images alone. Of figures that depend on the references of other images, as
+    CIDEr does, so many are computed anew as `budget` allows; the others stay weighed by all images of their pass, and
+    their signatures say so.
 
     Raises
     ------
     ImageFilterError
         If the filter cannot be applied to one of the languages.
     """
-    if filter.is_all:
-        return list(cells)
-    only = restriction(filter, project=project)
-    by_pass: dict[int, list[ScoreCell]] = defaultdict(list)
-    for cell in cells:
-        by_pass[cell.pass_id].append(cell)
-    references = _references_left(cells, only)
-    figures: dict[tuple[int, str], ScoreCell] = {}
-    packed = Pass.objects.filter(pk__in=by_pass).values_list("pk", "image_ids")
-    for pass_id, image_ids in packed.iterator():
-        of_pass = by_pass[pass_id]
-        ids = unpack_integers(image_ids)
-        mask = only.mask(ids, of_pass[0].language)
-        left_out = references[of_pass[0].reference_set_id] - int(mask.sum())
-        stored = {
-            metric: (values, sums)
-            for metric, values, sums in Score.objects.filter(scoring_pass=pass_id).values_list(
-                "metric", "values", "sums"
-            )
-        }
-        for cell in of_pass:
-            changed = replace(
-                cell,
-                signature=only.signature(cell.signature, ids[mask]),
-                images=int(mask.sum()),
-                left_out=max(0, left_out),
-            )
-            figures[cell.scoring_id, cell.metric] = _over(changed, *stored[cell.metric], mask)
-    return [figures[cell.scoring_id, cell.metric] for cell in cells if (cell.scoring_id, cell.metric) in figures]
+    return list(cells) if filter.is_all else _restricted(cells, restriction(filter, project=project), budget)
 
 
 def by_level(cells: Sequence[ScoreCell], *, project: Project) -> list[LevelRow]:
-    """Compute the figures of one scoring over the images chosen from each level that has any."""
+    """Compute the figures of one scoring with their intervals over the images chosen from each level that has any."""
     if not cells or not newest_choices(project).exists():
         return []
     filters = {level: ImageFilter((Term(Kind.LEVEL, level.value),)) for level in Level}
     return [
         LevelRow(str(level.label), over[0].images, over)
         for level, filter in filters.items()
-        if (over := restricted(cells, project=project, filter=filter)) and over[0].images
+        if (over := with_intervals(cells, project=project, filter=filter)) and over[0].images
     ]
 
 
-def figure_over(signature: str, values: Floats, sums: Floats, mask: NDArray[np.bool_]) -> float:
-    """Compute one figure over the images where `mask` is true; of shape (n_images,), as `values`.
+def with_intervals(
+    cells: Sequence[ScoreCell], *, project: Project, filter: ImageFilter = ALL_IMAGES
+) -> list[ScoreCell]:
+    """Compute figures as `restricted` does, each with its 95% bootstrap interval over images, or why it has none."""
+    return _restricted(cells, restriction(filter, project=project), OF_A_PAGE, are_intervals_wanted=True)
+
+
+def figures_of_part(
+    metric: str, stored: SomeFigures, part: PartOfPass, *, only: Restriction, is_recomputed: bool
+) -> SomeFigures:
+    """Return the figures of part of a pass by one metric.
 
     Raises
     ------
     UndefinedFigureError
         If the metric is undefined on these images.
     """
-    statistic = statistic_of(Signature.parse(signature))
-    if statistic is None:
-        return float(values[mask].mean())
-    return float(statistic(sums.reshape(len(mask), -1)[mask].sum(axis=0, keepdims=True))[0])
+    ids = part.image_ids[part.mask]
+    over = replace(stored.of(part.mask), signature=only.signature(stored.signature, ids))
+    if not depends_on_others(metric) or part.mask.all() or not part.mask.any():
+        return over
+    own = own_cider(part.scoring_pass, metric, ids) if is_recomputed else None
+    if own is None:
+        return replace(over, signature=saying_frequencies_are_kept(over.signature))
+    return over.with_cider(own)
 
 
-def _over(cell: ScoreCell, values: Any, sums: Any, mask: NDArray[np.bool_]) -> ScoreCell:
-    if not mask.any():
-        return replace(cell, value=None, why=_("None of these images was scored."))
-    if cell.value is None:
+def _restricted(
+    cells: Sequence[ScoreCell], only: Restriction, budget: Budget, *, are_intervals_wanted: bool = False
+) -> list[ScoreCell]:
+    by_pass: dict[int, list[ScoreCell]] = defaultdict(list)
+    for cell in cells:
+        by_pass[cell.pass_id].append(cell)
+    passes = Pass.objects.filter(pk__in=by_pass).select_related("scoring__references").order_by("pk")
+    parts = [_part(one, only) for one in passes]
+    is_recomputed = _may_recompute(parts, by_pass, budget)
+    references = {} if only.filter.is_all else _references_left(cells, only)
+    figures: dict[tuple[int, str], ScoreCell] = {}
+    for part in parts:
+        of_pass = by_pass[part.scoring_pass.pk]
+        known = _known(part, of_pass, only, is_recomputed=is_recomputed[part.scoring_pass.pk])
+        intervals = _intervals(part, known) if are_intervals_wanted else {}
+        for cell in of_pass:
+            left = references.get(cell.reference_set_id, cell.images + cell.left_out)
+            over = replace(cell, images=part.images, left_out=max(0, left - part.images))
+            figures[cell.scoring_id, cell.metric] = _with_value(over, known[cell.metric], intervals.get(cell.metric))
+    return [figures[cell.scoring_id, cell.metric] for cell in cells if (cell.scoring_id, cell.metric) in figures]
+
+
+def _part(scoring_pass: Pass, only: Restriction) -> PartOfPass:
+    ids = unpack_integers(scoring_pass.image_ids)
+    return PartOfPass(scoring_pass, ids, only.mask(ids, scoring_pass.scoring.references.language_id))
+
+
+def _may_recompute(
+    parts: Sequence[PartOfPass], cells: Mapping[int, Sequence[ScoreCell]], budget: Budget
+) -> dict[int, bool]:
+    """All figures or none, so that a page does not mix what cannot be compared."""
+    images = sum(
+        part.images for part in parts for cell in cells[part.scoring_pass.pk] if depends_on_others(cell.metric)
+    )
+    return {part.scoring_pass.pk: is_within(budget, part.scoring_pass, images) for part in parts}
+
+
+def _known(
+    part: PartOfPass, cells: Sequence[ScoreCell], only: Restriction, *, is_recomputed: bool
+) -> dict[str, SomeFigures | Undefined | None]:
+    """Read the figures of a pass by metric; None of a metric that was undefined on all its images."""
+    rows = Score.objects.filter(scoring_pass=part.scoring_pass).values_list("metric", "signature", "values", "sums")
+    stored = {
+        metric: figures_in(signature, unpack_floats(values), unpack_floats(sums))
+        for metric, signature, values, sums in rows
+    }
+    known: dict[str, SomeFigures | Undefined | None] = {}
+    for cell in cells:
+        metric, figures = cell.metric, stored[cell.metric]
+        known[metric] = None
+        if cell.value is not None:
+            known[metric] = defined(
+                lambda metric=metric, figures=figures: figures_of_part(  # type: ignore[misc]
+                    metric, figures, part, only=only, is_recomputed=is_recomputed
+                )
+            )
+    return known
+
+
+def _with_value(
+    cell: ScoreCell, figures: SomeFigures | Undefined | None, interval: Interval | Undefined | None
+) -> ScoreCell:
+    if figures is None:
         return cell
-    value = defined(lambda: figure_over(cell.signature, unpack_floats(values), unpack_floats(sums), mask))
+    if isinstance(figures, Undefined):
+        return replace(cell, value=None, why=figures.message)
+    cell = replace(cell, signature=figures.signature)
+    if not cell.images:
+        return replace(cell, value=None, why=_("None of these images was scored."))
+    value = defined(lambda: figures.value)
     if isinstance(value, Undefined):
         return replace(cell, value=None, why=value.message)
-    return replace(cell, value=value)
+    if isinstance(interval, Undefined):
+        return replace(cell, value=value, why_no_interval=interval.message)
+    return replace(cell, value=value, interval=interval)
+
+
+def _intervals(
+    part: PartOfPass, known: Mapping[str, SomeFigures | Undefined | None]
+) -> dict[str, Interval | Undefined]:
+    """Compute the intervals once for a pass and its images, which no longer change."""
+    figures = {metric: one for metric, one in known.items() if isinstance(one, SomeFigures)}
+    if part.images < FEWEST_IMAGES:
+        return {}
+    signatures = hashlib.sha256("".join(one.signature for one in figures.values()).encode()).hexdigest()
+    key = f"scoring-intervals-{part.scoring_pass.pk}-{digest_of(part.image_ids[part.mask])}-{signatures}"
+    intervals: dict[str, Interval | Undefined] | None = cache.get(key)
+    if intervals is None:
+        intervals = dict(zip(figures, intervals_of(list(figures.values())), strict=True))
+        cache.set(key, intervals, KEPT_S)
+    return intervals
 
 
 def _references_left(cells: Sequence[ScoreCell], only: Restriction) -> dict[int, int]:

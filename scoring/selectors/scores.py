@@ -9,6 +9,8 @@ from datetime import datetime
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext as _
 
+from charts import texts
+from crosslens_metrics.intervals import Interval
 from crosslens_metrics.scoring import FIGURES
 from crosslens_metrics.signatures import Signature, differences
 from images.models import OPEN_STATES, JobState
@@ -23,7 +25,8 @@ FIGURE_ORDER = {name: place for place, name in enumerate(FIGURES)}
 class ScoreCell:
     """One figure of the newest done pass of a scoring; if it is undefined, `value` is None and `why` says why.
 
-    `value` is on the metric's own scale; `shown` is as papers print it, BLEU and the like as percentages.
+    `value` is on the metric's own scale; `shown` is as papers print it, BLEU and the like as percentages. `interval` is
+    the 95% interval of `value`, where it was asked for.
     """
 
     scoring_id: int
@@ -41,10 +44,21 @@ class ScoreCell:
     images: int
     left_out: int
     finished_at: datetime | None
+    interval: Interval | None = None
+    why_no_interval: str = ""
 
     @property
     def shown(self) -> float | None:
         return None if self.value is None else self.value * shown_times(self.metric)
+
+    @property
+    def shown_interval(self) -> Interval | None:
+        times = shown_times(self.metric)
+        return self.interval and Interval(self.interval.low * times, self.interval.high * times)
+
+    @property
+    def interval_text(self) -> str:
+        return texts.between(self.shown_interval) if self.shown_interval else ""
 
     @property
     def raw(self) -> str:

@@ -15,8 +15,15 @@ from crosslens_metrics.sums import statistic_of
 from scoring.models import Score, Scoring
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.selectors.images import shared_places
-from scoring.selectors.restricting import Restriction, figure_over
+from scoring.selectors.own_frequencies import (
+    OF_A_PAGE,
+    is_within,
+    keeps_frequencies,
+    saying_frequencies_are_kept,
+)
+from scoring.selectors.restricting import PartOfPass, Restriction, figures_of_part
 from scoring.selectors.scores import WITHOUT_COLUMNS, current_pass, differences_between
+from scoring.selectors.some_figures import SomeFigures, figures_in
 
 RESAMPLES = 10_000
 SEED = 20_200
@@ -96,19 +103,31 @@ def common_metrics(test: Scoring, base: Scoring) -> list[str]:
 
 
 def _side(scoring: Scoring, metric: str, only: Restriction | None) -> _Side | None:
-    kept = Score.objects.filter(scoring_pass=current_pass(scoring), metric=metric, value__isnull=False)
+    done = current_pass(scoring)
+    kept = Score.objects.filter(scoring_pass=done, metric=metric, value__isnull=False)
     score = kept.defer(*WITHOUT_COLUMNS).first()
-    if score is None:
+    if done is None or score is None:
         return None
     # Apart from the row, which is kept long after its bytes have been read.
-    values, sums, images = kept.values_list("values", "sums", "scoring_pass__image_ids").get()
-    ids, table = unpack_integers(images), unpack_floats(sums)
-    figures = table.reshape(len(ids), -1) if len(table) else unpack_floats(values)
+    values, sums = kept.values_list("values", "sums").get()
+    ids = unpack_integers(done.image_ids)
+    stored = figures_in(score.signature, unpack_floats(values), unpack_floats(sums))
     if only is None:
-        return _Side(score, ids, figures)
-    mask = only.mask(ids, scoring.references.language_id)
-    score.value = figure_over(score.signature, unpack_floats(values), table, mask) if mask.any() else None
-    return _Side(score, ids[mask], figures[mask])
+        return _Side(score, ids, stored.sums if len(stored.sums) else stored.values)
+    part = PartOfPass(done, ids, only.mask(ids, scoring.references.language_id))
+    over = defined(lambda: _figures_of(metric, stored, part, only))
+    if isinstance(over, Undefined) or not part.images:
+        score.value = None
+        return _Side(score, ids[:0], stored.values[:0])
+    score.value = over.value
+    if keeps_frequencies(over.signature):
+        score.signature = saying_frequencies_are_kept(score.signature)
+    return _Side(score, ids[part.mask], over.sums if len(over.sums) else over.values)
+
+
+def _figures_of(metric: str, stored: SomeFigures, part: PartOfPass, only: Restriction) -> SomeFigures:
+    is_recomputed = is_within(OF_A_PAGE, part.scoring_pass, part.images)
+    return figures_of_part(metric, stored, part, only=only, is_recomputed=is_recomputed)
 
 
 def _difference(

@@ -41,5 +41,7 @@ def score_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBa
         messages.error(request, images.error)
         return redirect("scoring:score-list", slug)
     response = StreamingHttpResponse(content, content_type=wanted.content_type)
-    response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
+    response["Content-Disposition"] = (
+        f'attachment; filename="{file_name(project, wanted, timezone.now(), images.filter)}"'
+    )
     return response

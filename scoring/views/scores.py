@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -27,8 +28,10 @@ from scoring.pages.scores import ScoresQuery, scores_page
 from scoring.permissions import READERS, scoring_for
 from scoring.rules.metrics import MetricChoiceError
 from scoring.selectors import setup
-from scoring.selectors.restricting import by_level, restricted
+from scoring.selectors.own_frequencies import keeps_frequencies
+from scoring.selectors.restricting import by_level, restricted, with_intervals
 from scoring.selectors.scores import score_cells, scoring_details, scoring_rows
+from scoring.selectors.some_figures import FEWEST_IMAGES, RESAMPLES
 from scoring.services import scorings as services
 
 
@@ -49,6 +52,7 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
         "progress": progress_of(rows),
         "layouts": Layout,
         "images": images,
+        "keeps_frequencies": any(keeps_frequencies(cell.signature) for cell in cells),
     }
     return render(request, "scoring/scores.html", context, status=images.status)
 
@@ -158,9 +162,13 @@ def head(request: HttpRequest, project: Project) -> dict[str, Any]:
 def _details(scoring: Scoring) -> dict[str, Any]:
     details = scoring_details(scoring)
     levels = by_level(details.cells, project=scoring.project)
+    details = replace(details, cells=with_intervals(details.cells, project=scoring.project))
     return {
         "scoring": scoring,
         "details": details,
         "levels": levels,
+        "keeps_frequencies": any(keeps_frequencies(cell.signature) for level in levels for cell in level.cells),
+        "fewest_images": FEWEST_IMAGES,
+        "resamples": RESAMPLES,
         "is_outdated": setup.is_outdated(details.row),
     }

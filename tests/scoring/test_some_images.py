@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.core.management.base import CommandError
 from django.urls import reverse
 
 from corpora.models import Level, SelectedImage, Selection, Subset
@@ -17,17 +21,20 @@ from images.models import Collection, CollectionImage, JobState
 from people.models import Membership, Role
 from scoring.models import Scoring
 from scoring.selectors.images import per_image
-from scoring.selectors.restricting import by_level, restricted, restriction
+from scoring.selectors.own_frequencies import Budget, keeps_frequencies
+from scoring.selectors.restricting import by_level, restricted, restriction, with_intervals
 from scoring.selectors.scores import current_pass, score_cells
 from scoring.selectors.significance import paired_result
+from scoring.selectors.some_figures import FEWEST_IMAGES
+from scoring.services.references import put_references
 from tests.clients import client_of
+from tests.commands import output_of
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_user
 from tests.scoring.scored import make_references, make_scoring, run
 
 pytestmark = pytest.mark.django_db
 
-EXACT = ["bleu-1", "bleu-4", "rouge-l"]
-"""Figures of an image that do not depend on the references of others; CIDEr's depend on document frequencies."""
+METRICS = ["bleu-1", "bleu-4", "rouge-l", "cider-d"]
 
 
 @pytest.fixture
@@ -76,16 +83,77 @@ def test_figures_over_a_subset_are_those_of_a_collection_with_only_its_images(sc
     over = restricted(cells, project=scoring.project, filter=parse("subset:xm3"))
     assert {cell.images for cell in over} == {4}
     assert {cell.left_out for cell in over} == {0}
-    for metric in EXACT:
+    for metric in METRICS:
         assert figures(over)[metric] == only[metric]
         assert figures(over)[metric] != figures(cells)[metric]
 
 
-def test_cider_over_a_subset_is_the_mean_of_its_images_with_the_document_frequencies_of_all(scoring, subset) -> None:
-    over = figures(restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3")))
+def cider_d_by_hand(captions: list[str], references: list[list[str]]) -> float:
+    """CIDEr-D as pycocoevalcap computes it on exactly these images, word by word from its paper."""
+
+    def grams(text: str) -> Counter[tuple[str, ...]]:
+        words = text.split()
+        return Counter(tuple(words[at : at + n]) for n in (1, 2, 3, 4) for at in range(len(words) - n + 1))
+
+    documents = Counter(gram for several in references for gram in {gram for text in several for gram in grams(text)})
+
+    def weight(gram: tuple[str, ...], count: int) -> float:
+        return count * (math.log(len(references)) - math.log(max(1, documents[gram])))
+
+    def similarity(candidate: str, reference: str, n: int) -> float:
+        ours, theirs = (
+            {gram: weight(gram, count) for gram, count in grams(text).items() if len(gram) == n}
+            for text in (candidate, reference)
+        )
+        norms = [math.sqrt(sum(one**2 for one in side.values())) for side in (ours, theirs)]
+        product = sum(min(one, theirs.get(gram, 0)) * theirs.get(gram, 0) for gram, one in ours.items())
+        apart = len(candidate.split()) - len(reference.split())
+        return product / math.prod(norms) * math.exp(-(apart**2) / 72) if all(norms) else 0.0
+
+    scores = [
+        10 * sum(similarity(caption, text, n) for text in several for n in (1, 2, 3, 4)) / 4 / len(several)
+        for caption, several in zip(captions, references, strict=True)
+    ]
+    return sum(scores) / len(scores)
+
+
+def texts_of(scoring: Scoring, subset: Subset) -> tuple[list[str], list[list[str]]]:
+    """Normalised as the scoring's whitespace tokeniser does: these texts have no capital and no punctuation."""
+    images = list(subset.images.order_by("pk"))
+    captions = dict(scoring.model.captions.filter(language="de").values_list("image", "text"))
+    references = [
+        list(scoring.references.references.filter(image=one).values_list("text", flat=True)) for one in images
+    ]
+    return [captions[one.pk].replace("-", "") for one in images], [[t.replace("-", "") for t in r] for r in references]
+
+
+def test_cider_over_a_subset_is_what_the_public_tool_computes_from_its_images_alone(scoring, subset) -> None:
+    cells = score_cells(scoring.project)
+    over = {one.metric: one for one in restricted(cells, project=scoring.project, filter=parse("subset:xm3"))}
+    assert over["cider-d"].value == pytest.approx(cider_d_by_hand(*texts_of(scoring, subset)), rel=1e-12)
+    assert "|df:references|" in over["cider-d"].signature
+    assert over["cider-d"].value != figures(cells)["cider-d"]
+
+
+def test_cider_keeps_its_frequencies_and_says_so_where_computing_it_costs_too_much(scoring, subset) -> None:
+    cells, few = score_cells(scoring.project), Budget(3, programs=False)
+    over = restricted(cells, project=scoring.project, filter=parse("subset:xm3"), budget=few)
+    cider = next(one for one in over if one.metric == "cider-d")
     kept = per_image(current_pass(scoring), "cider-d")
     mask = np.isin(kept.images, list(subset.images.values_list("pk", flat=True)))
-    assert over["cider-d"] == kept.values[mask].mean()
+    assert cider.value == kept.values[mask].mean()
+    assert keeps_frequencies(cider.signature)
+    assert [one.metric for one in over if keeps_frequencies(one.signature)] == ["cider-d"]
+
+
+def test_cider_of_texts_that_have_changed_since_the_pass_keeps_its_frequencies(scoring, subset) -> None:
+    put_references(
+        reference_set=scoring.references,
+        captions={scoring.references.collection.entries.get(position=1).image_id: ["quite another text"]},
+        now=NOW,
+    )
+    over = restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3"))
+    assert keeps_frequencies(next(one for one in over if one.metric == "cider-d").signature)
 
 
 def test_a_signature_says_over_which_images_so_that_other_images_are_never_compared(scoring, subset) -> None:
@@ -135,10 +203,46 @@ def test_figures_by_level_are_over_the_images_chosen_from_it(scoring) -> None:
         )  # fmt: skip
     rows = by_level(score_cells(scoring.project), project=scoring.project)
     assert [(row.label, row.images) for row in rows] == [("Region", 2), ("Country", 4)]
+    assert {cell.interval for row in rows for cell in row.cells} == {None}
     page = client_of(scoring.project.created_by).get(
         reverse("scoring:scoring-show", args=[scoring.project.slug, scoring.pk])
     )
     assert "By how near to the language the images were taken" in page.content.decode()
+    assert page.content.decode().count("too few for intervals") == 2
+
+
+def test_a_figure_has_the_interval_of_resampled_images_and_the_same_whenever_it_is_asked_for() -> None:
+    made = make_scoring(make_references(collection=make_collection(FEWEST_IMAGES)))
+    for number, caption in enumerate(made.model.captions.filter(language="de").order_by("pk")):
+        said = f"test caption of {number % 3}" if number % 4 else "something else"
+        type(caption).objects.filter(pk=caption.pk).update(text=said)
+    run(made)
+    cells = score_cells(made.project)
+    with_them = {cell.metric: cell for cell in with_intervals(cells, project=made.project)}
+    values = per_image(current_pass(made), "rouge-l").values
+    rng = np.random.default_rng(1)
+    means = values[rng.integers(0, len(values), size=(20_000, len(values)))].mean(axis=1)
+    interval = with_them["rouge-l"].interval
+    assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(means, (0.025, 0.975))), abs=0.02)
+    assert [replace(cell, interval=None, why_no_interval="") for cell in with_them.values()] == cells
+    assert with_them["bleu-1"].interval.holds(with_them["bleu-1"].value)
+    assert list(with_them.values()) == with_intervals(cells, project=made.project)
+    page = client_of(made.project.created_by).get(reverse("scoring:scoring-show", args=[made.project.slug, made.pk]))
+    assert with_them["rouge-l"].interval_text in page.content.decode()
+
+
+def test_a_command_writes_figures_over_a_subset_without_a_limit(scoring, subset, tmp_path) -> None:
+    path = tmp_path / "scores.csv"
+    command = ("export_scores", "lions", "--images", "subset:xm3", "--output", str(path), "--format")
+    output_of(*command, "csv")
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
+    over = figures(restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:xm3")))
+    assert {row["metric"]: float(row["value"]) for row in rows} == over
+    output_of(*command, "images-csv")
+    of_images = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
+    assert np.mean([float(row["cider-d"]) for row in of_images]) == pytest.approx(over["cider-d"], rel=1e-12)
+    with pytest.raises(CommandError, match="no subset"):
+        output_of("export_scores", "lions", "--format", "csv", "--images", "subset:no")
 
 
 def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subset) -> None:
@@ -151,6 +255,7 @@ def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subs
     file = client.get(reverse("scoring:score-export", args=[slug, "images-csv"]), {"images": "subset:xm3"})
     rows = list(csv.DictReader(io.StringIO(file.getvalue().decode("utf-8-sig"))))
     assert len(rows) == 4
+    assert "lions-image-scores-subset-xm3-" in file["Content-Disposition"]
     refused = client.get(reverse("scoring:score-export", args=[slug, "csv"]), {"images": "nowhere"})
     assert refused.status_code == 302
     with pytest.raises(ImageFilterError):
