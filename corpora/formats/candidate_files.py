@@ -14,8 +14,10 @@ from django.utils.translation import gettext as _
 
 from corpora.rules.candidates import COLUMNS, CandidateLine, ColumnsError, Fault, columns_of, read_line
 from crosslens_metrics.formats.problems import FileRefusedError
+from crosslens_metrics.formats.records import unclosed
 
 GZIP = b"\x1f\x8b"
+DELIMITERS = ",;\t"
 MAX_LINE_CHARACTERS = 100_000
 MAX_LINES = 20_000_000
 """Against files that unpack without end."""
@@ -42,10 +44,13 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
     unpacked = cast(IO[bytes], gzip.GzipFile(fileobj=file)) if start == GZIP else file
     text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
     try:
-        rows = csv.reader(_bounded(text))
-        columns = _columns(next(rows, None))
+        lines = _bounded(text)
+        columns, delimiter = _columns(next(lines, ""))
         key = columns["key"]
-        for number, cells in enumerate((row for row in rows if row), start=1):
+        for number, cells in enumerate(_rows(lines, delimiter), start=1):
+            if cells is None:
+                yield number, "", Fault.UNREADABLE
+                continue
             if number > MAX_LINES:
                 raise FileRefusedError(_("The file has more than %(limit)s lines. Split it.") % {"limit": MAX_LINES})
             yield (
@@ -55,8 +60,6 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
             )
     except UnicodeDecodeError as error:
         raise FileRefusedError(_("The file is not UTF-8. Save it as UTF-8.")) from error
-    except csv.Error as error:
-        raise FileRefusedError(_("The file is not CSV (%(error)s).") % {"error": error}) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileRefusedError(_("The file cannot be unpacked. Pack it again.")) from error
 
@@ -70,11 +73,30 @@ def _bounded(text: io.TextIOWrapper) -> Iterator[str]:
         yield line
 
 
-def _columns(header: list[str] | None) -> dict[str, int]:
-    if header is None:
+def _rows(lines: Iterator[str], delimiter: str) -> Iterator[list[str] | None]:
+    """Yield the rows below the header, None for one whose quotation marks make no sense."""
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        first = rows.line_num + 1
+        try:
+            if row := next(rows):
+                yield row
+        except StopIteration:
+            return
+        except csv.Error as error:
+            is_open = rows.line_num > first or "unexpected end" in str(error)
+            if is_open:
+                raise FileRefusedError(unclosed(first + 1)) from error
+            yield None
+
+
+def _columns(line: str) -> tuple[dict[str, int], str]:
+    """Find the columns, and what parts the cells: commas, semicolons or tabs."""
+    if not line:
         raise FileRefusedError(_("The file is empty."))
+    delimiter = max(DELIMITERS, key=line.count)
     try:
-        return columns_of(header)
+        return columns_of(next(csv.reader([line], delimiter=delimiter), [])), delimiter
     except ColumnsError as error:
         names = "; ".join(" / ".join(COLUMNS[field]) for field in error.doubled or error.missing)
         if error.doubled:

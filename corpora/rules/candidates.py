@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from geography.coordinates import fault_of
 from geography.places import CoordinateFault
@@ -51,6 +52,7 @@ class Fault(StrEnum):
     NO_KEY = "no_key"
     NO_ADDRESS = "no_address"
     BAD_ADDRESS = "bad_address"
+    PRIVATE_ADDRESS = "private_address"
     NO_LICENCE = "no_licence"
     BAD_CHECKSUM = "bad_checksum"
     TOO_LONG = "too_long"
@@ -108,7 +110,7 @@ def columns_of(header: Sequence[str]) -> dict[str, int]:
 def read_line(cells: Sequence[str], columns: Mapping[str, int], *, needs_licence: bool = True) -> CandidateLine | Fault:
     """Read one line, or say what keeps it out: the first fault found."""
     values = {field: cells[position].strip() if position < len(cells) else "" for field, position in columns.items()}
-    if any("\0" in value for value in values.values()):
+    if any("\0" in value for value in values.values()) or not values["key"].isprintable():
         return Fault.UNREADABLE
     if not values["key"]:
         return Fault.NO_KEY
@@ -120,6 +122,8 @@ def read_line(cells: Sequence[str], columns: Mapping[str, int], *, needs_licence
         return Fault.NO_ADDRESS
     if not is_address(values["address"]):
         return Fault.BAD_ADDRESS
+    if is_private(values["address"]):
+        return Fault.PRIVATE_ADDRESS
     if needs_licence and not (licence or licence_url):
         return Fault.NO_LICENCE
     texts = {**values, "licence": licence, "licence_url": licence_url}
@@ -158,6 +162,23 @@ def is_address(text: str) -> bool:
     return (
         not parts.scheme and not parts.netloc and not path.is_absolute() and ".." not in path.parts and bool(path.name)
     )
+
+
+def is_private(address: str) -> bool:
+    """Return whether an address names this computer, or a number of a private network; names are not looked up."""
+    host = (urlsplit(address).hostname or "") if is_web(address) else ""
+    try:
+        return not ipaddress.ip_address(host.partition("%")[0]).is_global
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def same_address(address: str) -> str:
+    """Return one text for the addresses of one file: with http or https, any case of the host, and any fragment."""
+    if not is_web(address):
+        return address
+    parts = urlsplit(address)
+    return urlunsplit(("https", parts.netloc.lower(), parts.path, parts.query, ""))
 
 
 def is_web(address: str) -> bool:

@@ -23,10 +23,11 @@ FAULT_TEXTS: Mapping[Fault, object] = {
     Fault.NO_KEY: _("There is no key."),
     Fault.NO_ADDRESS: _("There is no address."),
     Fault.BAD_ADDRESS: _("The address is neither http:// or https://, nor a path within a folder."),
+    Fault.PRIVATE_ADDRESS: _("The address is in a private network, from which nothing is fetched."),
     Fault.NO_LICENCE: _("There is no licence."),
     Fault.BAD_CHECKSUM: _("The checksum is not MD5, SHA-1 or SHA-256."),
     Fault.TOO_LONG: _("The key, address or licence is too long."),
-    Fault.UNREADABLE: _("The line holds a NUL character."),
+    Fault.UNREADABLE: _("The line holds control characters, or quotation marks that are not doubled."),
     Fault.KEY_TWICE: _("An earlier line has the same key."),
     Fault.IMAGE_TWICE: _("An earlier line is the same image: it has the same address or checksum."),
 }

@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from corpora.formats.candidate_files import candidate_lines, sha256_of
 from corpora.formats.seen import Seen
 from corpora.models import Candidate, CandidateList
-from corpora.rules.candidates import CandidateLine, Fault
+from corpora.rules.candidates import CandidateLine, Fault, same_address
 from corpora.selectors.candidates import fault_text
 from corpora.services.candidates import CandidatesRefusedError, clear_list, create_list, delete_list
 from corpora.services.places import current_borders
@@ -222,7 +222,7 @@ def judged(lines: Iterable[Judged], seen: Seen) -> Iterator[Judged]:
 
 
 def _marks(line: CandidateLine) -> list[str]:
-    marks = [f"key {line.key}", f"address {line.address}"]
+    marks = [f"key {line.key}", f"address {same_address(line.address)}"]
     return [*marks, f"checksum {line.checksum}"] if line.checksum else marks
 
 

@@ -129,7 +129,7 @@ def csv_records(
             return
         except (csv.Error, _RowTooLongError) as error:
             if lines.number > number and (lines.is_at_end or isinstance(error, _RowTooLongError)):
-                raise FileRefusedError(_unclosed(number)) from error
+                raise FileRefusedError(unclosed(number)) from error
             yield LineError(_why_no_row(error), number=number)
             continue
         if not any(cell.strip() for cell in row):
@@ -226,7 +226,8 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _unclosed(number: int) -> str:
+def unclosed(number: int) -> str:
+    """Say that a quotation mark opened on line `number` is not closed, and what to do."""
     return _(
         "In the row that begins on line %(number)s a quotation mark is opened and never closed, so that the lines "
         "after it count as part of it. Close it there, or write it twice where it is meant as a character."

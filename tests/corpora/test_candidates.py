@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from corpora.models import Candidate, CandidateList, Selection
-from corpora.rules.candidates import Fault, checksum_of, is_address, licence_of
+from corpora.rules.candidates import Fault, checksum_of, is_address, is_private, licence_of
 from corpora.selectors.candidates import summary_of
 from corpora.services import candidate_imports
 from corpora.services.candidates import CandidatesRefusedError, delete_list
@@ -86,6 +86,13 @@ def test_the_layout_of_open_images_is_read_packed_or_not(tmp_path, project):
     assert candidate.checksum == "md5:d41d8cd98f00b204e9800998ecf8427e"
 
 
+def test_semicolons_part_cells_too(tmp_path, project):
+    path = tmp_path / "world.csv"
+    path.write_text(f"{HEADER}\n{line('a')}\n".replace(",", ";"))
+    run(path, project)
+    assert Candidate.objects.get().address == "https://x.org/a.jpg"
+
+
 def test_each_fault_is_named_by_line_and_counted(tmp_path, project):
     faulty = {
         line("1", at=","): Fault.COORDINATES_MISSING,
@@ -96,12 +103,16 @@ def test_each_fault_is_named_by_line_and_counted(tmp_path, project):
         line("", address="https://x.org/6"): Fault.NO_KEY,
         line("7", address=""): Fault.NO_ADDRESS,
         line("8", address="../up.jpg"): Fault.BAD_ADDRESS,
+        line("8b", address="http://192.168.0.1/8.jpg"): Fault.PRIVATE_ADDRESS,
         line("9", licence=""): Fault.NO_LICENCE,
         line("10", checksum="beef"): Fault.BAD_CHECKSUM,
         line("k" * 201): Fault.TOO_LONG,
         line("good", address="https://x.org/other.jpg"): Fault.KEY_TWICE,
         line("11", address="https://x.org/good.jpg"): Fault.IMAGE_TWICE,
         line("12", checksum=MD5): Fault.IMAGE_TWICE,
+        line("13", address="http://X.ORG/good.jpg#top"): Fault.IMAGE_TWICE,
+        line("1\v4", address="https://x.org/14"): Fault.UNREADABLE,
+        '"15" here,https://x.org/15.jpg,1,2,CC BY': Fault.UNREADABLE,
     }
     path = tmp_path / "world.csv"
     path.write_text("\n".join([HEADER, line("good", checksum="md5:" + MD5), *faulty]))
@@ -140,6 +151,12 @@ def test_only_the_first_faulty_lines_are_reported_and_all_are_counted(tmp_path, 
         (f"{HEADER}\n{line('a')}\n".encode() + b"\xff\xfe", "UTF-8"),
         (gzip.compress(f"{HEADER}\n{line('a')}\n".encode())[:-12], "unpacked"),
         (HEADER.encode() + b"\n" + b"x" * 200_000, "characters"),
+        (f'{HEADER}\n{line("a")}\n"{line("b")}\n{line("c")}\n'.encode(), "on line 3 a quotation mark"),
+        (
+            f'{HEADER}\n{line("a")}\n"{line("b")}\n{(line("c") + chr(10)) * 4_000}'.encode(),
+            "on line 3 a quotation mark",
+        ),
+        (f'{HEADER}\n{line("a")}\n"{line("b")}'.encode(), "on line 3 a quotation mark"),
     ],
 )
 def test_a_file_that_is_no_table_of_candidates_leaves_nothing(tmp_path, project, content, said):
@@ -284,6 +301,22 @@ def test_candidates_are_hidden_from_outsiders(project, name):
 )
 def test_addresses_are_of_the_web_or_stay_in_their_folder(address, is_good):
     assert is_address(address) is is_good
+
+
+@pytest.mark.parametrize(
+    ("host", "is_of_one"),
+    [
+        ("93.184.215.14", False),
+        ("10.example.org", False),
+        ("127.0.0.1", True),
+        ("[::1]", True),
+        ("10.0.0.1:8000", True),
+        ("169.254.169.254", True),
+        ("LOCALHOST", True),
+    ],
+)
+def test_addresses_of_private_networks_are_known(host, is_of_one):
+    assert is_private(f"http://{host}/a.jpg") is is_of_one
 
 
 @pytest.mark.parametrize(
