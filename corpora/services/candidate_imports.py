@@ -25,7 +25,7 @@ from corpora.formats.seen import Seen
 from corpora.models import Candidate, CandidateList
 from corpora.rules.candidates import CandidateLine, Fault, same_address
 from corpora.selectors.candidates import fault_text
-from corpora.services.candidates import CandidatesRefusedError, clear_list, create_list, delete_list
+from corpora.services.candidates import CandidatesRefusedError, clear_list, create_list, delete_list, record_import
 from corpora.services.places import current_borders
 from crosslens_metrics.formats.problems import FileRefusedError
 from images.models import OPEN_STATES, ImportJob, ImportKind, ImportRow, JobState, Outcome
@@ -33,6 +33,7 @@ from images.services import jobs
 from images.services.imports import keep_waiting
 from images.services.jobs import Clock
 from people.models import Project, User
+from people.services import audit_log
 
 LINES_PER_TRANSACTION = 5_000
 MAX_REPORTED = 2_000
@@ -155,10 +156,14 @@ class _Import:
                 self._take([one for one in chunk if one[0] > counts["line"]], last_row)
         if not counts["line"]:
             raise FileRefusedError(_("The file has no lines below its header."))
+        if counts["complete"]:
+            return
         counts["complete"] = True
         with transaction.atomic():
+            audit_log.lock(candidates.project, job.created_by)
             job.lease_until = jobs.extend(job, now=self.clock())
             candidates.save(update_fields=["counts"])
+            record_import(candidates=candidates, by=job.created_by, now=self.clock())
 
     def _begin(self, sha256: str) -> None:
         candidates = self.candidates

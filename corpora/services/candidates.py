@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import ProtectedError
@@ -38,7 +39,7 @@ def create_list(
                 _("The project already has a list of candidates “%(slug)s”. Choose another name, or delete it.")
                 % {"slug": slug}
             )
-        return CandidateList.objects.create(
+        made = CandidateList.objects.create(
             project=project,
             slug=slug,
             name=name,
@@ -47,6 +48,14 @@ def create_list(
             created_at=now,
             created_by=by,
         )
+        _record(made, "import_started", by=by, now=now)
+    return made
+
+
+def record_import(*, candidates: CandidateList, by: User | None, now: datetime) -> None:
+    """Log that the file of a list was read to its end. Call within the transaction that says so."""
+    counts = {name: candidates.counts[name] for name in ("kept", "left_out", "needs_licence")}
+    _record(candidates, "imported", by=by, now=now, sha256=candidates.sha256, **counts)
 
 
 def delete_list(*, candidates: CandidateList, by: User | None, now: datetime) -> None:
@@ -65,7 +74,7 @@ def delete_list(*, candidates: CandidateList, by: User | None, now: datetime) ->
             candidates.delete()
         except ProtectedError as error:
             raise CandidatesRefusedError(_("A selection uses this list. Lists in use cannot be deleted.")) from error
-        audit_log.record(project=candidates.project, action="candidates.deleted", about=candidates.slug, by=by, now=now)
+        _record(candidates, "deleted", by=by, now=now)
 
 
 def clear_list(candidates: CandidateList) -> None:
@@ -73,3 +82,8 @@ def clear_list(candidates: CandidateList) -> None:
     rows = Candidate.objects.filter(list=candidates)
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:DELETED_AT_ONCE]):
         rows.filter(pk__in=ids).delete()
+
+
+def _record(candidates: CandidateList, verb: str, *, by: User | None, now: datetime, **details: Any) -> None:
+    action, about = f"candidates.{verb}", candidates.slug
+    audit_log.record(project=candidates.project, action=action, about=about, by=by, now=now, details=details)

@@ -57,7 +57,7 @@ def exchange_image(
             at=now,
             by=by,
         )
-        old = row.image_id
+        old, removed_level = row.image_id, row.level
         _fill(row, new, level)
         exchange_entries(selection, old, row)
         audit_log.record(
@@ -66,7 +66,14 @@ def exchange_image(
             about=f"selection {selection.number}",
             by=by,
             now=now,
-            details={"language": row.language_id, "removed": selected.key, "added": new.key, "reason": reason.strip()},
+            details={
+                "language": row.language_id,
+                "removed": selected.key,
+                "removed_level": removed_level,
+                "added": new.key,
+                "added_level": level,
+                "reason": reason.strip(),
+            },
         )
     return row
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -22,6 +23,7 @@ from images.services.images import image_of, store_original
 from images.services.imports import NOT_OF_ONE_FILE, Announce, unexpected
 from images.services.jobs import Clock
 from people.models import User
+from people.services import audit_log
 
 SELECTION, PER_SECOND_OPTION, BACK = "selection", "per_second", "back"
 LONGEST_SOURCE = 1000
@@ -42,7 +44,8 @@ def start_fetch(*, selection: Selection, back: str = "", by: User | None, clock:
     FetchRefusedError
     """
     with transaction.atomic():
-        _check(selection)
+        _check(selection, by=by)
+        _record(selection, "fetch_started", by=by, now=clock(), waiting=waiting_for_files(selection).count())
         return ImportJob.objects.create(**_job_options(selection, back), source_name=selection.name, created_by=by)
 
 
@@ -57,7 +60,8 @@ def fetch_here(
     """
     options = _job_options(selection)
     with transaction.atomic():
-        _check(selection, is_here=True)
+        _check(selection, by=None, is_here=True)
+        _record(selection, "fetch_started", by=None, now=clock(), waiting=waiting_for_files(selection).count())
         job = ImportJob.objects.create(
             **options | {"options": options["options"] | {PER_SECOND_OPTION: per_second, jobs.IS_INLINE: True}},
             source_name=selection.name,
@@ -86,7 +90,8 @@ def waiting_for_files(selection: Selection) -> QuerySet[SelectedImage]:
     return rows.select_related("candidate").order_by("language", "position")
 
 
-def _check(selection: Selection, *, is_here: bool = False) -> None:
+def _check(selection: Selection, *, by: User | None, is_here: bool = False) -> None:
+    audit_log.lock(selection.project, by)
     selection = Selection.objects.select_for_update(no_key=True, of=("self",)).get(pk=selection.pk)
     if selection.candidates_id is None:
         raise FetchRefusedError(_("The images of this selection are stored already."))
@@ -117,11 +122,22 @@ def _run(job: ImportJob, source: Source | None, *, clock: Clock, announce: Annou
             raise FileRefusedError(_("The selection was discarded."))
         fetched = _Fetch(job, source, last_row, clock, announce)
         # An image of this job that failed is tried again by the next job.
-        failed = set(job.rows.filter(outcome=Outcome.REJECTED).values_list("name", flat=True))
+        failed = _failed(job)
         waiting = [row for row in waiting_for_files(selection) if row.key not in failed]
         ImportJob.objects.filter(pk=job.pk).update(total=last_row + len(waiting))
         for row in waiting:
             fetched.take(row)
+        counts = {"fetched": job.rows.filter(outcome=Outcome.ADDED).count(), "failed": len(_failed(job))}
+        _record(selection, "fetched", by=job.created_by, now=clock(), **counts)
+
+
+def _failed(job: ImportJob) -> set[str]:
+    return set(job.rows.filter(outcome=Outcome.REJECTED).values_list("name", flat=True))
+
+
+def _record(selection: Selection, verb: str, *, by: User | None, now: datetime, **details: int) -> None:
+    action, about = f"selection.{verb}", f"selection {selection.number}"
+    audit_log.record(project=selection.project, action=action, about=about, by=by, now=now, details=details)
 
 
 class _Fetch:

@@ -19,7 +19,7 @@ from corpora.services import candidate_imports
 from corpora.services.candidates import CandidatesRefusedError, delete_list
 from images.models import ImportJob, ImportKind, JobState
 from images.services import jobs
-from people.models import Project, User
+from people.models import AuditEntry, Project, User
 from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user
 
@@ -271,6 +271,10 @@ def test_a_manager_imports_looks_at_and_deletes_a_list(project, file, django_cap
     assert "FR" in page
     client.post(reverse("corpora:candidates-delete", args=[project.slug, "world"]))
     assert not CandidateList.objects.exists()
+    logged = AuditEntry.objects.filter(project=project, action__startswith="candidates.").order_by("number")
+    verbs = ["import_started", "imported", "deleted"]
+    assert [(entry.action, entry.by.username) for entry in logged] == [(f"candidates.{verb}", "mia") for verb in verbs]
+    assert logged[1].details["kept"] > 0
 
 
 @pytest.mark.parametrize("name", ["candidates-list", "candidates-import"])
@@ -324,6 +328,8 @@ def test_addresses_of_private_networks_are_known(host, is_of_one):
     [
         ("CC BY 4.0", "", ("CC BY 4.0", "")),
         ("https://x.org/mine", "", ("", "https://x.org/mine")),
+        ("", "javascript:alert(1)", ("javascript:alert(1)", "")),
+        ("CC BY 4.0", "see below", ("CC BY 4.0", "")),
         ("", "https://creativecommons.org/publicdomain/zero/1.0/", None),
     ],
 )

@@ -24,7 +24,7 @@ from images.rules import limits
 from images.services import jobs
 from images.services.collections import create_collection
 from images.services.leases import LEASE
-from people.models import User
+from people.models import AuditEntry, User
 from tests.clients import client_of
 from tests.factories import NOW, make_language, make_project, make_user
 from tests.images.image_files import image_file
@@ -116,6 +116,17 @@ def test_what_fails_is_named_and_tried_again_by_the_next_job(folder):
     (folder / "missing.jpg").write_bytes(image_file(shade=4))
     second = fetch(selection, StoredFiles(FileSystemStorage(location=folder)))
     assert outcomes(second) == {"a": Outcome.REJECTED, "d": Outcome.ADDED}
+
+
+def test_the_audit_log_says_when_files_were_fetched_and_how_many_failed(folder):
+    selection = make_selection({**ADDRESSES, "d": "missing.jpg"})
+    fetch(selection, StoredFiles(FileSystemStorage(location=folder)))
+
+    logged = AuditEntry.objects.filter(action__startswith="selection.fetch").order_by("number")
+    assert [(entry.action, entry.details) for entry in logged] == [
+        ("selection.fetch_started", {"waiting": 4}),
+        ("selection.fetched", {"fetched": 3, "failed": 1}),
+    ]
 
 
 def test_a_checksum_that_fits_is_accepted(folder):
