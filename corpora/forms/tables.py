@@ -54,11 +54,24 @@ class LanguageAreasForm(_TableForm):
         help_text=_("AF, AN, AS, EU, NA, OC or SA."),
     )
 
+    seen = forms.CharField(widget=forms.HiddenInput, required=False)
+
     def __init__(self, *args: Any, tag: str, before: Table, **options: Any) -> None:
         super().__init__(*args, **options)
         self.tag, self.before = tag, before
         areas = before.areas.get(tag, Areas())
         self.initial = {level.value: " ".join(sorted(areas.at(level))) for level in PLACE_LEVELS}
+        self.current = self.initial["seen"] = " | ".join(self.initial.values()).strip()
+
+    def clean_seen(self) -> str:
+        """Refuse once what somebody else changed since the page was opened; the next attempt has seen it."""
+        seen: str = self.cleaned_data["seen"]
+        if seen and seen != self.current:
+            self.data = dict(self.data.items()) | {"seen": self.current}
+            said = gettext("Somebody else changed the places of this language meanwhile. They are now: %(places)s.")
+            todo = gettext("Compare them with yours, then preview again.")
+            self.add_error(None, f"{said % {'places': self.current}} {todo}")
+        return seen
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

@@ -66,10 +66,9 @@ def table_replace(request: HttpRequest, slug: str) -> HttpResponse:
     about = {"project": project, "table": form.table, "note": note, "expected": expected}
     try:
         made = replace_table(**about, by=user_of(request), now=timezone.now())
-    except TableChangedError as refused:
-        messages.error(request, str(refused))
-    else:
-        messages.success(request, _("The table is replaced.") if made else _("Nothing has changed."))
+    except TableChangedError:
+        return _preview_anew(request, project, form)
+    messages.success(request, _("The table is replaced.") if made else _("Nothing has changed."))
     return redirect("corpora:table-show", slug)
 
 
@@ -103,6 +102,16 @@ def _preview(request: HttpRequest, project: Project, table: Table, sent: Replace
     form = sent or ReplaceForm(initial={"areas": pages.as_text(table), "expected": before.version})
     context = {"project": project, "changes": pages.change_rows(before, table), "form": form}
     return render(request, "corpora/table_preview.html", context, status=422 if sent else 200)
+
+
+def _preview_anew(request: HttpRequest, project: Project, form: ReplaceForm) -> HttpResponse:
+    """Show what the same table would change now that somebody else replaced the one it was based on."""
+    before = table_of(project)
+    form.data = dict(form.data.items()) | {"expected": before.version}
+    said = _("Somebody else changed the table meanwhile. This is what your table would change now:")
+    form.add_error(None, f"{said} {_('Check that it does not take back their change.')}")
+    context = {"project": project, "changes": pages.change_rows(before, form.table), "form": form}
+    return render(request, "corpora/table_preview.html", context, status=409)
 
 
 def _file(text: str, name: str) -> HttpResponse:

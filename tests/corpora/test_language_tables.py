@@ -68,6 +68,49 @@ def test_each_version_is_in_the_audit_log_with_its_languages_and_reason(project,
     assert entry.details["version"] == table_of(project).version
 
 
+def test_of_two_managers_who_edit_one_language_the_second_is_told_and_keeps_what_they_wrote(project, manager):
+    client = client_of(manager)
+    form = client.get(address("areas-edit", "bn")).context["form"]
+    mine = dict(form.initial) | {"country": "BD IN PK"}
+    replaced(project, shipped_table().as_entries() | {"bn": BENGALI})
+
+    told = client.post(address("areas-edit", "bn"), mine)
+    page = told.content.decode()
+    assert told.status_code == 422
+    assert "Somebody else changed the places of this language meanwhile. They are now: BD | BD IN | AS." in page
+    assert "BD IN PK" in page
+
+    mine["seen"] = told.context["form"].data["seen"]
+    assert client.post(address("areas-edit", "bn"), mine).status_code == 200
+
+
+def test_a_manager_who_only_edits_another_language_is_not_disturbed(project, manager):
+    client = client_of(manager)
+    mine = dict(client.get(address("areas-edit", "te")).context["form"].initial)
+    replaced(project, shipped_table().as_entries() | {"bn": BENGALI})
+
+    preview = client.post(address("areas-edit", "te"), mine | {"country": "IN LK"})
+    assert [change.tag for change in preview.context["changes"]] == ["te"]
+
+
+def test_a_table_that_was_replaced_meanwhile_is_previewed_anew_with_the_reason_kept(project, manager):
+    client = client_of(manager)
+    preview = upload(client, shipped_table().as_entries() | {"te": {"region": ["IN-AP"]}})
+    sent = dict(preview.context["form"].initial) | {"note": "Andhra Pradesh alone"}
+    replaced(project, shipped_table().as_entries() | {"bn": BENGALI})
+
+    told = client.post(address("table-replace"), sent)
+    page = told.content.decode()
+    assert told.status_code == 409
+    assert "Somebody else changed the table meanwhile." in page
+    assert "Andhra Pradesh alone" in page
+    assert {change.tag for change in told.context["changes"]} == {"bn", "te"}, "it would take back bn"
+    assert LanguageTable.objects.count() == 1
+
+    sent["expected"] = told.context["form"].data["expected"]
+    assert client.post(address("table-replace"), sent).status_code == 302
+
+
 def test_the_same_table_again_makes_no_version(project):
     assert replaced(project, shipped_table().as_entries()) is None
     assert not LanguageTable.objects.exists()
