@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from corpora.models import CandidateList, Level
+from corpora.selectors.candidates import is_complete
 from corpora.services.selections import LARGEST_SEED, NAME_CHARACTERS
 from images.models import Collection
 from images.permissions import collections_in
@@ -22,11 +23,24 @@ COLLECTION, CANDIDATES = "collection:", "candidates:"
 LONGEST_REASON = 500
 
 
+class SourceSelect(forms.Select):
+    """A list in which sources that cannot be chosen from yet are shown and cannot be picked."""
+
+    unfinished: frozenset[str] = frozenset()
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **kwargs)
+        if value in self.unfinished:
+            option["attrs"]["disabled"] = True
+        return option
+
+
 class SelectionForm(forms.Form):
     """What to choose from, for which languages, and how."""
 
     source = forms.ChoiceField(
         label=_("Choose from"),
+        widget=SourceSelect,
         help_text=_("A collection whose images have coordinates, or a candidate list."),
     )
     languages = forms.MultipleChoiceField(
@@ -65,8 +79,15 @@ class SelectionForm(forms.Form):
             **{f"{CANDIDATES}{one.slug}": one for one in project.candidate_lists.order_by("name", "pk")},
         }
         of_kind: dict[str, list[tuple[str, str]]] = {COLLECTION: [], CANDIDATES: []}
+        unfinished = {
+            value for value, one in self.sources.items() if isinstance(one, CandidateList) and not is_complete(one)
+        }
         for value, source in self.sources.items():
-            of_kind[COLLECTION if isinstance(source, Collection) else CANDIDATES].append((value, source.name))
+            kind = COLLECTION if isinstance(source, Collection) else CANDIDATES
+            text = gettext("%(name)s (import not finished)") if value in unfinished else "%(name)s"
+            of_kind[kind].append((value, text % {"name": source.name}))
+        widget: Any = self.fields["source"].widget
+        widget.unfinished = frozenset(unfinished)
         languages = list(Language.objects.all())
         self.by_tag = {one.tag: one for one in languages}
         self._choices(
@@ -113,7 +134,11 @@ class ExchangeForm(forms.Form):
     """Why an image leaves, and which takes its place."""
 
     replacement = forms.ChoiceField(
-        label=_("Replace it by"), required=False, widget=forms.RadioSelect, help_text=_("The best ones come first.")
+        label=_("Replace it by"),
+        required=False,
+        widget=forms.RadioSelect,
+        help_text=_("The best ones come first."),
+        error_messages={"invalid_choice": _("“%(value)s” is no longer free. Choose another image.")},
     )
     named = forms.CharField(
         label=_("Key of another image (optional)"), required=False, max_length=200, help_text=_("Instead of these.")

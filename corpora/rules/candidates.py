@@ -35,6 +35,7 @@ CUT = {"author": 500, "title": 500}
 DIGEST_BYTES = {"md5": 16, "sha1": 20, "sha256": 32}
 LARGEST_BYTES = 2**63 - 1
 
+WEB = ("https://", "http://")
 CREATIVE_COMMONS = re.compile(
     r"https?://creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/([0-9.]+)", re.IGNORECASE
 )
@@ -186,9 +187,14 @@ def is_web(address: str) -> bool:
 
 
 def licence_of(licence: str, licence_url: str) -> tuple[str, str]:
-    """Return the name and the address of a licence; Open Images has the address where others have the name."""
-    if licence.startswith(("https://", "http://")):
+    """Return the name and the address of a licence; Open Images has the address where others have the name.
+
+    What stands in the place of an address and is none becomes the name, since pages link to addresses.
+    """
+    if licence.startswith(WEB):
         licence, licence_url = "", licence_url or licence
+    if not licence_url.startswith(WEB):
+        licence, licence_url = licence or licence_url, ""
     found = CREATIVE_COMMONS.match(licence_url)
     if found and not licence:
         kind, version = found[1].lower(), found[2]

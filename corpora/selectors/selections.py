@@ -7,9 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext
 
 from corpora.models import Exchange, LanguageCollection, Level, SelectedImage, Selection
+from corpora.rules.candidates import is_web
+from corpora.selectors.pools import place_of
 from corpora.selectors.usage import Use, are_in_use, uses_of
+from geography import codes
+from geography.places import Place
 from images.models import OPEN_STATES, Collection, JobState
 from images.selectors import ServedImage, served_image
 from languages.models import Language
@@ -45,11 +50,12 @@ class LanguageRow:
 
 @dataclass(frozen=True)
 class ShownImage:
-    """A chosen image; `image` is None until it is fetched."""
+    """A chosen image; `image` is None until it is fetched, and `address` is that of the web to fetch it from."""
 
     row: SelectedImage
     image: ServedImage | None
     address: str
+    place: str
 
 
 @dataclass(frozen=True)
@@ -160,12 +166,21 @@ def images_for(selection: Selection, language: Language, level: str = "") -> Que
     return rows.select_related("language", "image", "candidate").order_by("position")
 
 
+def place_text(place: Place) -> str:
+    """Name the most detailed region and the countries of a place in English, or the continent, or say “at sea”."""
+    region = [codes.region_name(place.region)] if place.region else []
+    countries = " / ".join(codes.country_name(code) for code in place.countries)
+    named = ", ".join([*region, countries] if countries else region)
+    return named or codes.continent_name(place.continent) or gettext("at sea")
+
+
 def shown_images(rows: Iterable[SelectedImage], viewer: User) -> list[ShownImage]:
     return [
         ShownImage(
             row,
             served_image(row.image, viewer) if row.image else None,
-            row.candidate.address if row.candidate and row.image is None else "",
+            row.candidate.address if row.candidate and is_web(row.candidate.address) else "",
+            place_text(place_of(row)),
         )
         for row in rows
     ]

@@ -178,13 +178,9 @@ def _suggested(selection: Selection, language: Language) -> list[tuple[str, str]
     areas = areas_of(selection)[language.tag]
     found = exchanges.suggestions(selection, language.tag, at_most=SUGGESTED)
     return [
-        (one.key, f"{one.key} ({Level(level_of(one.place, areas)).label}: {place_text(one.place)})") for one in found
+        (one.key, f"{one.key} ({Level(level_of(one.place, areas)).label}: {selectors.place_text(one.place)})")
+        for one in found
     ]
-
-
-def place_text(place: object) -> str:
-    region, countries = getattr(place, "region", ""), getattr(place, "countries", ())
-    return region or " ".join(countries) or _("at sea")
 
 
 def _language(selection: Selection, tag: str) -> Language:

@@ -92,6 +92,48 @@ def test_candidate_lists_of_the_project_can_be_chosen_from_and_those_of_others_c
     assert (refused.status_code, taken.status_code) == (422, 302)
 
 
+def test_a_list_whose_import_is_not_finished_is_shown_and_cannot_be_picked(project, manager, queue):
+    made = make_candidates(project, ["a"])
+    made.counts = {"complete": False}
+    made.save()
+
+    page = manager.get("/projects/lions/selections/new/").content.decode()
+    refused = manager.post("/projects/lions/selections/new/", sent(project, source="candidates:found"))
+
+    assert '<option value="candidates:found" disabled>Found (import not finished)</option>' in page
+    assert "has not been read to its end" in refused.content.decode()
+    assert not Selection.objects.exists()
+
+
+def test_candidates_without_files_have_a_link_with_author_licence_and_place_and_no_remote_image(project, manager):
+    found = make_candidates(project, ["a", "b"])
+    about = {"author": "Ada", "licence": "CC BY 4.0", "licence_url": "https://creativecommons.org/licenses/by/4.0/"}
+    found.candidates.update(**about, title="Harbour")
+    found.candidates.filter(key="b").update(address="folder/b.jpg")
+    make_selection(project, found, languages=["fr"])
+
+    for path in ("", "languages/fr/", "languages/fr/1/exchange/"):
+        page = manager.get(f"/projects/lions/selections/1/{path}").content.decode()
+        assert "Ada" in page
+        assert "CC BY 4.0" in page
+        assert "Paris, France" in page
+        assert 'src="http' not in page
+        assert "48.8" not in page
+    page = manager.get("/projects/lions/selections/1/").content.decode()
+    assert 'href="https://images.example.org/a.jpg" rel="noopener noreferrer nofollow"' in page
+    assert "<bdi>folder/b.jpg</bdi>" in page
+
+
+def test_a_replacement_that_was_taken_meanwhile_is_named(project, collection, manager):
+    selection = make_selection(project, collection)
+    row = selection.selected_images.get(language="fr", position=1)
+    sent = {"key": row.key, "replacement": "in-wb-001", "reason": "Blurred."}
+    answer = manager.post("/projects/lions/selections/1/languages/fr/1/exchange/", sent)
+
+    assert answer.status_code == 422
+    assert "“in-wb-001” is no longer free. Choose another image." in answer.content.decode()
+
+
 def test_a_preview_has_pools_numbers_and_what_is_missing(project, collection, manager):
     make_selection(project, collection, per_language=7)
     page = manager.get("/projects/lions/selections/1/").content.decode()
