@@ -19,7 +19,7 @@ from annotation.services import batches
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
-from demo import evaluations, game_pictures, games, photographs, references, runs
+from demo import evaluations, game_pictures, games, photographs, places, references, runs
 from demo.captions import Clock, check, import_captions
 from demo.files import read
 from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
@@ -34,7 +34,7 @@ from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import add_member
 
-EDITION = 5
+EDITION = 6
 """The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
@@ -109,6 +109,7 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
         clock=clock,
     )
     references.load(project=project, collection=collection, manager=people[MANAGER], folder=folder.parent, clock=clock)
+    places.load(manager=people[MANAGER], researcher=people[RESEARCHER], folder=folder, clock=clock)
     runs.load(collection=collection, captioned_by=model, manager=people[MANAGER], clock=clock)
     games.load(project=project, people=people, manager=people[MANAGER], unpacked=folder, clock=clock, say=say)
     expire_overdue(now=clock())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,12 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import BatchState, Task
-from annotation.models import Caption, CaptionBatch, CaptionItem, Stage
+from annotation.models import Caption, CaptionBatch, CaptionItem, Release, Stage
 from annotation.permissions import missing_requirements
 from annotation.rules import text_checks
 from annotation.services import batches
+from corpora.models import SelectedImage, Selection
 from crosslens_metrics.reports.comparison_figures import Undefined
-from demo import content, evaluations, games
+from demo import content, evaluations, games, places
 from demo.texts import CAPTIONS, MODEL_NAME, MODELS, RICH, TEXTS
 from gapgame.models import Access, GapItem, Outcome, Season, Turn
 from images.models import Collection, Image, ImportJob, JobState
@@ -41,6 +44,15 @@ pytestmark = pytest.mark.sqlite_only
 
 def project_people(project, role):
     return User.objects.filter(memberships__project=project, memberships__role=role)
+
+
+def written_here():
+    """The captions of the project that is in the middle of its campaign."""
+    return Caption.objects.filter(round__project__name=content.PROJECT_NAME)
+
+
+def key_of(image):
+    return image.entries.get(collection__name=content.COLLECTION_NAME).key
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +150,8 @@ class TestContent:
     def test_manager_and_researcher_do_not_annotate(self, loaded):
         for user in User.objects.all():
             assert conflicting_roles(set(user.memberships.values_list("role", flat=True))) is None
-        assert Membership.objects.get(user__username=content.MANAGER).role == Role.MANAGER
+        roles = Membership.objects.filter(user__username=content.MANAGER).values_list("role", flat=True)
+        assert {*roles} == {Role.MANAGER}
         assert may_start_projects(User.objects.get(username=content.MANAGER))
 
     def test_everybody_can_sign_in_with_the_password_that_is_told(self, loaded, client):
@@ -160,7 +173,7 @@ class TestContent:
             "lucia-es": (Stage.RATE, BatchState.OPEN),
             "neema-sw": (Stage.RATE, BatchState.EXPIRED),
         }
-        assert Caption.objects.filter(state="counted", warnings=[]).count() == len(KEYS)
+        assert written_here().filter(state="counted", warnings=[]).count() == len(KEYS)
         written = CaptionItem.objects.filter(person__username="bernd-de").exclude(text="")
         assert [item.position for item in written] == list(range(1, content.WRITTEN_BY_BERND + 1))
         assert (
@@ -169,8 +182,8 @@ class TestContent:
         assert all(item.writing_ms and item.rating_ms for item in written)
 
     def test_each_caption_is_of_its_picture(self, loaded):
-        for caption in Caption.objects.all():
-            assert caption.text == TEXTS[caption.image.entries.get().key].german[0]
+        for caption in written_here():
+            assert caption.text == TEXTS[key_of(caption.image)].german[0]
 
     def test_loaded_again_it_adds_nothing_and_touches_nothing(self, loaded):
         bernd = User.objects.get(username="bernd-de")
@@ -182,7 +195,7 @@ class TestContent:
         answered = judge_next(emil)
         models = (
             *(User, Membership, Image, ModelCaption, CaptionBatch, Caption, CaptionItem, Project, Language, ImportJob),
-            *(Comparison, GoldPair, JudgingBatch, Judgement, Task),
+            *(Comparison, GoldPair, JudgingBatch, Judgement, Task, Selection, SelectedImage, Release),
         )
         judged = sorted(Judgement.objects.values_list("pk", "choice", "judged_at"))
         before = [model.objects.count() for model in models]
@@ -258,7 +271,7 @@ class TestComparisons:
         captions = compared.filter(model__name__in=MODELS).select_related("model")
         assert captions.count() == len(KEYS) * (3 + 2 + 2 + 2)
         for caption in captions:
-            texts = CAPTIONS[caption.language_id][caption.image.entries.get().key]
+            texts = CAPTIONS[caption.language_id][key_of(caption.image)]
             assert caption.text == texts[MODELS.index(caption.model.name)]
         assert all("written by hand" in caption.model.description.lower() for caption in captions)
 
@@ -307,6 +320,33 @@ class TestComparisons:
             equal = [pair for pair in pairs if are_equal(pair.base_caption.text, pair.test_caption.text)]
             assert len(equal) == 1
             assert equal[0].task is not None
+
+
+class TestPlaces:
+    def test_an_image_was_chosen_for_each_language_from_its_own_places_and_some_from_every_level(self, loaded):
+        selection = Selection.objects.get()
+        chosen = selection.selected_images.values_list("language", "level")
+        assert selection.confirmed_at is not None
+        assert Counter(language for language, _level in chosen) == dict.fromkeys(places.LANGUAGES, places.PER_LANGUAGE)
+        assert {level for _language, level in chosen} == {"region", "country", "continent", "anywhere"}
+
+    def test_a_manager_finds_selection_map_release_and_one_image_by_links(self, loaded, client):
+        client.force_login(User.objects.get(username=content.MANAGER))
+        page = reverse("annotation:project-show", args=["photographs-by-place"])
+        ways = (
+            ("/selections/", "/selections/1/", "/selections/1/languages/ja/"),
+            ("/where-spoken/",),
+            ("/releases/", "/releases/1/", "/releases/1/images/", "/releases/1/images/1/"),
+        )
+        for way in ways:
+            text = client.get(page).content.decode()
+            for step in way:
+                address = next((one for one in re.findall(r'href="([^"?#]+)"', text) if one.endswith(step)), None)
+                assert address, step
+                text = client.get(address).content.decode()
+            assert ("world__map" in text) == ("releases" not in step)
+        assert 'lang="hi"' in text
+        assert 'dir="rtl"' in text
 
 
 class TestGame:

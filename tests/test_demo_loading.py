@@ -142,7 +142,8 @@ def test_a_load_that_broke_off_is_resumed(db, drawn, monkeypatch):
     content.load()
 
     photographed = Image.objects.filter(collections__name=content.COLLECTION_NAME)
-    assert Caption.objects.count() == photographed.count() == len(KEYS)
+    written = Caption.objects.filter(round__project__name=content.PROJECT_NAME)
+    assert written.count() == photographed.count() == len(KEYS)
 
 
 def test_what_the_demo_itself_got_wrong_is_not_passed_over(db, drawn):

@@ -39,7 +39,11 @@ def pages() -> list[str]:
     Those of a site are left out: `templates/site/site.css` is their one sheet.
     """
     texts = {str(path.relative_to(TEMPLATES)): path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html")}
-    return sorted(name for name, text in texts.items() if "{% extends" in text and "/_" not in name and not name.startswith("site/"))
+    return sorted(
+        name
+        for name, text in texts.items()
+        if "{% extends" in text and "/_" not in name and not name.startswith("site/")
+    )
 
 
 def sheets_of(page: str) -> set[str]:
