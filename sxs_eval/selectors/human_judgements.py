@@ -11,11 +11,13 @@ from django.db.models import Q
 from people.models import Project
 from scoring.selectors.human_judgements import HumanJudgements
 from sxs_eval.models import Comparison
-from sxs_eval.selectors.results import evidence_of
 
 
 def human_judgements_of(project: Project, model_id: int, language: str) -> Sequence[HumanJudgements]:
     """Return the mean of the judgements that count, over all comparisons of the two models, as seen from `model_id`."""
+    # It needs scipy, 35 MB that every command would load at its start.
+    from sxs_eval.selectors.results import evidence_of
+
     comparisons = Comparison.objects.filter(Q(base=model_id) | Q(test=model_id), project=project, language=language)
     comparisons = comparisons.select_related("project", "pool", "base", "test").order_by("pk")
     evidence = evidence_of(comparisons)

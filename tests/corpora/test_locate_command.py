@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,14 @@ from django.core.management import CommandError, call_command
 from tests.published import published
 
 HEADER = "key,latitude,longitude\n"
+LARGE = ("scipy", "pandas", "pyarrow", "torch", "sklearn", "matplotlib")
+IN_A_PROCESS = f"""
+import sys
+from django.core.management import execute_from_command_line
+execute_from_command_line(["manage.py", "locate", sys.argv[1], "--json"])
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(peak.split()[1], *({set(LARGE)} & set(sys.modules)), file=sys.stderr)
+"""
 
 
 def located(path: Path, **options: object) -> tuple[str, str]:
@@ -127,3 +137,16 @@ def test_numbers_as_python_writes_them_are_none(tmp_path: Path) -> None:
     out, _ = located(points_file(tmp_path, HEADER + "a,1_0,1_0\nb,1e1,+10\n"), for_programs=True)
 
     assert [point.get("problem") for point in json.loads(out)["points"]] == ["not_a_number", None]
+
+
+def test_points_all_over_the_world_are_located_in_less_than_200_mb(tmp_path: Path) -> None:
+    """Also without the libraries that other parts need, which no command should load at its start."""
+    grid = [(north + 0.1, east + 0.1) for north in range(-88, 90, 8) for east in range(-180, 180, 8)]
+    path = points_file(tmp_path, HEADER + "".join(f"{key},{at[0]},{at[1]}\n" for key, at in enumerate(grid)))
+
+    done = subprocess.run([sys.executable, "-c", IN_A_PROCESS, path], capture_output=True, text=True, check=True)
+
+    peak_kib, *loaded = done.stderr.split()
+    assert len(json.loads(done.stdout)["points"]) == len(grid)
+    assert loaded == []
+    assert int(peak_kib) * 1024 < 200_000_000
