@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from django.core.files.storage import default_storage
@@ -14,6 +17,14 @@ from annotation.models import Release
 from images.services import file_storage
 
 NEEDED = ("images.jsonl", "captions.jsonl")
+COPIES_BYTES = 1_000_000_000
+"""On one computer: about 20 releases of the size of Crossmodal-3600."""
+
+IN_USE_S = 60.0
+"""For so long whoever asked for a copy may still have to open it."""
+
+UNFINISHED, UNFINISHED_S = ".part", 3600.0
+"""What copies that are being made end with, and after how long nobody makes them any more."""
 
 
 def store_index(release: Release, folder: Path) -> None:
@@ -46,13 +57,45 @@ def index_path(release: Release) -> Path:
 
 def _local_copy(release: Release) -> Path:
     path = Path(tempfile.gettempdir(), f"crosslens-{os.getuid()}", f"{release.checksum}.sqlite3")
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(dir=path.parent)
-        os.close(handle)
+    with suppress(FileNotFoundError):
+        os.utime(path)
+        return path
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(dir=path.parent, suffix=UNFINISHED)
+    os.close(handle)
+    try:
         _copy(_name(release), Path(unfinished))
         Path(unfinished).replace(path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+    _delete_oldest_copies(path)
     return path
+
+
+def _delete_oldest_copies(newest: Path) -> None:
+    """Keep the copies that were used last, as far as they fit, and no copy that a killed process began.
+
+    Whoever has a deleted file open can read it to the end.
+    """
+    left_bytes = COPIES_BYTES - newest.stat().st_size
+    for used_at, size_bytes, path in sorted(_files_beside(newest), reverse=True):
+        if path.suffix == UNFINISHED:
+            is_kept = used_at > time.time() - UNFINISHED_S
+        else:
+            left_bytes -= size_bytes
+            is_kept = left_bytes >= 0 or used_at > time.time() - IN_USE_S
+        if not is_kept:
+            path.unlink(missing_ok=True)
+
+
+def _files_beside(newest: Path) -> Iterator[tuple[float, int, Path]]:
+    for path in newest.parent.iterdir():
+        # Another process may delete the same ones.
+        with suppress(FileNotFoundError):
+            about = path.stat()
+            if path != newest:
+                yield about.st_mtime, about.st_size, path
 
 
 def _copy(name: str, path: Path) -> None:
