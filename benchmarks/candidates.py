@@ -78,7 +78,7 @@ def _line_by_line(path: Path, candidates: CandidateList) -> None:
     from corpora.formats.candidate_files import candidate_lines
     from corpora.models import Candidate
     from corpora.rules.candidates import CandidateLine
-    from corpora.services.candidate_imports import FIELDS
+    from corpora.services.candidate_rows import LINE_FIELDS
     from corpora.services.places import current_borders
 
     borders = current_borders()
@@ -87,7 +87,7 @@ def _line_by_line(path: Path, candidates: CandidateList) -> None:
             assert isinstance(line, CandidateLine)
             [place] = borders.locate([line.latitude], [line.longitude])
             where = {"countries": " ".join(place.countries), "continent": place.continent}
-            Candidate.objects.create(list=candidates, **where, **{name: getattr(line, name) for name in FIELDS})
+            Candidate.objects.create(list=candidates, **where, **{name: getattr(line, name) for name in LINE_FIELDS})
 
 
 def _write(path: Path, lines: int, *, seed: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,10 +20,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from corpora.formats.candidate_files import candidate_lines, sha256_of
-from corpora.formats.seen import Seen
-from corpora.models import Candidate, CandidateList
+from corpora.formats.seen import Seen, digest_of
+from corpora.models import CandidateList
 from corpora.rules.candidates import CandidateLine, Fault, same_address
 from corpora.selectors.candidates import fault_text
+from corpora.services import candidate_rows
 from corpora.services.candidates import CandidatesRefusedError, clear_list, create_list, delete_list, record_import
 from corpora.services.places import current_borders
 from crosslens_metrics.formats.problems import FileRefusedError
@@ -36,10 +36,12 @@ from people.models import Project, User
 from people.services import audit_log
 
 LINES_PER_TRANSACTION = 5_000
+LINES_COMPARED = 20_000
+"""Lines in memory, which are looked up among the earlier ones together."""
+
 MAX_REPORTED = 2_000
 """Rows of the report, for the first faulty lines; all of them are counted."""
 
-FIELDS = tuple(field.name for field in fields(CandidateLine))
 LIST, NEEDS_LICENCE, BACK = "list", "needs_licence", "back"
 
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
@@ -182,25 +184,15 @@ class _Import:
     def _take(self, chunk: list[Judged], last_row: int) -> None:
         kept = [line for _number, _name, line in chunk if isinstance(line, CandidateLine)]
         places = self.borders.locate([one.latitude for one in kept], [one.longitude for one in kept]) if kept else []
-        rows = [
-            Candidate(
-                list=self.candidates,
-                countries=" ".join(place.countries),
-                regions=" ".join(place.regions),
-                continent=place.continent,
-                **{name: getattr(line, name) for name in FIELDS},
-            )
-            for line, place in zip(kept, places, strict=True)
-        ]
         faulty = [(number, name, fault) for number, name, fault in chunk if isinstance(fault, Fault)]
         shown = [one for one in faulty if one[0] > last_row][: max(0, MAX_REPORTED - self.reported)]
         counts = self.candidates.counts
-        counts["line"], counts["kept"] = chunk[-1][0], counts["kept"] + len(rows)
+        counts["line"], counts["kept"] = chunk[-1][0], counts["kept"] + len(kept)
         counts["left_out"] = _added(counts["left_out"], (str(fault) for _number, _name, fault in faulty))
         counts["countries"] = _added(counts["countries"], (code for place in places for code in place.countries))
         counts["at_sea"] += sum(not place.countries for place in places)
         with transaction.atomic():
-            Candidate.objects.bulk_create(rows)
+            candidate_rows.insert(self.candidates, kept, places)
             ImportRow.objects.bulk_create(
                 jobs.row(self.job, number, name or str(number), Outcome.REJECTED, fault_text(fault))
                 for number, name, fault in shown
@@ -210,25 +202,30 @@ class _Import:
         self.reported += len(shown)
 
 
-def judged(lines: Iterable[Judged], seen: Seen) -> Iterator[Judged]:
+def judged(lines: Iterator[Judged], seen: Seen) -> Iterator[Judged]:
     """Leave out keys and images that an earlier line had: an address or a checksum is of one image."""
-    for number, name, line in lines:
-        if isinstance(line, Fault):
-            yield number, name, line
-            continue
-        key, *image = _marks(line)
-        if key in seen:
-            yield number, name, Fault.KEY_TWICE
-        elif any(mark in seen for mark in image):
-            yield number, name, Fault.IMAGE_TWICE
-        else:
-            seen.add((key, *image))
-            yield number, name, line
+    while some := list(islice(lines, LINES_COMPARED)):
+        marks = {number: _marks(line) for number, _name, line in some if isinstance(line, CandidateLine)}
+        before = seen.among(mark for of_line in marks.values() for mark in of_line)
+        new: set[bytes] = set()
+        for number, name, line in some:
+            if isinstance(line, Fault):
+                yield number, name, line
+                continue
+            key, *image = marks[number]
+            if key in before or key in new:
+                yield number, name, Fault.KEY_TWICE
+            elif not (before.isdisjoint(image) and new.isdisjoint(image)):
+                yield number, name, Fault.IMAGE_TWICE
+            else:
+                new.update(marks[number])
+                yield number, name, line
+        seen.add(new)
 
 
-def _marks(line: CandidateLine) -> list[str]:
+def _marks(line: CandidateLine) -> list[bytes]:
     marks = [f"key {line.key}", f"address {same_address(line.address)}"]
-    return [*marks, f"checksum {line.checksum}"] if line.checksum else marks
+    return [digest_of(mark) for mark in ([*marks, f"checksum {line.checksum}"] if line.checksum else marks)]
 
 
 def _added(counts: dict[str, int], names: Iterable[str]) -> dict[str, int]:
