@@ -223,6 +223,7 @@ SPECTACULAR_SETTINGS = {
         "BatchState": "allocation.models.BatchState",
         "CaptionState": "annotation.models.CaptionState",
         "JobState": "images.models.JobState",
+        "KindEnum": "annotation.models.RoundKind",
         "PlaceLevel": "corpora.models.Level",
         "RoundState": "annotation.models.RoundState",
     },

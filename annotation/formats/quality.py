@@ -26,7 +26,7 @@ from tabular.spreadsheets import CSV_TYPE, csv_line
 SHARES = ("good", "medium", "bad", "not_enough_info")
 COLUMNS = (
     *("language", "round", "number", "state", "raters_per_caption"),
-    *("sampled", "verified", "ratings"),
+    *("images", "sampled", "verified", "ratings"),
     *(f"{share}{part}" for share in SHARES for part in ("", "_percent", "_low", "_high")),
     "alpha",
 )
@@ -136,8 +136,8 @@ def _about(round: Round) -> dict[str, object]:
     }
 
 
-def _counts(row: QualityRow) -> dict[str, int]:
-    return {"sampled": row.sampled, "verified": row.verified, "ratings": row.verdicts}
+def _counts(row: QualityRow) -> dict[str, int | None]:
+    return {"images": row.images, "sampled": row.sampled, "verified": row.verified, "ratings": row.verdicts}
 
 
 def _cells(row: QualityRow) -> Iterator[object]:

@@ -49,6 +49,11 @@ class QualityRow:
     figures: Mapping[str, Any]
 
     @property
+    def images(self) -> int | None:
+        """Images of the sampled captions; None of figures that were stored without."""
+        return self.figures.get("images")
+
+    @property
     def sampled(self) -> int:
         return int(self.figures.get("sampled", 0))
 

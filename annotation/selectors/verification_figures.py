@@ -40,6 +40,7 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
     if images is not None:
         sample = sample.filter(caption__image__in=images)
     return {
+        "images": sample.values("caption__image").order_by().distinct().count(),
         "sampled": sample.count(),
         "verified": quality.captions,
         "verdicts": len(rows),

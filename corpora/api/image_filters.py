@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from corpora.rules.image_filters import EXAMPLES, LONGEST, ImageFilter, ImageFilterError, parse
 from corpora.selectors.subsets import check
+from people.api.problems import ApiError, explain
 from people.models import Project
+
+explain({"images-refused": "The image filter cannot be understood or applied; errors say why."})
 
 IMAGES = OpenApiParameter(
     "images",
@@ -22,14 +26,18 @@ IMAGES = OpenApiParameter(
 
 def asked_filter(request: Request, project: Project) -> ImageFilter:
     """Read the parameter; a wrong one is refused with the reason."""
+    text = request.query_params.get("images", "")
+    if len(text) > LONGEST:
+        said = _("An image filter has at most %(limit)d characters.") % {"limit": LONGEST}
+        raise serializers.ValidationError({"images": [said]})
     with image_filter_refusals():
-        return check(parse(request.query_params.get("images", "").replace("\0", "?")), project=project)
+        return check(parse(text.replace("\0", "?")), project=project)
 
 
 @contextmanager
 def image_filter_refusals() -> Iterator[None]:
-    """Answer an ImageFilterError, of a language that the table lacks for one, with 422 and the reason."""
+    """Answer an ImageFilterError, of an unknown subset for one, with 409 and the reason."""
     try:
         yield
     except ImageFilterError as error:
-        raise serializers.ValidationError({"images": [str(error)]}) from error
+        raise ApiError(409, "images-refused", str(error), {"images": [str(error)]}) from error

@@ -11,8 +11,8 @@ from people.api.answers import MEDIA_TYPE, STATUSES
 from people.api.authentication import SCHEME
 
 PROBLEM = "#/components/schemas/Problem"
-EVERYWHERE = (400, 401, 403, 404, 406, 422, 429)
-WITH_A_BODY = (409, 410, 415)
+EVERYWHERE = (400, 401, 403, 404, 406, 409, 422, 429)
+WITH_A_BODY = (410, 415)
 METHODS = ("get", "put", "post", "patch", "delete")
 
 

@@ -21,7 +21,7 @@ from tests.annotation.verifying import make_caption_rater, make_captioned_round,
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.corpora.placing import TABLE, choose, make_subset, place, say_where_spoken
-from tests.factories import MINUTE, make_project, make_round
+from tests.factories import MINUTE, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -191,6 +191,37 @@ class TestPages:
     def test_the_api_refuses_a_wrong_filter(self):
         round, _ = placed_round()
         client = client_of(round.project.created_by)
-        assert client.get("/api/v1/projects/lions/exports/csv/?images=village").status_code == 422
+        for path in ("exports/csv", "statistics", "quality"):
+            for spec in ("village", "subset:xm9", "in:QX-1", "chosen:xx"):
+                refused = client.get(f"/api/v1/projects/lions/{path}/?images={spec}")
+                assert (refused.status_code, refused.json()["code"]) == (409, "images-refused"), (path, spec)
+            assert client.get(f"/api/v1/projects/lions/{path}/?images={'x' * 401}").status_code == 422
         answer = client.get("/api/v1/projects/lions/exports/csv/?images=subset:xm2")
         assert answer.getvalue().count(b"\r\n") == 5
+
+    def test_the_api_has_statistics_of_these_images(self):
+        round, _ = placed_round()
+        client = client_of(round.project.created_by)
+        answer = client.get("/api/v1/projects/lions/statistics/?images=%20in:in").json()
+        assert answer["images"] == "in:IN"
+        (row,) = answer["results"]
+        assert (row["language"], row["captions"], row["images_with_1"], row["images_with_2"]) == ("bn", 3, 1, 1)
+        assert row["computed_at"]
+        (whole,) = client.get("/api/v1/projects/lions/statistics/").json()["results"]
+        assert whole["language"] == "bn"
+
+    def test_the_api_has_the_quality_of_these_images(self):
+        verified, _ = make_captioned_round(images=3, captions=1, project=make_project("lions"))
+        round = make_verification(verified, places=1)
+        texts = Caption.objects.filter(round=verified).order_by("image").values_list("text", flat=True)
+        rate_by_text(round, make_caption_rater(round), dict.fromkeys(texts, Rating.GOOD))
+        make_subset(round.project, "two", Image.objects.filter(captions__round=verified).order_by("pk").distinct()[:2])
+        client = client_of(round.project.created_by)
+        (row,) = client.get("/api/v1/projects/lions/quality/?images=subset:two").json()["results"]
+        assert (row["images"], row["sampled"], row["good"]["count"], row["good"]["share"]) == (2, 2, 2, 1.0)
+        (whole,) = client.get("/api/v1/projects/lions/quality/").json()["results"]
+        assert (whole["images"], whole["raters"][0]["ratings"]) == (3, 3)
+        stranger = client_of(make_user("eve"))
+        assert {stranger.get(f"/api/v1/projects/lions/{page}/").status_code for page in ("quality", "statistics")} == {
+            404
+        }
