@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from shapely.geometry import shape
 from shapely.validation import explain_validity
 
+from corpora.rules.image_filters import CODE
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.formats.records import printable
 from geography.codes import canonical, countries
@@ -86,8 +87,8 @@ def _other_system(crs: object) -> str:
 def _faults_of_code(code: str, code_property: str, number: int, first: dict[str, int]) -> Iterator[str]:
     if not code:
         yield _("There is no code in the property “%(name)s”.") % {"name": printable(code_property)}
-    elif len(code) > LONGEST_CODE or any(not character.isprintable() or character in " ,;" for character in code):
-        reason = _("A code has at most %(count)s characters, and no spaces, commas or semicolons.")
+    elif not CODE.fullmatch(code):
+        reason = _("A code has at most %(count)s letters from A to Z, digits, hyphens, dots and underscores.")
         yield reason % {"count": LONGEST_CODE}
     elif code in countries():
         reason = _("This is the code of a country. Give the region a code of its own, such as %(code)s-1.")

@@ -18,7 +18,9 @@ SEPARATOR = ","
 LONGEST = 400
 MOST_TERMS = 8
 _AS_HYPHENS = str.maketrans(":,.", "---")
-_CODE = re.compile(r"[A-Z0-9][A-Z0-9_.-]{0,39}")
+CODE = re.compile(r"[A-Z0-9][A-Z0-9_.-]{0,39}")
+"""Codes of places that a filter can name."""
+
 _SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 
 EXAMPLES = (
@@ -127,7 +129,7 @@ def _value(kind: Kind, value: str, text: str) -> str:
         is_right = value in CONTINENTS
     elif kind is Kind.IN:
         known, value = _("a country or region code such as IN or IN-WB"), value.upper()
-        is_right, value = bool(_CODE.fullmatch(value)), canonical(value)
+        is_right, value = bool(CODE.fullmatch(value)), canonical(value)
     elif kind is Kind.SUBSET:
         known, is_right = _("the name of a subset in its address, such as xm600"), bool(_SLUG.fullmatch(value))
     else:

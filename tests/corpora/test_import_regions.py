@@ -159,7 +159,8 @@ HUGE = 10**400
         (feature("A", [[[170, 0], [-170, 0], [-170, 5], [170, 5], [170, 0]]]), "180th meridian"),
         (feature("A", [[[0, 0], [HUGE, 0], [1, 1], [0, 0]]]), "not two numbers"),
         (feature("IN", square(0, 0)), "code of a country"),
-        (feature("A,B", square(0, 0)), "commas"),
+        (feature("A,B", square(0, 0)), "hyphens"),
+        (feature("QUECHUA/SUR", square(0, 0)), "hyphens"),
     ],
 )
 def test_an_outline_or_code_that_would_mislead_is_refused(tmp_path: Path, faulty: Any, why: str) -> None:
