@@ -357,4 +357,5 @@ def _codes(image: IndexedImage) -> list[str]:
 
 
 def _numbered(stem: str, number: int) -> str:
-    return f"{stem}.html" if number == 1 else f"{stem}-{number}.html"
+    # Not "-2" alone, as codes of regions end: AT-2 is Carinthia.
+    return f"{stem}.html" if number == 1 else f"{stem}-page-{number}.html"

@@ -10,13 +10,13 @@ from annotation.models import Release
 from images.services import file_storage
 
 
-def placed(release: Release, **coordinates: float) -> Release:
-    """Give the stored tables the columns of places, as releases of chosen images have them."""
+def placed(release: Release, *, images: int = 1, **columns: object) -> Release:
+    """Give the first images of the stored tables the columns of places, as releases of chosen images have them."""
     name = f"{release.folder}/images.jsonl"
     with default_storage.open(name) as file:
         rows = [json.loads(line) for line in file.read().decode().splitlines()]
     places = {"countries": "IN", "regions": "IN-WB", "continent": "AS", "chosen_for": "de", "level": "region"}
-    rows = [rows[0] | places | coordinates, *rows[1:]]
+    rows = [*(row | places | columns for row in rows[:images]), *rows[images:]]
     file_storage.put(name, "".join(json.dumps(row) + "\n" for row in rows).encode())
     default_storage.delete(f"{release.folder}.sqlite3")
     return release

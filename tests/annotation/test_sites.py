@@ -7,6 +7,7 @@ import re
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
@@ -104,7 +105,7 @@ class TestSite:
 
     @pytest.mark.parametrize("is_published", [False, True])
     def test_a_place_is_a_dot_only_where_coordinates_are_published(self, release, tmp_path, is_published):
-        coordinates = {"latitude": 22.5726, "longitude": 88.3639} if is_published else {}
+        coordinates: Any = {"latitude": 22.5726, "longitude": 88.3639} if is_published else {}
         build_site(release=placed(release, **coordinates), folder=tmp_path / "site")
         text = (tmp_path / "site" / "map.svg").read_text(encoding="utf-8")
         assert text.count("world__dot world__dot--") == is_published
@@ -143,8 +144,8 @@ class TestSite:
         monkeypatch.setattr("annotation.services.sites.PAGE_BYTES", 700)
         build_site(release=release, folder=tmp_path / "site")
         text = (tmp_path / "site" / "languages" / "de.html").read_text(encoding="utf-8")
-        assert re.search(r'rel="next" href="../languages/de-2.html"', text)
-        assert "images/1-2.html" in (tmp_path / "site" / "images" / "1.html").read_text(encoding="utf-8")
+        assert re.search(r'rel="next" href="../languages/de-page-2.html"', text)
+        assert "images/1-page-2.html" in (tmp_path / "site" / "images" / "1.html").read_text(encoding="utf-8")
 
     def test_a_folder_with_files_is_left_as_it_is(self, release, tmp_path):
         folder = tmp_path / "site"
@@ -153,6 +154,15 @@ class TestSite:
         with pytest.raises(SiteNotPossibleError, match="not an empty folder"):
             build_site(release=release, folder=folder)
         assert files(folder) == {"note.txt": b"mine"}
+
+    def test_the_second_page_of_a_country_is_not_the_region_with_that_number(self, release, tmp_path, monkeypatch):
+        monkeypatch.setattr("annotation.services.sites.TILES", 1)
+        build_site(release=placed(release, images=2, countries="AT", regions="AT-2"), folder=tmp_path / "site")
+        places = tmp_path / "site" / "places"
+        texts = {name: (places / f"{name}.html").read_text(encoding="utf-8") for name in ("AT", "AT-2", "AT-page-2")}
+        assert "images/1.html" in texts["AT"]
+        assert "images/1.html" in texts["AT-2"]
+        assert "images/2.html" in texts["AT-page-2"]
 
     def test_nothing_is_left_of_a_site_that_fails(self, release, tmp_path, monkeypatch):
         def fail(*_args: object, **_kwargs: object) -> None:
