@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ SEA_M = 2_000.0
 
 CHUNK = 50_000
 """Points looked up at a time, which bounds the memory."""
+
+_one_thread = threading.Lock()
 
 NO_COUNTRY = -1
 CELL_DEGREES = 0.2
@@ -276,12 +279,14 @@ def _inside(tree: Any, north: Any, east: Any, points: Any) -> tuple[Any, Any]:
         shape = tree.geometries[shapes[start]]
         # Preparing takes time and memory by the corner, so that large shapes must have many points.
         is_worth_it = end - start > 4 + shapely.get_num_coordinates(shape) // 20
-        if is_worth_it:
-            shapely.prepare(shape)
         numbers = points[pairs[start:end]]
-        kept[start:end] = shapely.intersects_xy(shape, east[numbers], north[numbers])
-        if is_worth_it:
-            shapely.destroy_prepared(shape)
+        # The process ends with a segmentation fault if one thread lets go what another one looks into.
+        with _one_thread:
+            if is_worth_it:
+                shapely.prepare(shape)
+            kept[start:end] = shapely.intersects_xy(shape, east[numbers], north[numbers])
+            if is_worth_it:
+                shapely.destroy_prepared(shape)
     numbers, shapes = points[pairs[kept]], shapes[kept]
     order = np.lexsort((shapes, numbers))
     return numbers[order], shapes[order]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import shapely
@@ -214,3 +216,15 @@ def test_every_code_is_canonical_and_every_parent_is_named() -> None:
     assert {code for code in known if codes.canonical(code) != code} == set()
     assert {parent for parents in data["parents"].values() for parent in parents} <= set(data["regions"])
     assert {code for code in codes.ALIASES.values() if not codes.is_known(code)} == set()
+
+
+def test_threads_look_up_points_at_the_same_time() -> None:
+    """Without a lock the process ends: what one of them prepared and let go, another one looks into."""
+    borders, rng = shipped_borders(), np.random.default_rng(1)
+    north, east = rng.normal(48, 2, 600), rng.normal(5, 4, 600)
+    expected = borders.locate(north, east)
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: borders.locate(north, east), range(16)))
+
+    assert all(each == expected for each in found)
