@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
@@ -17,8 +18,11 @@ from annotation.pages.annotators import annotators_page, round_lines
 from annotation.pages.plots import plots_of_one
 from annotation.pages.progress import progress_page
 from annotation.selectors import annotators as selectors
+from annotation.selectors.image_progress import ImageProgress, progress_over
 from annotation.selectors.overview import project_progress as progress_of
 from annotation.selectors.reassignment import open_batches
+from corpora.pages.image_filters import AskedImages, asked_images, failed
+from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role, User
 from people.permissions import project_for
 
@@ -29,7 +33,10 @@ NOTHING_NEW = 204
 @require_safe
 @login_required
 def project_show(request: HttpRequest, slug: str) -> HttpResponse:
-    return render(request, "annotation/manage_project.html", _progress(request, slug) | {"layouts": Layout})
+    context = _progress(request, slug) | {"layouts": Layout}
+    images, rows = _over_some_images(request, context)
+    context |= {"images": images, "over": rows}
+    return render(request, "annotation/manage_project.html", context, status=images.status)
 
 
 @require_safe
@@ -84,6 +91,19 @@ def _progress(request: HttpRequest, slug: str) -> dict[str, Any]:
     project: Project = project_for(request.user, slug, Role.MANAGER)
     progress = progress_of(project, now=timezone.now())
     return {"project": project, "progress": progress, "page": progress_page(progress, request.GET)}
+
+
+def _over_some_images(request: HttpRequest, context: dict[str, Any]) -> tuple[AskedImages, Sequence[ImageProgress]]:
+    """Count the images that the address asks for, in the rounds that the page shows."""
+    project = context["project"]
+    images = asked_images(request.GET, project)
+    if images.is_all:
+        return images, []
+    rounds = [row.progress.round for row in context["page"].rows]
+    try:
+        return images, progress_over(rounds, images.filter, project=project)
+    except ImageFilterError as error:
+        return failed(images, error), []
 
 
 def _annotators(request: HttpRequest, slug: str) -> dict[str, Any]:

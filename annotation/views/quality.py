@@ -48,16 +48,18 @@ def quality_progress(request: HttpRequest, slug: str) -> HttpResponse:
 def quality_round(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Show one round: captions by level, and each rater against the overall level."""
     project = project_for(request.user, slug, *READERS)
-    row = next((row for row in quality_table(project).rows if row.round.pk == round_id), None)
-    if row is None:
+    context = _context(request, project)
+    row = next((row for row in context["table"].rows if row.round.pk == round_id), None)
+    if row is None and not context["images"].error:
         raise Http404(_("There is no such round in this project."))
-    context = {
-        "project": project,
+    if row is None:
+        messages.error(request, context["images"].error)
+        return redirect("annotation:quality-round", slug, round_id)
+    context |= {
         "line": pages.line_of(row),
         "plot": pages.levels_plot(row),
         "levels": pages.level_names(),
         "confusions": pages.confusions_of(row, name_of=_name_of(request, project)),
-        "manages": has_role(request.user, project, Role.MANAGER),
     }
     return render(request, "annotation/quality_round.html", context)
 
@@ -76,7 +78,7 @@ def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     wanted = Layout(layout)
     lines = write(fresh, wanted, name_of=partial(pseudonym, project))
     response = HttpResponse("".join(lines), content_type=wanted.content_type)
-    name = f"{project.slug}-quality-{stamp(timezone.now())}.{layout}"
+    name = f"{project.slug}-quality{images.filter.in_file_names()}-{stamp(timezone.now())}.{layout}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 

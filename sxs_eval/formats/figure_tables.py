@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison import METHOD, VERSION
 from crosslens_metrics.reports.comparison_figures import Gain, SignTest, Undefined
@@ -124,8 +125,8 @@ COLUMNS: Mapping[str, Callable[[TableRow], Any]] = {
 """Numbers as they were computed; `undefined` names the reasons for missing ones."""
 
 
-def table_name(project: Project, layout: TableLayout, until: datetime) -> str:
-    return f"{project.slug}-comparisons-{stamp(until)}.{layout}"
+def table_name(project: Project, layout: TableLayout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
+    return f"{project.slug}-comparisons{images.in_file_names()}-{stamp(until)}.{layout}"
 
 
 def table(overall: Overall, layout: TableLayout) -> str:

@@ -59,7 +59,7 @@ def tables_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseB
         messages.error(request, images.error)
         return redirect("sxs_eval:results-show", slug)
     response = HttpResponse(table(results, wanted), content_type=wanted.content_type)
-    return _as_download(response, table_name(project, wanted, until))
+    return _as_download(response, table_name(project, wanted, until, images.filter))
 
 
 def _layout(layouts: type[L], layout: str) -> L:

@@ -178,6 +178,35 @@ class TestPages:
         assert answer.status_code == 422
         assert "Available subsets: xm2" in answer.content.decode()
 
+    def test_progress_is_counted_over_the_images_of_each_language(self):
+        round, _ = placed_round()
+        client = client_of(round.project.created_by)
+        page = client.get("/projects/lions/?images=region&rounds=all")
+        assert [(row.images, row.wanted, row.done) for row in page.context["over"]] == [(2, 2 * round.replication, 3)]
+        assert "Only these images: Taken where the language is spoken (region)." in page.content.decode()
+        assert "/captions/csv/?images=region" in page.content.decode()
+        assert client.get("/projects/lions/?images=village").status_code == 422
+        assert 'hx-get="/projects/lions/progress/' in client.get("/projects/lions/").content.decode()
+        assert client_of(make_user("eve")).get("/projects/lions/?images=region").status_code == 404
+
+    def test_quality_and_a_round_of_it_say_how_many_images_they_are_about(self):
+        verified, _ = make_captioned_round(images=3, captions=1, project=make_project("lions"))
+        round = make_verification(verified, places=1)
+        texts = list(Caption.objects.filter(round=verified).order_by("image").values_list("text", flat=True))
+        rate_by_text(round, make_caption_rater(round), dict.fromkeys(texts, Rating.GOOD))
+        make_subset(round.project, "two", Image.objects.filter(captions__round=verified).order_by("pk").distinct()[:2])
+        client = client_of(round.project.created_by)
+        page = client.get("/projects/lions/quality/?images=subset:two").content.decode()
+        assert f"/quality/rounds/{round.pk}/?images=subset%3Atwo" in page
+        one = client.get(f"/projects/lions/quality/rounds/{round.pk}/?images=subset:two")
+        assert (one.context["line"].row.images, one.context["line"].row.verified) == (2, 2)
+        assert "2 images have sampled captions." in one.content.decode()
+        whole = client.get(f"/projects/lions/quality/rounds/{round.pk}/")
+        assert "have sampled captions" not in whole.content.decode()
+        assert client.get(f"/projects/lions/quality/rounds/{round.pk}/?images=village").status_code == 302
+        file = client.get("/projects/lions/quality/download/csv/?images=subset:two")
+        assert "lions-quality-subset-two-" in file["Content-Disposition"]
+
     def test_files_are_of_these_images(self):
         round, _ = placed_round()
         client = client_of(round.project.created_by)
