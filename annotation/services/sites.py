@@ -32,7 +32,7 @@ from images.models import Image
 from images.rules.sizes import sizes_of
 from images.selectors import SHOWN_SIZE
 from images.services import file_storage
-from languages.models import Direction, Language
+from languages.models import Language
 from tabular.downloads import json_line
 
 PAGE_BYTES = 80_000
@@ -197,7 +197,8 @@ class _Site:
         tags = sorted({caption.language for caption in image.captions}, key=lambda tag: (self._name(tag), tag))
         for tag in tags:
             captions = [caption for caption in image.captions if caption.language == tag]
-            yield self._spoken(tag) | {"captions": sorted(captions, key=lambda caption: caption.model != "")}
+            captions.sort(key=lambda caption: caption.model != "")
+            yield {"one": self._spoken(tag) | {"captions": captions}}
 
     def _in_language(self, tag: str) -> Facet:
         facet = self._listed(f"languages/{tag}", Wanted(language=tag), self._name(tag), self._language(tag), shown=tag)
@@ -306,11 +307,8 @@ class _Site:
     def _name(self, tag: str) -> str:
         return self.languages[tag].name if tag in self.languages else tag
 
-    def _spoken(self, tag: str) -> dict[str, str]:
-        language = self._language(tag)
-        direction = language.direction if language else Direction.LTR
-        own_name = language.own_name if language else tag
-        return {"tag": tag, "direction": direction, "name": self._name(tag), "own_name": own_name}
+    def _spoken(self, tag: str) -> dict[str, Any]:
+        return {"tag": tag, "name": self._name(tag), "language": self._language(tag)}
 
     def _page(self, name: str, template: str, context: Mapping[str, Any]) -> None:
         root = "../" * name.count("/")
