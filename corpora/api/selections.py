@@ -82,7 +82,7 @@ class NewSelectionSerializer(serializers.Serializer[Any]):
     collection = serializers.SlugField(required=False, help_text="Choose from this collection, by its slug.")
     candidates = serializers.SlugField(required=False, help_text="Or from this candidate list, by its slug.")
     languages = serializers.ListField(child=serializers.CharField(), min_length=1, help_text="Tags.")
-    per_language = serializers.IntegerField(min_value=1, max_value=100_000, default=100)
+    per_language = serializers.IntegerField(min_value=1, max_value=services.MOST_PER_LANGUAGE, default=100)
     seed = serializers.IntegerField(min_value=0, max_value=services.LARGEST_SEED)
     levels = serializers.ListField(child=serializers.ChoiceField(Level.choices), default=list(Level.values))
     name = serializers.CharField(max_length=services.NAME_CHARACTERS, allow_blank=True, default="")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from corpora.models import CandidateList
+from corpora.services.candidates import slug_of
 from people.models import Project
 
 
@@ -32,7 +32,6 @@ class CandidatesForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        slug = slugify(name)[:80].strip("-") or "candidates"
-        if CandidateList.objects.filter(project=self.project, slug=slug).exists():
+        if CandidateList.objects.filter(project=self.project, slug=slug_of(name)).exists():
             raise forms.ValidationError(gettext("The project already has a list with this name. Choose another name."))
         return name

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from corpora.models import CandidateList, Level
 from corpora.selectors.candidates import is_complete
-from corpora.services.selections import LARGEST_SEED, NAME_CHARACTERS
+from corpora.services.selections import LARGEST_SEED, MOST_PER_LANGUAGE, NAME_CHARACTERS
 from images.models import Collection
 from images.permissions import collections_in
 from languages.models import Language
@@ -47,7 +47,11 @@ class SelectionForm(forms.Form):
         label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"})
     )
     per_language = forms.IntegerField(
-        label=_("Images per language"), min_value=1, initial=PER_LANGUAGE, help_text=_("The method uses 100.")
+        label=_("Images per language"),
+        min_value=1,
+        max_value=MOST_PER_LANGUAGE,
+        initial=PER_LANGUAGE,
+        help_text=_("The method uses 100."),
     )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),

@@ -21,6 +21,11 @@ class CandidatesRefusedError(Exception):
     """The list cannot be created or deleted; the message says why and what to do."""
 
 
+def slug_of(name: str) -> str:
+    """Return the slug of a list with this name, or with this wish for a slug."""
+    return slugify(name)[:80].strip("-") or "candidates"
+
+
 def create_list(
     *, project: Project, name: str, slug: str = "", source_name: str, by: User | None, now: datetime
 ) -> CandidateList:
@@ -31,7 +36,7 @@ def create_list(
     CandidatesRefusedError
         Where the project has a list with this slug.
     """
-    slug = (slug or slugify(name))[:80].strip("-") or "candidates"
+    slug = slug_of(slug or name)
     with transaction.atomic():
         audit_log.lock(project, by)
         if CandidateList.objects.filter(project=project, slug=slug).exists():

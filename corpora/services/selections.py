@@ -42,6 +42,7 @@ RESERVE = 50
 AT_ONCE = 1000
 LARGEST_SEED = 2**63 - 1
 NAME_CHARACTERS = 120
+MOST_PER_LANGUAGE = 100_000
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,8 @@ def start_selection(
     """
     tags, allowed = sorted({one.tag for one in languages}), set(levels)
     _check(project, source, tags, per_language, allowed)
+    if len(name) > NAME_CHARACTERS:
+        raise SelectionRefusedError(_("A name has at most %(limit)s characters.") % {"limit": NAME_CHARACTERS})
     table = table_of(project)
     with transaction.atomic():
         audit_log.lock(project, by)
@@ -220,6 +223,9 @@ def _check(
         raise SelectionRefusedError(_("Choose at least one level."))
     if per_language < 1:
         raise SelectionRefusedError(_("Choose at least one image per language."))
+    if per_language > MOST_PER_LANGUAGE:
+        text = _("Choose at most %(limit)s images per language.")
+        raise SelectionRefusedError(text % {"limit": MOST_PER_LANGUAGE})
 
 
 def _choose(selection: Selection, *, clock: Clock) -> None:

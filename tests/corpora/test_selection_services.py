@@ -192,9 +192,11 @@ def test_a_draft_is_chosen_anew_where_a_worker_died(project, collection):
         ({"languages": []}, "at least one language"),
         ({"levels": []}, "at least one level"),
         ({"per_language": 0}, "at least one image"),
+        ({"per_language": 10**10}, "at most 100000 images"),
+        ({"name": "n" * 121}, "at most 120 characters"),
     ],
 )
-def test_a_selection_of_nothing_is_refused(project, collection, change, why):
+def test_a_selection_of_nothing_or_too_much_is_refused(project, collection, change, why):
     about = {"project": project, "source": collection, "languages": [make_language("fr")], "per_language": 1, "seed": 1}
 
     with pytest.raises(SelectionRefusedError, match=why):

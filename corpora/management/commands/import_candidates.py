@@ -8,12 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
-from django.utils.text import slugify
 
 from corpora.models import CandidateList
 from corpora.selectors.candidates import summary_of
 from corpora.services.candidate_imports import LIST, import_path
-from corpora.services.candidates import CandidatesRefusedError
+from corpora.services.candidates import CandidatesRefusedError, slug_of
 from images.management.reports import add_report, check_report, write_report
 from images.models import JobState
 from people.management.arguments import checked_file, checked_text, project_named
@@ -37,7 +36,7 @@ class Command(BaseCommand):
         check_report(options["report"])
         longest = CandidateList._meta.get_field("name").max_length
         name = checked_text(name or file.name.partition(".")[0], option="--name", longest=longest)
-        slug = slugify(slug or name)[:80].strip("-") or "candidates"
+        slug = slug_of(slug or name)
         needs_licence = not options["allow_no_licence"]
         about: dict[str, Any] = {"path": file, "project": project_named(project), "name": name, "slug": slug}
         try:
