@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from corpora.services.fetching import FetchRefusedError, fetch_here
 from images.management.reports import add_report, check_report, finish
 from images.tasks import ask_for_sizes
 
+BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 S3_SETTINGS = {"region": "region_name", "endpoint": "endpoint_url"}
 
 
@@ -40,7 +42,7 @@ class Command(BaseCommand):
         if not 0.01 <= options["per_second"] <= 100:
             raise CommandError("--per-second must be from 0.01 to 100.")
         selection = selection_numbered(project, number)
-        storage = _storage(options["folder"], options["s3"])
+        storage = storage_of(options["folder"], options["s3"])
         try:
             job = fetch_here(
                 selection=selection,
@@ -54,7 +56,7 @@ class Command(BaseCommand):
         finish(job, options["report"], self.stdout)
 
 
-def _storage(folder: Path | None, bucket: str | None) -> Storage | None:
+def storage_of(folder: Path | None, bucket: str | None) -> Storage | None:
     if folder is not None:
         if not folder.is_dir():
             raise CommandError(f"There is no folder {folder}.")
@@ -62,14 +64,17 @@ def _storage(folder: Path | None, bucket: str | None) -> Storage | None:
     if bucket is None:
         return None
     parts = urlsplit(bucket)
-    given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    if parts.scheme != "s3" or not parts.netloc or set(given) - set(S3_SETTINGS):
+    given = parse_qs(parts.query, keep_blank_values=True)
+    is_known = set(given) <= set(S3_SETTINGS) and all(len(values) == 1 and values[0] for values in given.values())
+    endpoint = urlsplit(given.get("endpoint", ["https://s3"])[-1])
+    is_endpoint = endpoint.scheme in ("http", "https") and bool(endpoint.netloc)
+    if parts.scheme != "s3" or not is_known or not is_endpoint or not BUCKET.fullmatch(parts.netloc) or parts.fragment:
         raise CommandError(
             "--s3 must look like s3://BUCKET/FOLDER?region=eu-central-1&endpoint=https://s3.example.org."
         )
     storage: Storage = import_string("storages.backends.s3.S3Storage")(
         bucket_name=parts.netloc,
         location=parts.path.strip("/"),
-        **{S3_SETTINGS[name]: value for name, value in given.items()},
+        **{S3_SETTINGS[name]: value for name, [value] in given.items()},
     )
     return storage
