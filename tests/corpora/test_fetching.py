@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import socket
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
@@ -244,6 +247,31 @@ def test_busy_servers_are_asked_again_as_late_as_they_say(server, get):
     assert server.asked == [("/a.jpg?size=o", downloads.USER_AGENT)] * 3
 
 
+def test_a_busy_server_may_say_at_what_time_to_ask_again(server, get):
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    server.answers = [(429, {"Retry-After": then}, b""), (503, {"Retry-After": "soon"}, b""), (200, {}, b"image")]
+    content, pauses = get("/a.jpg")
+    assert content == b"image"
+    assert pauses == [pytest.approx(60, abs=3), 4.0]
+
+
+def test_half_a_file_is_no_image_even_if_nothing_says_how_long_it_is(server):
+    whole = image_file(size=(300, 200))
+    server.answers = [(200, {}, whole[: len(whole) // 2])]
+    selection = make_selection({"a": server.address + "/a.jpg"})
+    assert outcomes(fetch(selection, Web(per_second=1e9))) == {"a": Outcome.REJECTED}
+    server.answers = [(200, {}, whole)]
+    assert outcomes(fetch(selection, Web(per_second=1e9))) == {"a": Outcome.ADDED}
+
+
+def test_a_file_from_the_web_with_another_checksum_is_not_taken(server):
+    server.answers = [(200, {}, image_file(shade=1)), (200, {}, image_file(shade=2))]
+    digest = f"sha256:{hashlib.sha256(image_file(shade=2)).hexdigest()}"
+    addresses = {key: f"{server.address}/{key}.jpg" for key in "ab"}
+    job = fetch(make_selection(addresses, checksums=dict.fromkeys(addresses, digest)), Web(per_second=1e9))
+    assert outcomes(job) == {"a": Outcome.REJECTED, "b": Outcome.ADDED}
+
+
 def test_redirects_are_followed_within_the_web_only(server, get):
     server.answers = [(302, {"Location": "/b.jpg"}, b""), (200, {}, b"image")]
     assert get("/a.jpg")[0] == b"image"
@@ -280,6 +308,39 @@ def test_files_over_the_limit_are_cut_off(server, get, monkeypatch):
 def test_private_addresses_are_never_asked(host):
     with pytest.raises(FetchFailedError, match="private"):
         Web().fetch(Candidate(key="a", address=f"http://{host}/a.jpg"))
+
+
+def resolve_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
+    """Answer questions for names with these addresses in turn; returns the names asked for."""
+    asked: list[str] = []
+
+    def getaddrinfo(host: str, port: int, *more: object, **options: object) -> list[Any]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in answers[len(asked) - 1]]
+
+    monkeypatch.setattr(downloads.socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+def test_a_name_with_any_private_address_is_never_asked(monkeypatch):
+    resolve_to(monkeypatch, ["93.184.215.14", "10.0.0.1"])
+    with pytest.raises(FetchFailedError, match="private"):
+        Web().fetch(Candidate(key="a", address="http://x.org/a.jpg"))
+
+
+def test_a_name_is_resolved_once_so_that_the_address_checked_is_the_one_asked(monkeypatch):
+    connected = []
+
+    def connect(address: tuple[str, int], *more: object, **options: object) -> socket.socket:
+        connected.append(address)
+        raise OSError
+
+    asked = resolve_to(monkeypatch, ["93.184.215.14"], ["10.0.0.1"])
+    monkeypatch.setattr("urllib3.util.connection.create_connection", connect)
+    web = Web(pause=lambda seconds: None)
+    with pytest.raises(downloads._TryAgainError):
+        web._fetch("http://x.org/a.jpg")
+    assert (asked, connected) == (["x.org"], [("93.184.215.14", 80)])
 
 
 def test_a_redirect_to_a_private_address_is_not_followed(server, get, monkeypatch):
