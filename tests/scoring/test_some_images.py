@@ -223,7 +223,9 @@ def test_a_figure_has_the_interval_of_resampled_images_and_the_same_whenever_it_
     rng = np.random.default_rng(1)
     means = values[rng.integers(0, len(values), size=(20_000, len(values)))].mean(axis=1)
     interval = with_them["rouge-l"].interval
-    assert (interval.low, interval.high) == pytest.approx(tuple(np.quantile(means, (0.025, 0.975))), abs=0.02)
+    assert (interval.low, interval.high) == pytest.approx(
+        tuple(np.quantile(means, (0.025, 0.975))), abs=0.04
+    )  # by a step: means of so few images are of a few values
     assert [replace(cell, interval=None, why_no_interval="") for cell in with_them.values()] == cells
     assert with_them["bleu-1"].interval.holds(with_them["bleu-1"].value)
     assert list(with_them.values()) == with_intervals(cells, project=made.project)
