@@ -100,6 +100,10 @@ class ListedImage:
     trouble: str
 
 
+COUNTED = "counted"
+"""Option of a job: how many lines had which outcome."""
+
+
 @dataclass(frozen=True)
 class Report:
     """The progress of an import. `counts` is by outcome; `percent` is None if the end is not known."""
@@ -135,7 +139,9 @@ def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str
 
 
 def report_of(job: ImportJob) -> Report:
-    by_outcome = dict(job.rows.values_list("outcome").annotate(Count("pk")).order_by("outcome"))
+    """Summarise a job by its rows or, where it has rows for some of its lines only, by what it counted."""
+    by_rows = job.rows.values_list("outcome").annotate(Count("pk")).order_by("outcome")
+    by_outcome = job.options[COUNTED] if COUNTED in job.options else dict(by_rows)
     counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in Outcome]
     return Report(
         job=job,

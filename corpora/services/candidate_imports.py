@@ -29,6 +29,7 @@ from corpora.services.candidates import CandidatesRefusedError, clear_list, crea
 from corpora.services.places import current_borders
 from crosslens_metrics.formats.problems import FileRefusedError
 from images.models import OPEN_STATES, ImportJob, ImportKind, ImportRow, JobState, Outcome
+from images.selectors import COUNTED
 from images.services import jobs
 from images.services.imports import keep_waiting
 from images.services.jobs import Clock
@@ -198,6 +199,9 @@ class _Import:
                 for number, name, fault in shown
             )
             self.candidates.save(update_fields=["counts"])
+            left_out = sum(counts["left_out"].values())
+            self.job.options[COUNTED] = {Outcome.ADDED: counts["kept"], Outcome.REJECTED: left_out}
+            self.job.save(update_fields=["options"])
             self.job.lease_until = jobs.extend(self.job, now=self.clock(), done=len(chunk))
         self.reported += len(shown)
 
