@@ -44,7 +44,10 @@ class SelectionForm(forms.Form):
         help_text=_("A collection whose images have coordinates, or a candidate list."),
     )
     languages = forms.MultipleChoiceField(
-        label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"})
+        label=_("Languages"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+        help_text=_("Tick none for all of them."),
     )
     per_language = forms.IntegerField(
         label=_("Images per language"),
@@ -115,7 +118,7 @@ class SelectionForm(forms.Form):
         cleaned = self.cleaned_data
         return {
             "source": self.sources[cleaned["source"]],
-            "languages": [self.by_tag[tag] for tag in cleaned["languages"]],
+            "languages": [self.by_tag[tag] for tag in cleaned["languages"] or self.by_tag],
             "levels": cleaned["levels"],
             **{name: cleaned[name] for name in ("per_language", "seed", "name")},
         }
@@ -155,12 +158,12 @@ class ExchangeForm(forms.Form):
         error_messages={"required": _("Enter a reason.")},
     )
 
-    def __init__(self, *args: Any, suggested: list[tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, keys: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field: Any = self.fields["replacement"]
-        field.choices = suggested
-        if suggested:
-            field.initial = suggested[0][0]
+        field.choices = [(key, key) for key in keys]
+        if keys:
+            field.initial = keys[0]
         else:
             del self.fields["replacement"]
 

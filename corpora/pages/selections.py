@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from charts.world import LegendEntry, Point, WorldMap, world_map
 from corpora.models import Level, Selection
@@ -22,6 +23,6 @@ def map_of(selection: Selection, *, language: str = "") -> WorldMap:
         for north, east, level in located.order_by("pk").values_list("north", "east", "level").iterator()
     ]
     counts = {level: sum(point.kind == level for point in points) for level in Level}
-    summary = ", ".join(f"{level.label}: {count}" for level, count in counts.items())
+    summary = ngettext("%(number)d image.", "%(number)d images.", len(points)) % {"number": len(points)}
     legend = [LegendEntry(level.value, f"{level.label} ({count})", True) for level, count in counts.items() if count]
     return world_map(title=_("Where the images were taken"), summary=summary, points=points, legend=legend)

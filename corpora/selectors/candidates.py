@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from corpora.models import CandidateList
 from corpora.rules.candidates import Fault
+from geography.codes import country_name
 from people.models import Project
 
 COUNTRIES_SHOWN = 12
@@ -35,7 +36,10 @@ FAULT_TEXTS: Mapping[Fault, object] = {
 
 @dataclass(frozen=True)
 class ListSummary:
-    """A list of candidates: `left_out` by reason and `countries` by code, the most first."""
+    """A list of candidates: `left_out` by reason and `countries` by name, the most first.
+
+    `more_countries` is how many candidates are in other countries than those named.
+    """
 
     candidates: CandidateList
     kept: int
@@ -69,8 +73,8 @@ def summary_of(candidates: CandidateList) -> ListSummary:
         candidates=candidates,
         kept=counts.get("kept", 0),
         left_out=[(fault_text(Fault(name)), count) for name, count in left_out],
-        countries=countries[:COUNTRIES_SHOWN],
-        more_countries=max(0, len(countries) - COUNTRIES_SHOWN),
+        countries=[(country_name(code), count) for code, count in countries[:COUNTRIES_SHOWN]],
+        more_countries=sum(count for _code, count in countries[COUNTRIES_SHOWN:]),
         at_sea=counts.get("at_sea", 0),
         is_complete=is_complete(candidates),
         is_used=getattr(candidates, "uses", 0) > 0,

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from corpora.models import Exchange, SelectedImage, Selection
+from corpora.models import Candidate, Exchange, SelectedImage, Selection
 from corpora.rules.levels import Level
 from corpora.rules.selection import reserves
 from corpora.rules.tables import level_of
@@ -17,7 +17,7 @@ from corpora.selectors.selections import collections_of
 from corpora.selectors.usage import are_in_use
 from corpora.services.selected_collections import exchange_entries
 from corpora.services.selections import RESERVE, SelectionRefusedError, locked
-from images.models import JobState
+from images.models import Image, JobState
 from people.models import User
 from people.services import audit_log
 
@@ -59,6 +59,7 @@ def exchange_image(
         )
         old, removed_level = row.image_id, row.level
         _fill(row, new, level)
+        row.save(update_fields=["key", "level", "image", "candidate", "countries", "regions", "continent"])
         exchange_entries(selection, old, row)
         audit_log.record(
             project=selection.project,
@@ -86,6 +87,20 @@ def suggestions(selection: Selection, language: str, *, at_most: int) -> list[Av
         if len(found) == at_most:
             break
     return found
+
+
+def suggested_rows(selection: Selection, language: str, *, at_most: int) -> list[SelectedImage]:
+    """Return the suggestions as rows that are not saved, with images and candidates loaded."""
+    found = suggestions(selection, language, at_most=at_most)
+    images = Image.objects.in_bulk([one.image_id for one in found if one.image_id])
+    candidates = Candidate.objects.in_bulk([one.candidate_id for one in found if one.candidate_id])
+    rows = []
+    for one in found:
+        row = SelectedImage(selection=selection, language_id=language, key=one.key)
+        _fill(row, one, level_of(one.place, areas_of(selection)[language]))
+        row.image, row.candidate = images.get(one.image_id or 0), candidates.get(one.candidate_id or 0)
+        rows.append(row)
+    return rows
 
 
 def _check(selection: Selection, row: SelectedImage | None) -> None:
@@ -144,4 +159,3 @@ def _fill(row: SelectedImage, new: Available, level: Level) -> None:
     row.key, row.level, row.image_id, row.candidate_id = new.key, level, new.image_id, new.candidate_id
     row.countries, row.regions = " ".join(new.place.countries), " ".join(new.place.regions)
     row.continent = new.place.continent
-    row.save(update_fields=["key", "level", "image", "candidate", "countries", "regions", "continent"])

@@ -18,9 +18,7 @@ from corpora.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
 from corpora.models import Level, SelectedImage, Selection
 from corpora.pages.selections import map_of
 from corpora.permissions import selection_managed_by
-from corpora.rules.tables import level_of
 from corpora.selectors import selections as selectors
-from corpora.selectors.pools import areas_of
 from corpora.services import exchanges
 from corpora.services import selections as services
 from images.models import JobState
@@ -142,15 +140,15 @@ def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> Htt
 @login_required
 def selected_exchange(request: HttpRequest, slug: str, number: int, tag: str, position: int) -> HttpResponse:
     selection = selection_managed_by(request.user, slug, number)
-    language = _language(selection, tag)
+    language, viewer = _language(selection, tag), user_of(request)
     row = get_object_or_404(selectors.images_for(selection, language), position=position)
-    suggested = _suggested(selection, language)
-    form = ExchangeForm(request.POST or None, suggested=suggested)
+    suggested = selectors.shown_images(exchanges.suggested_rows(selection, language.tag, at_most=SUGGESTED), viewer)
+    form = ExchangeForm(request.POST or None, keys=[one.row.key for one in suggested])
     if form.is_valid() and _exchanged(request, form, row):
         return redirect("corpora:selected-list", slug, number, tag)
-    [shown] = selectors.shown_images([row], user_of(request))
+    [shown] = selectors.shown_images([row], viewer)
     context = {"project": selection.project, "selection": selection, "language": language, "shown": shown, "form": form}
-    context["has_others"] = bool(suggested)
+    context["suggested"] = list(zip(form["replacement"], suggested, strict=True)) if suggested else []
     return render(request, "corpora/selected_exchange.html", context, status=422 if form.errors else 200)
 
 
@@ -172,15 +170,6 @@ def _exchanged(request: HttpRequest, form: ExchangeForm, row: SelectedImage) -> 
         return False
     messages.success(request, _("“%(old)s” was exchanged for “%(new)s”.") % {"old": row.key, "new": new.key})
     return True
-
-
-def _suggested(selection: Selection, language: Language) -> list[tuple[str, str]]:
-    areas = areas_of(selection)[language.tag]
-    found = exchanges.suggestions(selection, language.tag, at_most=SUGGESTED)
-    return [
-        (one.key, f"{one.key} ({Level(level_of(one.place, areas)).label}: {selectors.place_text(one.place)})")
-        for one in found
-    ]
 
 
 def _language(selection: Selection, tag: str) -> Language:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from corpora import tasks
 from corpora.models import Selection
 from people.models import Project
-from tests.browser.annotator import sign_in
+from tests.browser.annotator import barriers, sign_in
 from tests.corpora.selecting import (
     FRANCE,
     WEST_BENGAL,
@@ -36,6 +36,67 @@ def project() -> Project:
 
 def expect_no_wider_than_the_screen(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+CANDIDATES = "key,address,latitude,longitude,licence,author,title\n" + "".join(
+    f"{place}-{number},https://images.example/{place}-{number}.jpg,{north + number / 50},{east},CC BY 4.0,Ada,Harbour\n"
+    for place, (north, east) in {"kolkata": (22.5, 88.3), "lyon": (45.7, 4.8), "delhi": (28.6, 77.2)}.items()
+    for number in range(4)
+)
+
+
+def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
+    live_server: Any, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the pages of other hosts know of it: nothing, since candidates are links and never images of the page."""
+    monkeypatch.setattr(tasks, "ask_for_choice", tasks.choose_images)
+    monkeypatch.setattr(tasks, "ask_for_candidate_import", tasks.run_candidate_import)
+    project = make_project("lions")
+    give_table(project)
+    context = browser.new_context(viewport={"width": 1366, "height": 900})
+    sign_in(context, project.created_by, live_server.url)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{live_server.url}/projects/lions/candidates/import/")
+    page.get_by_label("File", exact=True).set_input_files(
+        {"name": "world.csv", "mimeType": "text/csv", "buffer": CANDIDATES.encode()}
+    )
+    page.get_by_label("Name").fill("World")
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("definition").first).to_have_text("12")
+    page.goto(f"{live_server.url}/projects/lions/candidates/")
+    page.get_by_role("link", name="Choose images").click()
+    page.get_by_role("checkbox", name="French").check()
+    page.get_by_role("checkbox", name="Bengali").check()
+    page.get_by_label("Images per language").fill("5")
+    page.get_by_role("button", name="Show preview").click()
+
+    expect(page.locator(".world__map .world__dot--region").first).to_be_visible()
+    expect(page.locator(".world__map .world__dot--country")).to_have_count(1)
+    expect(page.get_by_text("Region · Rhône, France").first).to_be_visible()
+    original = page.get_by_role("link", name="Look at the original").first
+    expect(original).to_have_attribute("rel", "noopener noreferrer nofollow")
+    assert barriers(page) == []
+    page.get_by_label("Also make one collection per language").check()
+    page.get_by_role("button", name="Confirm selection").click()
+    expect(page.get_by_role("link", name="Set up rounds for French")).to_be_visible()
+
+    context.add_cookies([{"name": "django_language", "value": "ar", "url": live_server.url}])
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path in (
+        "selections/1/",
+        "selections/1/languages/fr/",
+        "selections/1/languages/fr/1/exchange/",
+        "where-spoken/",
+    ):
+        page.goto(f"{live_server.url}/projects/lions/{path}")
+        expect(page.locator("html")).to_have_attribute("dir", "rtl")
+        expect_no_wider_than_the_screen(page)
+    assert all(url.startswith(live_server.url) for url in asked)
+    selection = Selection.objects.get()
+    assert {one.language_id for one in selection.language_collections.all()} == {"bn", "fr"}
+    context.close()
 
 
 def test_images_are_chosen_confirmed_and_exchanged(

@@ -265,10 +265,13 @@ def test_a_manager_imports_looks_at_and_deletes_a_list(project, file, django_cap
     job = ImportJob.objects.get()
     assert response["Location"] == reverse("images:import-show", args=[job.pk])
     candidate_imports.run_import(job_id=job.pk, clock=lambda: NOW)
-    assert client.get(response["Location"]).status_code == 200
+    report = client.get(response["Location"]).context["report"]
+    kept = CandidateList.objects.get().counts["kept"]
+    assert [count for outcome, _label, count in report.counts if outcome == "added"] == [kept]
     page = client.get(reverse("corpora:candidates-list", args=[project.slug])).content.decode()
     assert "World" in page
-    assert "FR" in page
+    assert "France" in page
+    assert "/selections/new/?source=candidates:world" in page
     client.post(reverse("corpora:candidates-delete", args=[project.slug, "world"]))
     assert not CandidateList.objects.exists()
     logged = AuditEntry.objects.filter(project=project, action__startswith="candidates.").order_by("number")

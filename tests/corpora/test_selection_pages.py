@@ -73,12 +73,18 @@ def test_a_started_selection_gets_its_images_in_the_background(project, collecti
     assert manager.get(f"{answer.url}progress/", headers={"HX-Request": "true"})["HX-Refresh"] == "true"
 
 
-@pytest.mark.parametrize("wrong", [{"languages": [], "per_language": 0}, {"per_language": 10**10}])
+@pytest.mark.parametrize("wrong", [{"levels": [], "per_language": 0}, {"per_language": 10**10}])
 def test_a_form_that_lacks_something_says_so_and_starts_nothing(project, collection, manager, queue, wrong):
     answer = manager.post("/projects/lions/selections/new/", sent(collection, **wrong))
 
     assert answer.status_code == 422
     assert not Selection.objects.exists()
+
+
+def test_all_languages_are_meant_where_none_is_ticked(project, collection, manager, queue):
+    manager.post("/projects/lions/selections/new/", sent(collection, languages=[]))
+
+    assert len(Selection.objects.get().languages) == 36
 
 
 def test_candidate_lists_of_the_project_can_be_chosen_from_and_those_of_others_cannot(project, manager, queue):
@@ -122,7 +128,7 @@ def test_candidates_without_files_have_a_link_with_author_licence_and_place_and_
         assert "48.8" not in page
     page = manager.get("/projects/lions/selections/1/").content.decode()
     assert 'href="https://images.example.org/a.jpg" rel="noopener noreferrer nofollow"' in page
-    assert "<bdi>folder/b.jpg</bdi>" in page
+    assert ">folder/b.jpg</bdi>" in page
 
 
 def test_a_replacement_that_was_taken_meanwhile_is_named(project, collection, manager):
