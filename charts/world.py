@@ -24,7 +24,7 @@ MARKS: Mapping[str, Sequence[tuple[float, float]]] = {
         *((0.38, 1.25), (-0.38, 1.25), (-0.38, 0.38), (-1.25, 0.38), (-1.25, -0.38), (-0.38, -0.38)),
     ),
 }
-"""Corners of dots that are told from circles without colour: squares, triangles and crosses, of a circle's area."""
+"""Corners of dots that differ from circles without colour, too: squares, triangles and crosses, of a circle's area."""
 
 
 @dataclass(frozen=True)
