@@ -12,7 +12,6 @@ from uuid import UUID, uuid4
 
 from allauth.account.models import EmailAddress
 from django.utils import timezone
-from PIL import Image as Pillow
 
 from allocation.models import Batch
 from allocation.services.lifecycle import expire_overdue
@@ -43,6 +42,7 @@ from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
 from tests.inference.embedded import put_set
+from tests.leaks import coordinates
 from tests.leaks.addresses import GUESSED
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk
@@ -134,7 +134,7 @@ class World:
 
     def secrets(self) -> Secrets:
         numbers = {entry.image_id: entry.position for entry in self.collection.entries.all()}
-        words = {MODEL_WORD: "the model's name"}
+        words = {MODEL_WORD: "the model's name", **coordinates.WORDS}
         for item in CaptionItem.objects.filter(batch=self.batch):
             words |= dict.fromkeys(words_of(numbers[item.image_id]), f"the English caption at {item.position}")
         return Secrets(words, self.change)
@@ -263,6 +263,7 @@ def make_world() -> World:
         text = english(entry.position)
         ModelCaption.objects.create(model=captioner, image=entry.image, language_id="en", text=text)
         make_sizes(entry.image.public_id, text)
+    coordinates.place_all()
     rounds = {
         name: make_round(
             project=make_project(f"project-{name.lower()}"),
@@ -288,10 +289,7 @@ def make_world() -> World:
 
 def make_sizes(public_id: UUID, text: str) -> None:
     """The served sizes, made by the platform from an original that says in its metadata what is secret."""
-    original, exif = io.BytesIO(), Pillow.Exif()
-    exif[0x010E] = text.encode("ascii", "replace").decode()
-    Pillow.new("RGB", (640, 480), "teal").save(original, "JPEG", exif=exif, comment=text.encode())
-    for size, content in served_sizes(original, kind="JPEG"):
+    for size, content in served_sizes(io.BytesIO(coordinates.original_of(text)), kind="JPEG"):
         file_storage.put(file_storage.size_name(public_id, size), content)
 
 

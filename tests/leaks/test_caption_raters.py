@@ -28,6 +28,7 @@ from tests.annotation.submitting import make_captions
 from tests.annotation.verifying import make_caption_rater, make_verification, rate_all
 from tests.clients import client_of
 from tests.factories import join_project, make_collection, make_project, make_round
+from tests.leaks import coordinates
 from tests.leaks.annotators import LEASE, make_sizes
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
@@ -80,7 +81,7 @@ class World:
             words[pseudonym(self.pilot.project, author.pk)] = "the author's pseudonym"
         words |= {text.split()[0]: "a caption to rate" for text in self._texts(self.pilot)}
         words |= {text.split()[0]: "a caption of another project" for text in self._texts(self.elsewhere)}
-        return Secrets(words, self.change)
+        return Secrets(words | coordinates.WORDS, self.change)
 
     def change(self) -> None:
         Caption.objects.filter(round=self.pilot).update(author=User.objects.get(username=SECOND_AUTHOR))
@@ -143,6 +144,7 @@ def world() -> World:
     collection = make_collection(IMAGES)
     for entry in collection.entries.select_related("image"):
         make_sizes(entry.image.public_id, AUTHOR)
+    coordinates.place_all()
     pilot = make_round(collection=collection, kind=RoundKind.PILOT, replication=1)
     elsewhere = make_round(
         collection=collection, project=make_project(), captioners=pilot.captioners.all(), replication=3

@@ -31,6 +31,7 @@ from images.models import CollectionImage, Image
 from people.models import Membership, User
 from tests.clients import client_of
 from tests.factories import make_image, make_item, make_player, make_season, make_vectors
+from tests.leaks import coordinates
 from tests.leaks.addresses import GUESSED
 from tests.leaks.annotators import make_sizes
 from tests.leaks.answers import Secrets
@@ -50,6 +51,7 @@ SECRETS = {
     "grumfeld": "an image's author",
     "intersect_3": "the split",
     NICKNAME: "another player",
+    **coordinates.WORDS,
 }
 UNSTEADY = {"mfa_activate_totp": "offers a new key each time", "people:token-list": "makes a new token each time"}
 
@@ -153,6 +155,7 @@ def world() -> World:
                 key=f"{WORD}-{number}-{position}",
                 position=10 * number + position,
             )
+    coordinates.place_all()
     make_image(title=SPARE)
     for number, total in enumerate((1_500_000, 2_500_000, 9_500_000)):
         rival = make_player(season, f"rival{number}", nickname=f"{NICKNAME} {number}")

@@ -37,6 +37,7 @@ from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
 from tests.inference.embedded import put_set
+from tests.leaks import coordinates
 from tests.leaks.addresses import GUESSED
 from tests.leaks.annotators import LEASE, OF_RATERS, make_sizes
 from tests.leaks.answers import Secrets
@@ -69,7 +70,7 @@ class World:
 
     def secrets(self) -> Secrets:
         words = {name.partition("-")[0]: "a model's name" for name in MODELS}
-        return Secrets({**words, COMMENT: "another rater's comment"}, self.change)
+        return Secrets({**words, **coordinates.WORDS, COMMENT: "another rater's comment"}, self.change)
 
     def change(self) -> None:
         """Make test base and base test, and turn round what the others said; what the rater sees stays as it is."""
@@ -138,6 +139,7 @@ def world() -> World:
     collection = make_collection(IMAGES)
     for entry in collection.entries.select_related("image"):
         make_sizes(entry.image.public_id, MODELS[0])
+    coordinates.place_all()
     base, test = (
         make_captioner(collection, name, text=text, language="de")
         for name, text in zip(MODELS, ("Ein Hund auf", "Eine Katze vor"), strict=True)
