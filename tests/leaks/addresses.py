@@ -23,7 +23,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
         ),
         (1,),
     ),
-    **dict.fromkeys(("signature", "handle", "token", "key", "season_slug", "list_slug"), ("guessed",)),
+    **dict.fromkeys(("signature", "handle", "token", "key", "season_slug", "list_slug", "subset_slug"), ("guessed",)),
     "tag": ["de"],
     "uidb36": ["1"],
     "name": ["manifest.json"],
