@@ -25,6 +25,7 @@ os.environ |= {"CROSSLENS_VAR": VAR.name, "DJANGO_SETTINGS_MODULE": "config.sett
 django.setup()
 
 from demo import games as game  # noqa: E402
+from demo import places  # noqa: E402
 from demo.content import MANAGER, PASSWORD, PROJECT_NAME  # noqa: E402
 from demo.evaluations import IN_THE_MIDDLE  # noqa: E402
 from demo.photographs import PHOTOGRAPHS  # noqa: E402
@@ -197,6 +198,17 @@ def _play(browser: Browser, address: str) -> bytes:
     return _image(page)
 
 
+def _by_place(browser: Browser, address: str, path: str, size: tuple[int, int], *, to: str = "") -> bytes:
+    """A page of the dataset by place, below `to` if it is given."""
+    page = _signed_in(browser, address, MANAGER, size=size)
+    page.goto("/projects/")
+    page.get_by_role("link", name=places.PROJECT_NAME).first.click()
+    page.goto(f"{page.url}{path}")
+    if to:
+        page.locator(to).first.evaluate("element => element.scrollIntoView()")
+    return _image(page)
+
+
 SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
     "work": _work,
     "rate": _rate,
@@ -210,6 +222,10 @@ SHOTS: dict[str, Callable[[Browser, str], bytes]] = {
     "compare-japanese": lambda browser, address: _compare(browser, address, "yuki-ja", PHONE),
     "report": _report,
     "play": _play,
+    "language-map": lambda browser, address: _by_place(browser, address, "where-spoken/?language=hi", WIDE, to="h1"),
+    "selection": lambda browser, address: _by_place(browser, address, "selections/1/", (1200, 1500)),
+    "release-images": lambda browser, address: _by_place(browser, address, "releases/1/images/?language=hi", WIDE),
+    "release-image": lambda browser, address: _by_place(browser, address, "releases/1/images/3/", PHONE, to="dl"),
 }
 
 
