@@ -38,7 +38,7 @@ GUIDES = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("annotators", "game", "importing", "managers", "planning", "raters", "releases")
+        for name in ("annotators", "game", "importing", "managers", "places", "planning", "raters", "releases")
     ),
 ]
 """Guides that use no retired word either."""

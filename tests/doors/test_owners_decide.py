@@ -143,7 +143,7 @@ class TestDeciding:
             "inference.EmbeddingSet.run", "inference.EmbeddingSet.encoder",
         }  # fmt: skip
         used: dict[Any, set[str]] = {
-            Collection: {"Round", "Comparison", "ItemSet", "ReferenceSet", "Run", "Selection"},
+            Collection: {"Round", "Comparison", "ItemSet", "ReferenceSet", "Run", "Selection", "LanguageCollection"},
             CaptioningModel: {"Round_captioners", "Comparison", "Scoring", "Run", "EmbeddingSet", "CaptioningModel"},
             Encoder: {"Scoring", "Run"},
             Translator: {"CaptioningModel"},
