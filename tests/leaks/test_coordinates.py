@@ -5,22 +5,30 @@ Raters, players and annotators find no coordinate of any image anywhere: their w
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 from django.http import HttpRequest, HttpResponse
 
+from annotation.services.releases import build
+from annotation.services.sites import build_site
 from charts.world import CELL, Point, world_map
 from corpora.models import ImagePlace, Level
 from images.models import Image
+from tests.annotation.released import UNTIL, Campaign
 from tests.corpora.placing import choose
 from tests.leaks import coordinates
 from tests.leaks.addresses import routes
-from tests.leaks.annotators import UNSTEADY, World, in_screen_2
+from tests.leaks.annotators import UNSTEADY, World, in_screen_2, make_sizes
 from tests.leaks.answers import Answer
 from tests.leaks.walk import Extent, Walk, extent_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
+KINDS = {".webp": "image/webp", ".jpg": "image/jpeg", ".png": "image/png", ".zip": "application/zip"}
 WITH_PLACES = (
     *("annotation:batch-show", "annotation:caption-", "annotation:release", "annotation:work-", "api:batch-show"),
     *("api:image-", "api:release", "api:selection", "api:work-", "corpora:", "images:image-", "people:data-download"),
@@ -76,3 +84,36 @@ def test_dots_of_a_map_stand_for_cells_of_hundreds_of_kilometres() -> None:
         assert len(dots) <= 4
         assert all((dot.x % CELL, dot.y % CELL) == (CELL // 2, CELL // 2) for dot in dots)
         assert sum(dot.count for dot in dots) == len(points)
+
+
+@pytest.mark.parametrize("is_published", [False, True], ids=["kept", "published"])
+def test_released_files_and_pages_have_coordinates_only_if_a_manager_published_them(
+    media: Path, tmp_path: Path, is_published: bool
+) -> None:
+    campaign = Campaign()
+    coordinates.place_all()
+    for image in Image.objects.all():
+        make_sizes(image.public_id, "A harbour")
+    release = campaign.start(publish_coordinates=is_published)
+    build(release_id=release.pk, clock=lambda: UNTIL)
+    release.refresh_from_db()
+    build_site(release=release, folder=tmp_path / "site")
+
+    stored = media / release.folder
+    released, pages = set(with_coordinates(stored)), set(with_coordinates(tmp_path / "site"))
+
+    assert bool(released) is is_published
+    assert pages == set()
+    assert {path.suffix for path in (tmp_path / "site").rglob("*")} >= {".html", ".webp"}
+    assert any(stored.rglob("*.jsonl"))
+
+
+def with_coordinates(folder: Path) -> Iterator[Path]:
+    """Find the files in which coordinates are, also packed or in the metadata of images."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            kind = KINDS.get(path.suffix, "text/plain")
+            content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            answer = Answer("GET", path.name, 200, {"Content-Type": kind}, "", content, frozenset(), False)
+            if coordinates.secrets().found_in(answer.text):
+                yield path
