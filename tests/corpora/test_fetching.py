@@ -318,7 +318,7 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in answers[len(asked) - 1]]
 
-    monkeypatch.setattr(downloads.socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return asked
 
 

@@ -130,7 +130,7 @@ def test_an_address_names_bucket_folder_region_and_endpoint() -> None:
 
 def test_what_an_address_leaves_out_is_not_that_of_the_platform() -> None:
     with override_settings(AWS_LOCATION="media", AWS_S3_CUSTOM_DOMAIN="cdn.example.org"):
-        assert storage_of(None, "s3://photos").location == ""
+        assert getattr(storage_of(None, "s3://photos"), "location") == ""  # noqa: B009 of that kind of storage
 
 
 @pytest.mark.parametrize(
