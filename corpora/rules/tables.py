@@ -133,7 +133,7 @@ def read_table(data: Any, *, tags: Collection[str] | None = None, imported: Coll
     """
     if not isinstance(data, dict) or not data:
         raise TableError(
-            [_("A table is an object with a language tag for each entry, such as {“ar”: {“country”: [“EG”]}}.")]
+            [_('A table is an object with a language tag for each entry, such as {"ar": {"country": ["EG"]}}.')]
         )
     problems: list[str] = []
     areas: dict[str, Areas] = {}

@@ -71,6 +71,12 @@ def test_fewer_candidates_than_asked_for_are_said_and_not_an_error(run):
     assert "images are missing" in said
 
 
+def test_what_is_missing_at_the_levels_asked_for_may_be_there_at_others(run):
+    _, said = run(POINTS, {"te": AREAS["te"]}, "--per-language", "2", "--levels", "region")
+
+    assert "te: 1 of 2 images are missing; no candidate is left at these levels." in said
+
+
 def test_a_language_without_any_place_is_named_and_the_others_keep_theirs(run):
     answer, said = run(POINTS, AREAS | {"mi": {"region": [], "country": [], "continent": []}})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ class Command(BaseCommand):
             levels=options["levels"],
         )
         answer = as_json(choice, candidates)
-        self._say_missing(answer["missing"], options["per_language"])
+        self._say_missing(answer["missing"], **options)
         return answer
 
     def _from_project(self, **options: Any) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Command(BaseCommand):
         for reason, count in selection.counts["left_out"].items():
             self.stderr.write(f"Left out: {count} images ({reason}).")
         self._say_without_place(tag for tag in selection.languages if not any(selection.areas[tag].values()))
-        self._say_missing(answer["missing"], options["per_language"])
+        self._say_missing(answer["missing"], **options)
         return answer
 
     def _areas(self, file: Path) -> dict[str, Areas]:
@@ -157,10 +157,13 @@ class Command(BaseCommand):
         if named := ", ".join(sorted(tags)):
             self.stderr.write(f"The table has no place for {named}: any image counts as anywhere.")
 
-    def _say_missing(self, missing: dict[str, int], per_language: int) -> None:
-        lacking = {tag: count for tag, count in missing.items() if count}
-        for tag, count in sorted(lacking.items()):
-            self.stderr.write(f"{tag}: {count} of {per_language} images are missing; no candidate is left.")
+    def _say_missing(
+        self, missing: dict[str, int], *, per_language: int, levels: Sequence[Level], **options: Any
+    ) -> None:
+        where = "" if set(levels) == set(LEVELS) else " at these levels"
+        for tag, count in sorted(missing.items()):
+            if count:
+                self.stderr.write(f"{tag}: {count} of {per_language} images are missing; no candidate is left{where}.")
 
 
 def _is_empty(lists: Any) -> bool:
