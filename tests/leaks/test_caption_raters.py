@@ -29,6 +29,7 @@ from tests.annotation.verifying import make_caption_rater, make_verification, ra
 from tests.clients import client_of
 from tests.factories import join_project, make_collection, make_project, make_round
 from tests.leaks import coordinates
+from tests.leaks.addresses import GUESSED
 from tests.leaks.annotators import LEASE, make_sizes
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
@@ -106,6 +107,7 @@ class World:
         theirs = batches.exclude(person=self.rater).values_list("pk", flat=True)[:1]
         signature = served_image(first, self.rater).large.split("/")[-2]
         return {
+            **GUESSED,
             "batch_id": [*batches.filter(person=self.rater).values_list("pk", flat=True), *theirs],
             "position": [1, 99],
             "round_id": [self.rating.pk, self.elsewhere.pk],
@@ -117,11 +119,6 @@ class World:
             "caption_id": [*Caption.objects.values_list("pk", flat=True)[:1]],
             "person_id": [self.rater.pk],
             "layout": ["jsonl", "json"],
-            "feedback_id": [1],
-            "number": [1],
-            "image_number": [1],
-            "name": ["manifest.json"],
-            "action": ["close"],
         }
 
     def walk(self, extent: Extent = EVERY_ADDRESS) -> Walk:
