@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import tasks
 from annotation.formats.captions import Layout, export_captions, file_name
-from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm, RoundForm
+from annotation.forms.projects import WANTED, CollectionForm, LanguagesForm, ProjectForm, RoundForm
 from annotation.models import Round
 from annotation.permissions import has_assigned_images, round_managed_by
 from annotation.selectors import overview
@@ -97,7 +97,8 @@ def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     collection: Collection = chosen.cleaned_data["collection"]
     coverage = overview.coverage_of(collection, models_in(project))
     languages = list(Language.objects.exclude(pk__in=project.rounds.values("language")))
-    form = LanguagesForm(request.POST or None, coverage=coverage, languages=languages)
+    ticked = {f"{WANTED}{tag}": True for tag in request.GET.getlist("language")}
+    form = LanguagesForm(request.POST or None, initial=ticked, coverage=coverage, languages=languages)
     if form.is_valid():
         try:
             made = services.add_languages(project=project, by=user_of(request), **_setting_up(form, collection))

@@ -25,7 +25,7 @@ from tests.corpora.selecting import (
     make_placed_collection,
     make_selection,
 )
-from tests.factories import join_project, make_project, make_user
+from tests.factories import join_project, make_captioner, make_project, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("made_places")]
 
@@ -168,7 +168,10 @@ def test_collections_by_language_are_made_if_asked_for_and_lead_to_rounds(projec
     page = manager.post("/projects/lions/selections/1/confirm/", {"by_language": "on"}, follow=True).content.decode()
 
     own = selection.language_collections.get(language="te").collection
-    assert f"/projects/lions/languages/add/?collection={own.slug}" in page
+    assert f"/projects/lions/languages/add/?collection={own.slug}&amp;language=te" in page
+    make_captioner(own)
+    form = manager.get(f"/projects/lions/languages/add/?collection={own.slug}&language=te").context["form"]
+    assert [name for name in form.fields if form[name].value() is True] == ["language-te"]
     assert "Set up rounds for Telugu" in page
     assert manager.get(f"/collections/{own.slug}/").status_code == 200
 
