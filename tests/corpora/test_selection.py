@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.rules import selection
@@ -31,6 +31,9 @@ AREAS = {
     "hi": Areas(frozenset({"IN"}), frozenset({"IN"}), frozenset({"AS"})),
     "fr": Areas(frozenset({"FR", "CA-QC"}), frozenset({"FR", "CA"}), frozenset({"EU", "NA"})),
 }
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""On a busy machine even small worlds take long."""
 
 worlds = st.fixed_dictionaries(
     {
@@ -86,6 +89,7 @@ def brute_force(world) -> set[tuple[str, str, str]]:
     return taken
 
 
+@unhurried
 @given(worlds)
 def test_a_greedy_by_brute_force_agrees(world):
     choice = chosen_from(**world)
@@ -93,6 +97,7 @@ def test_a_greedy_by_brute_force_agrees(world):
     assert {(one.key, one.language, str(one.level)) for one in choice.images} == brute_force(world)
 
 
+@unhurried
 @given(worlds)
 def test_an_image_is_chosen_once_and_levels_never_get_better_again(world):
     choice = chosen_from(**world)
@@ -105,6 +110,7 @@ def test_an_image_is_chosen_once_and_levels_never_get_better_again(world):
         assert len(own) + choice.languages[tag].missing == world["per_language"]
 
 
+@unhurried
 @given(worlds)
 def test_no_better_image_is_left_while_a_worse_one_was_taken(world):
     choice = chosen_from(**world)
@@ -116,6 +122,7 @@ def test_no_better_image_is_left_while_a_worse_one_was_taken(world):
         assert not [place for place in left if level_of(place, AREAS.get(one.language, Areas())) in better]
 
 
+@unhurried
 @given(worlds, st.randoms(use_true_random=False))
 def test_the_order_of_the_candidates_changes_nothing(world, random: Random):
     numbers = list(range(len(world["places"])))
