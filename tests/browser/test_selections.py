@@ -45,6 +45,7 @@ CANDIDATES = "key,address,latitude,longitude,licence,author,title\n" + "".join(
 )
 
 
+@pytest.mark.slow(reason="the whole walk on one project: each page depends on the one before it")
 def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
     live_server: Any, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
