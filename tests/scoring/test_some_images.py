@@ -30,6 +30,7 @@ from scoring.services.references import put_references
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_user
+from tests.metrics.reference_tool import reference_cider_d
 from tests.scoring.scored import make_references, make_scoring, run
 
 pytestmark = pytest.mark.django_db
@@ -131,6 +132,7 @@ def test_cider_over_a_subset_is_what_the_public_tool_computes_from_its_images_al
     cells = score_cells(scoring.project)
     over = {one.metric: one for one in restricted(cells, project=scoring.project, filter=parse("subset:xm3"))}
     assert over["cider-d"].value == pytest.approx(cider_d_by_hand(*texts_of(scoring, subset)), rel=1e-12)
+    assert over["cider-d"].value == pytest.approx(reference_cider_d(*texts_of(scoring, subset))[0], rel=1e-12)
     assert "|df:references|" in over["cider-d"].signature
     assert over["cider-d"].value != figures(cells)["cider-d"]
 
