@@ -97,14 +97,14 @@ def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
         if key in seen:
             found.leave_out(record.number, "has the key of an earlier line", f"{key} is there twice")
             continue
-        latitude, longitude = (values.get(name, "") for name in COORDINATES)
+        latitude, longitude = values.get("latitude", ""), values.get("longitude", "")
         fault = fault_of(latitude, longitude)
         if fault is not None:
             found.leave_out(record.number, WHY_NOT[fault], f"{key} {WHY_NOT[fault]}")
             continue
         seen.add(key)
         found.keys.append(key)
-        cells = tuple(values.get(name) or "" for name in PLACE_COLUMNS)
+        cells = tuple([values.get(name, "") for name in PLACE_COLUMNS])
         if cells not in of_columns:
             place = _place(*cells)
             of_columns[cells] = None if place is None else number_of(place)

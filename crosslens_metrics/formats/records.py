@@ -132,7 +132,8 @@ def csv_records(
                 raise FileRefusedError(unclosed(number)) from error
             yield LineError(_why_no_row(error), number=number)
             continue
-        if not any(cell.strip() for cell in row):
+        text = "".join(row)
+        if not text.strip():
             continue
         if len(row) > len(header):
             reason = _(
@@ -140,7 +141,7 @@ def csv_records(
                 "Put cells that hold the separator in quotation marks."
             )
             yield LineError(reason % {"found": len(row), "named": len(header)}, number=number)
-        elif not is_text(*row):
+        elif not is_text(text):
             yield LineError(not_utf8(), number=number)
         else:
             yield Record(number, dict(zip(header, row, strict=False)))
