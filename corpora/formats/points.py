@@ -8,11 +8,11 @@ from typing import IO
 
 from django.utils.translation import gettext as _
 
-from corpora.rules.coordinate_faults import reason_of
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import csv_records
 from geography.coordinates import fault_of
 from geography.places import CoordinateFault
+from images.rules.coordinate_faults import reason_of
 
 COLUMNS = ("latitude", "longitude")
 

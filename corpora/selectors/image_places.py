@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet
 
 from corpora.models import ImagePlace
-from corpora.rules.coordinate_faults import reason_of
 from geography import codes
 from images.models import Collection, CollectionImage
+from images.rules.coordinate_faults import reason_of
 
 MOST_COUNTRIES = 50
 

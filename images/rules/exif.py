@@ -9,6 +9,9 @@ from typing import Any
 from PIL import Image as Pillow
 from PIL.ExifTags import GPS, IFD, Base
 
+from geography.coordinates import fault_of
+from geography.places import CoordinateFault
+
 SIDEWAYS = {5, 6, 7, 8}
 """Values of the orientation tag that swap width and height."""
 
@@ -26,20 +29,22 @@ def is_sideways(exif: Pillow.Exif) -> bool:
     return exif.get(Base.Orientation) in SIDEWAYS
 
 
-def position_of(exif: Pillow.Exif) -> tuple[float, float] | None:
-    """Read (degrees north, degrees east), or None if there is no plausible position.
+def position_of(exif: Pillow.Exif) -> tuple[float, float] | CoordinateFault | None:
+    """Read (degrees north, degrees east), or what is wrong with them; None if there are none.
 
-    Cameras without a fix write 0, 0 or 0/0; the first is a place in the sea off Ghana, and taken as no position.
+    Cameras without a fix write 0, 0 or 0/0.
     """
     try:
         tags = exif.get_ifd(IFD.GPSInfo)
-        latitude = _degrees(tags[GPS.GPSLatitude], tags[GPS.GPSLatitudeRef], positive="N", negative="S")
-        longitude = _degrees(tags[GPS.GPSLongitude], tags[GPS.GPSLongitudeRef], positive="E", negative="W")
+        parts = tags[GPS.GPSLatitude], tags[GPS.GPSLongitude]
     except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
         return None
-    if abs(latitude) > 90 or abs(longitude) > 180 or (latitude == 0 and longitude == 0):
-        return None
-    return round(latitude, 7), round(longitude, 7)
+    try:
+        latitude = _degrees(parts[0], tags[GPS.GPSLatitudeRef], positive="N", negative="S")
+        longitude = _degrees(parts[1], tags[GPS.GPSLongitudeRef], positive="E", negative="W")
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
+        return CoordinateFault.NOT_A_NUMBER
+    return fault_of(latitude, longitude) or (round(latitude, 7), round(longitude, 7))
 
 
 def author_of(exif: Pillow.Exif) -> str:

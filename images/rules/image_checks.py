@@ -10,6 +10,7 @@ from typing import IO
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
+from geography.places import CoordinateFault
 from images.rules import exif, limits
 from images.rules.decoding import bytes_to_decode, scans_of
 
@@ -34,7 +35,7 @@ class ImageFacts:
     format: str
     width: int
     height: int
-    position: tuple[float, float] | None = None
+    position: tuple[float, float] | CoordinateFault | None = None
     author: str = ""
 
 

@@ -66,7 +66,7 @@ def image_of(
     if facts is None:
         image, is_new = Image.objects.get(sha256=sha256), False
     else:
-        north, east = facts.position or (None, None)
+        north, east = facts.position if isinstance(facts.position, tuple) else (None, None)
         has_position = attribution.latitude is not None
         values = {
             "original": file_storage.original_name(sha256),

@@ -16,8 +16,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from geography.places import CoordinateFault
 from images.models import Collection, ImportJob, ImportKind, Outcome
-from images.rules.image_checks import ImageRefusedError
+from images.rules.coordinate_faults import reason_of
+from images.rules.image_checks import ImageFacts, ImageRefusedError
 from images.services import file_storage, jobs
 from images.services.collections import KeyTakenError, file_name_of, key_of, put_in
 from images.services.images import image_of, store_original
@@ -161,7 +163,15 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
         )
         if is_new:
             announce(image.pk)
+        if image.latitude is None:
+            reason = " ".join(filter(None, [reason, _position_fault(facts)]))
         return jobs.report(job, [jobs.row(job, entry.number, entry.name, outcome, reason, image)], now=now)
+
+
+def _position_fault(facts: ImageFacts | None) -> str:
+    if facts is None or not isinstance(facts.position, CoordinateFault):
+        return ""
+    return _("The place in its EXIF data was left out. %(reason)s") % {"reason": reason_of(facts.position)}
 
 
 def _reject(job: ImportJob, problems: list[LineError], *, clock: Clock) -> datetime:

@@ -85,6 +85,11 @@ def test_a_language_without_any_place_is_named_and_the_others_keep_theirs(run):
     assert len(answer["images"]) == 4
 
 
+def test_a_language_that_the_table_lacks_is_refused(run):
+    with pytest.raises(CommandError, match=r"The table has no entry for xx\. It has: bn, fr, te\."):
+        run(POINTS, AREAS, "--languages", "te,xx")
+
+
 def test_places_in_the_file_are_taken_as_they_are(run):
     located = "key,latitude,longitude,countries,region,continent\na,0,1,FR,FR-75,EU\nb,48.8,2.3,IN,IN-WB,AS\n"
     answer, _ = run(located, AREAS, "--levels", "region")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
+from geography.places import CoordinateFault
 from images.rules import limits
 from images.rules.exif import position_of
 from images.rules.image_checks import ImageFacts, ImageRefusedError, inspect
@@ -161,19 +162,24 @@ def test_a_place_is_read_in_degrees():
 
 
 @pytest.mark.parametrize(
-    "gps",
+    ("gps", "fault"),
     [
-        (("N", (91.0, 0.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
-        (("N", (10.0, 0.0, 0.0)), ("E", (181.0, 0.0, 0.0))),
-        (("N", (0.0, 0.0, 0.0)), ("E", (0.0, 0.0, 0.0))),
-        (("X", (10.0, 0.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
-        (("N", (10.0, 75.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
-        (("N", (10.0, 0.0)), ("E", (10.0, 0.0, 0.0))),
+        ((("N", (91.0, 0.0, 0.0)), ("E", (200.0, 0.0, 0.0))), CoordinateFault.OUT_OF_RANGE),
+        ((("N", (120.0, 0.0, 0.0)), ("E", (10.0, 0.0, 0.0))), CoordinateFault.SWAPPED),
+        ((("N", (10.0, 0.0, 0.0)), ("E", (181.0, 0.0, 0.0))), CoordinateFault.OUT_OF_RANGE),
+        ((("N", (0.0, 0.0, 0.0)), ("E", (0.0, 0.0, 0.0))), CoordinateFault.NULL_ISLAND),
+        ((("X", (10.0, 0.0, 0.0)), ("E", (10.0, 0.0, 0.0))), CoordinateFault.NOT_A_NUMBER),
+        ((("N", (10.0, 75.0, 0.0)), ("E", (10.0, 0.0, 0.0))), CoordinateFault.NOT_A_NUMBER),
+        ((("N", (10.0, 0.0)), ("E", (10.0, 0.0, 0.0))), CoordinateFault.NOT_A_NUMBER),
     ],
 )
-def test_a_place_that_cannot_be_true_is_no_place(gps):
-    assert position_of(exif(gps=gps)) is None
-    assert read(image_file(exif=exif(gps=gps)), "a.jpg").position is None
+def test_a_place_that_cannot_be_true_is_named_as_such(gps, fault):
+    assert position_of(exif(gps=gps)) is fault
+    assert read(image_file(exif=exif(gps=gps)), "a.jpg").position is fault
+
+
+def test_an_image_without_a_place_has_none():
+    assert position_of(exif(artist="Ann")) is None
 
 
 def test_the_author_is_the_artist_or_else_the_copyright_line():

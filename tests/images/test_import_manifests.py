@@ -36,6 +36,22 @@ def test_a_manifest_says_whose_the_images_are(folder):
     assert (plain.author, plain.latitude, plain.longitude) == ("Ben", 1.0, 2.0)
 
 
+def test_a_camera_without_a_fix_is_named_in_the_report_unless_the_manifest_knows_better(folder):
+    nowhere = exif(gps=(("N", (0.0, 0, 0)), ("E", (0.0, 0, 0))))
+    (folder / "a.jpg").write_bytes(image_file(exif=nowhere))
+    (folder / "b.jpg").write_bytes(image_file(shade=10, exif=nowhere))
+    manifest = folder / "list.csv"
+    manifest.write_text("file,latitude,longitude\na.jpg,,\nb.jpg,53.5,9.9\n")
+
+    job = run_path(manifest)
+
+    assert outcomes(job) == {"a.jpg": "added", "b.jpg": "added"}
+    reasons = dict(job.rows.values_list("name", "reason"))
+    assert reasons["a.jpg"].startswith("The place in its EXIF data was left out. The coordinates are 0, 0")
+    assert reasons["b.jpg"] == ""
+    assert list(Image.objects.order_by("pk").values_list("latitude", flat=True)) == [None, 53.5]
+
+
 def test_what_was_blank_is_filled_in_later_and_what_was_there_is_kept(stocked):
     manifest = stocked / "list.jsonl"
     manifest.write_text(json.dumps({"file": "a.jpg", "author": "Ann"}))

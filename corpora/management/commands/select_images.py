@@ -79,6 +79,8 @@ class Command(BaseCommand):
             raise CommandError("Name the CSV file of the candidates.")
         areas = self._areas(options["table"])
         languages = _tags(options["languages"]) or sorted(areas)
+        if unknown := [tag for tag in languages if tag not in areas]:
+            raise CommandError(f"The table has no entry for {', '.join(unknown)}. It has: {', '.join(sorted(areas))}.")
         try:
             with Path(options["source"]).open("rb") as file:
                 candidates = read_candidates(file, locate=lambda *points: shipped_borders().locate(*points))
@@ -90,7 +92,7 @@ class Command(BaseCommand):
             self.stderr.write(line)
         for reason, count in sorted(candidates.left_out.items()):
             self.stderr.write(f"Left out: {count} {'line' if count == 1 else 'lines'} that {reason}.")
-        self._say_without_place(tag for tag in languages if areas.get(tag, Areas()) == Areas())
+        self._say_without_place(tag for tag in languages if areas[tag] == Areas())
         choice = choose(
             keys=candidates.keys,
             places=candidates.places,
