@@ -141,7 +141,20 @@ def paired_difference_of_sums(
 
 
 def grouped(*tables: NDArray[np.float64], rng: np.random.Generator) -> tuple[NDArray[np.float64], ...]:
-    """Tables of sums of the same images, of shape (n_images, n_sums), or of `MOST_UNITS` groups of them if fewer."""
+    """Sum tables over groups of images, so that many images are resampled as quickly as `MOST_UNITS`.
+
+    Parameters
+    ----------
+    *tables : ndarray, shape (n_images, n_sums)
+        Sums of the same images, in the units of the metric.
+    rng : numpy.random.Generator
+        Draws the groups, the same for all tables.
+
+    Returns
+    -------
+    tuple of ndarray, shape (min(n_images, MOST_UNITS), n_sums)
+        The tables themselves if they have no more images than that.
+    """
     images = len(tables[0])
     if images <= MOST_UNITS:
         return tables

@@ -88,7 +88,7 @@ def _faults_of_code(code: str, code_property: str, number: int, first: dict[str,
     if not code:
         yield _("There is no code in the property “%(name)s”.") % {"name": printable(code_property)}
     elif not CODE.fullmatch(code):
-        reason = _("A code has at most %(count)s letters from A to Z, digits, hyphens, dots and underscores.")
+        reason = _("A code has at most %(count)s letters from A to Z, digits, hyphens, dots, tildes and underscores.")
         yield reason % {"count": LONGEST_CODE}
     elif code in countries():
         reason = _("This is the code of a country. Give the region a code of its own, such as %(code)s-1.")

@@ -18,8 +18,8 @@ SEPARATOR = ","
 LONGEST = 400
 MOST_TERMS = 8
 _AS_HYPHENS = str.maketrans(":,.", "---")
-CODE = re.compile(r"[A-Z0-9][A-Z0-9_.-]{0,39}")
-"""Codes of places that a filter can name."""
+CODE = re.compile(r"[A-Z0-9][A-Z0-9_.~-]{0,39}")
+"""Codes of places that a filter can name. Natural Earth ends those of islands far out with a tilde."""
 
 _SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 
