@@ -23,7 +23,7 @@ import shapely
 from numpy.typing import ArrayLike
 
 from geography import codes, outline_files
-from geography.coordinates import fault_of
+from geography.coordinates import are_right
 from geography.nearest import DEGREE_M, NearestLand
 from geography.places import Place
 
@@ -167,13 +167,11 @@ class Borders:
         return frozenset(code for row in self._rows for code in row.within)
 
     def _located(self, north: Any, east: Any) -> list[Place]:
-        right = np.array(
-            [fault_of(*each) is None for each in zip(north.tolist(), east.tolist(), strict=True)], dtype=bool
-        )
+        right = are_right(north, east)
         country_rows = np.full(len(north), NO_COUNTRY)
         # A point on a border is given to the first country by its code. West of Fiji and Chukotka, 180 is also -180.
-        for longitudes in (east, np.where(east == -180, 180.0, east), np.where(east == 180, -180.0, east)):
-            open_points = np.flatnonzero(right & (country_rows == NO_COUNTRY))
+        for longitudes, are_asked in ((east, right), (-east, right & (np.abs(east) == 180))):
+            open_points = np.flatnonzero(are_asked & (country_rows == NO_COUNTRY))
             points, rows = _inside(self._trees[0], north, longitudes, open_points)
             for point, row in zip(points[::-1].tolist(), rows[::-1].tolist(), strict=True):
                 country_rows[point] = row
@@ -187,10 +185,16 @@ class Borders:
                 regions[point].append(row)
         without = [point for point, rows in regions.items() if not rows]
         self._add_nearest(north, east, without, on_land, countries, regions)
-        return [
-            self._place(country_rows[point], countries.get(point, ()), regions.get(point, ()))
-            for point in range(len(north))
-        ]
+        # Thousands of points have a place in common.
+        one_of_each: dict[tuple[int, tuple[str, ...], tuple[int, ...]], Place] = {}
+        places = []
+        for point, row in enumerate(country_rows.tolist()):
+            about = row, countries.get(point, ()), tuple(regions.get(point, ()))
+            place = one_of_each.get(about)
+            if place is None:
+                place = one_of_each[about] = self._place(*about)
+            places.append(place)
+        return places
 
     def _with_disputes(self, north: Any, east: Any, country_rows: Any, found: Any) -> dict[int, tuple[str, ...]]:
         about = self._countries[1]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from geography.places import CoordinateFault
 
@@ -30,6 +33,12 @@ def fault_of(latitude: object, longitude: object) -> CoordinateFault | None:
         is_swapped = abs(north) > 90 and abs(north) <= 180 and abs(east) <= 90
         return CoordinateFault.SWAPPED if is_swapped else CoordinateFault.OUT_OF_RANGE
     return CoordinateFault.NULL_ISLAND if north == 0 and east == 0 else None
+
+
+def are_right(latitudes: Any, longitudes: Any) -> Any:
+    """Whether positions, arrays of degrees of shape (n,), have no fault, as an array of bool."""
+    on_earth = (np.abs(latitudes) <= 90) & (np.abs(longitudes) <= 180)  # no number is neither
+    return on_earth & ((latitudes != 0) | (longitudes != 0))
 
 
 def _is_missing(value: object) -> bool:

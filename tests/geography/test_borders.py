@@ -10,7 +10,7 @@ import shapely
 
 from geography import codes
 from geography.borders import Borders, Region, shipped_borders
-from geography.coordinates import fault_of
+from geography.coordinates import are_right, fault_of
 from geography.places import CONTINENTS, CoordinateFault, Place
 
 # Name, latitude, longitude, countries, a region or None, continent.
@@ -191,6 +191,15 @@ def test_coordinates_that_cannot_be_right_are_told(
     latitude: object, longitude: object, fault: CoordinateFault | None
 ) -> None:
     assert fault_of(latitude, longitude) is fault
+
+
+def test_many_positions_are_judged_like_one():
+    degrees = [np.nan, -np.inf, -181, -180, -90.1, -90, -0.0, 0, 1e-9, 90, 95, 180, 200]
+    latitudes, longitudes = (each.ravel() for each in np.meshgrid(degrees, degrees))
+
+    assert are_right(latitudes, longitudes).tolist() == [
+        fault_of(latitude, longitude) is None for latitude, longitude in zip(latitudes, longitudes, strict=True)
+    ]
 
 
 def test_codes_have_one_form_parents_and_names() -> None:
