@@ -29,13 +29,14 @@ from tests.inference.captioned import COMMIT
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import counts, fake, go, log_of, make_run  # noqa: F401 - fake is a fixture
 from tests.inference.watched import DECODING, HTMX, OUTSIDERS, create_address, make_person
+from tests.tiers import some
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "researcher")]
 
 
 MARKUP = "<script>alert(1)</script>"
-ODD = ["a\0b", "9" * 5000, "-1", "nan", "1e999", "٣²", "\ud800", "{language.__class__}"]
-ODD += [MARKUP, "../../etc", "[" * 9999]
+ODD = ["a\0b", "9" * 5000, "nan", "\ud800", MARKUP, "[" * 9999]
+ODD += ["-1", "1e999", "٣²", "{language.__class__}", "../../etc"]
 
 SETTINGS = ("beams", "max_tokens", "min_tokens", "length_penalty", "temperature", "top_p", "seed", "precision")
 OF_FILES = ("prompt", "prompts", "separators", "languages", "batch_size", "more")
@@ -176,7 +177,11 @@ def sent(client, rows, odd):
                 yield name, "then", client.get(response["Location"])
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd[:8]))
+@pytest.mark.parametrize(
+    "odd",
+    some(ODD, short=6, reason="one of each way to be odd is among the first"),
+    ids=lambda odd: ascii(odd[:8]),
+)
 def test_odd_values_are_answered(odd, client, rows):
     for name, what, response in sent(client, rows, odd):
         assert response.status_code in (200, 302, 422), (name, what)
