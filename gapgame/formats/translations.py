@@ -1,0 +1,55 @@
+"""Predictions of lexical translation with what they are compared with, as JSON Lines: docs/game-files.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import LineError
+from gapgame.rules.translation_scores import Translated, compared
+
+EXAMPLE = '{"word": "seal", "positives": ["selo"], "negatives": ["foca"], "prediction": "selo"}'
+
+
+def read_translated(file: Path) -> list[Translated]:
+    """Read one instance per line.
+
+    Raises
+    ------
+    FileProblemsError
+        With every line that cannot be used, or where there is no line at all.
+    """
+    translated = []
+    with LineReader(file) as reader:
+        for record in reader.records():
+            with reader.line(record):
+                translated.append(_translated(record.value))
+        if not translated and not reader.problems:
+            raise LineError(_("The file is empty."))
+    return translated
+
+
+def _translated(value: Any) -> Translated:
+    fields = Fields(value, example=EXAMPLE)
+    positives, negatives = (_words(value, name) for name in ("positives", "negatives"))
+    if not positives:
+        raise LineError(_("“positives” is empty. Name at least one word that is right."))
+    if both := sorted(positives & negatives):
+        raise LineError(
+            _("Among both “positives” and “negatives”: %(words)s. Leave each in one.") % {"words": ", ".join(both)}
+        )
+    if "prediction" not in value:
+        raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
+    word = compared(fields.text("word", needed=True))
+    return Translated(word, positives, negatives, compared(fields.text("prediction")))
+
+
+def _words(value: dict[str, Any], name: str) -> frozenset[str]:
+    given = value.get(name)
+    if not isinstance(given, list) or not all(isinstance(word, str) and word.strip() for word in given):
+        raise LineError(_("“%(column)s” is not a list of words.") % {"column": name})
+    return frozenset(map(compared, given))

@@ -1,0 +1,54 @@
+"""`manage.py score_lexical_translation FILE.jsonl`: the Ambiguous Lexical Index, accuracy, and both by word."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+
+from crosslens_metrics.commands.arguments import whole_number
+from crosslens_metrics.formats.problems import FileProblemsError
+from gapgame.formats.report_text import between
+from gapgame.formats.translations import EXAMPLE, read_translated
+from gapgame.rules.translation_scores import TranslationScores, score
+
+
+class Command(BaseCommand):
+    help = "Score predictions of lexical translation. No database is needed."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE.jsonl", help=f"one instance per line: {EXAMPLE}")
+        parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
+        parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
+
+    def handle(self, *, file: Path, seed: int, for_programs: bool, **options: Any) -> None:
+        try:
+            scores = score(read_translated(file), seed=seed)
+        except FileProblemsError as refused:
+            raise CommandError(str(refused)) from refused
+        if for_programs:
+            self.stdout.write(json.dumps(scores.as_json(), ensure_ascii=False, indent=2, allow_nan=False))
+            return
+        for line in _lines(scores):
+            self.stdout.write(line)
+
+
+def _lines(scores: TranslationScores) -> Iterator[str]:
+    yield _("%(instances)s instances of %(words)s source words") % vars(scores)
+    yield _("ALI (95%% bootstrap interval over source words): %(figure)s") % {
+        "figure": f"{scores.ali:z.4f} {between(scores.ali_interval, 'z.4f')}"
+    }
+    yield _("Accuracy (95%% bootstrap interval over source words): %(figure)s") % {
+        "figure": f"{scores.accuracy:.4f} {between(scores.accuracy_interval, '.4f')}"
+    }
+    yield ""
+    yield _("ALI, accuracy and instances by source word:")
+    for one in scores.by_word:
+        yield f"  {one.word:<24} {one.ali:+z.4f} {one.accuracy:.4f} {one.instances}"
+    yield _("%(method)s %(version)s, seed %(seed)s, %(resamples)s bootstrap resamples") % vars(scores.signature)
