@@ -67,7 +67,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
         extent = replace(extent, pages_after_a_write=12)
     elif is_manager:
         # What is exported has many layouts, of which each project and collection has some.
-        extent = replace(extent, of_a_route=5, ways=[way for way in WAYS if way[0] == "GET"])
+        extent = replace(extent, of_a_route=8, ways=[way for way in WAYS if way[0] == "GET"])
     walk = world.walk(extent, may_know=MANAGERS_MAY_KNOW if is_manager else {}).run()
     walk.check("/batches/", "/api/v1/work/")
     assert walk.spared == (set(MANAGERS_MAY_KNOW) if is_manager else set())
