@@ -1,0 +1,110 @@
+"""What a step of building a corpus is, and what it is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
+
+from parallel_text.config import Config
+from parallel_text.folder import Folder
+from parallel_text.problems import Problems
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a step works with.
+
+    `folder` holds the files of the corpus, `scratch` is a folder of this machine for what may be lost, and `input`
+    gives the path of a file that the configuration names.
+    """
+
+    config: Config
+    folder: Folder
+    scratch: Path
+    input: Callable[[str], Path]
+
+    def database(self) -> DuckDBPyConnection:
+        """Open an empty DuckDB database in memory, which spills to `scratch`."""
+        import duckdb  # 65 MB, which processes that build no corpus do without
+
+        spill = self.scratch / f"duckdb-{uuid4().hex}"
+        spill.mkdir(parents=True)
+        return duckdb.connect(
+            ":memory:",
+            config={
+                "memory_limit": self.config.memory,
+                "temp_directory": str(spill),
+                "threads": min(self.config.workers, os.cpu_count() or 1),
+                # Every table that is written is sorted by name, so that its order depends on nothing else.
+                "preserve_insertion_order": False,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a step did: numbers of what it counted, lines left out, and names and versions of the tools it used."""
+
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    problems: Problems = field(default_factory=Problems)
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+
+class Step(Protocol):
+    """One step. It keeps nothing between calls: everything it makes is in the folder."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> int:
+        """Raised when the same input gives another result, so that folders made before are built again."""
+        ...
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Steps whose files it reads."""
+        ...
+
+    def settings(self, config: Config) -> dict[str, Any]:
+        """Return what its result depends on besides files, as JSON."""
+        ...
+
+    def files(self, config: Config) -> list[str]:
+        """List the files of the configuration that it reads."""
+        ...
+
+    def chunks(self, work: Work) -> list[str]:
+        """List its parts, which may run at the same time, on different machines and again."""
+        ...
+
+    def run_chunk(self, work: Work, chunk: str) -> None:
+        """Do one part; its output is written last.
+
+        Raises
+        ------
+        CorpusError
+        """
+        ...
+
+    def is_written(self, work: Work, chunk: str) -> bool:
+        """Return whether this part's output is there."""
+        ...
+
+    def finish(self, work: Work) -> Report:
+        """Join the parts and write the step's tables.
+
+        Raises
+        ------
+        CorpusError
+        """
+        ...
