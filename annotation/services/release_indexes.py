@@ -21,7 +21,7 @@ COPIES_BYTES = 1_000_000_000
 """On one computer: about 20 releases of the size of Crossmodal-3600."""
 
 IN_USE_S = 60.0
-"""For so long whoever asked for a copy may still have to open it."""
+"""How long a copy that was asked for is kept, so that it can be opened."""
 
 UNFINISHED, UNFINISHED_S = ".part", 3600.0
 """What copies that are being made end with, and after how long nobody makes them any more."""
@@ -76,7 +76,7 @@ def _local_copy(release: Release) -> Path:
 def _delete_oldest_copies(newest: Path) -> None:
     """Keep the copies that were used last, as far as they fit, and no copy that a killed process began.
 
-    Whoever has a deleted file open can read it to the end.
+    A process that has the file open can still read it after it is deleted.
     """
     left_bytes = COPIES_BYTES - newest.stat().st_size
     for used_at, size_bytes, path in sorted(_files_beside(newest), reverse=True):
