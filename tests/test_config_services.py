@@ -79,7 +79,7 @@ def production_environment(tmp_path: Path, postgres_url: str, redis_url: str) ->
     return embedded_environment(tmp_path / "var", **(PRODUCTION | services))
 
 
-@pytest.mark.slow(reason="a worker of its own is started")
+@pytest.mark.long(reason="crashes of runs take workers over files through worse in every run")
 def test_a_task_goes_through_a_worker_over_files(tmp_path):
     environment = embedded_environment(tmp_path / "var")
     manage(environment, "migrate", "--verbosity", "0")

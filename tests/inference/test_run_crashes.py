@@ -207,6 +207,7 @@ def test_a_worker_says_that_it_is_there_and_takes_its_leave(place):
     assert not Worker.objects.exists()
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("place", ["files"], indirect=True)
 def test_messages_that_are_lost_cost_time_and_nothing_else(place):
     run = slow_run()

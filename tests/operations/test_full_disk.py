@@ -312,7 +312,7 @@ class Visitor:
             return refused.code, refused.read().decode()
 
 
-@pytest.mark.slow(reason="a real server fills its disk")
+@pytest.mark.long(reason="a real server fills its disk; each write that fails there is tested by itself as well")
 @pytest.mark.sqlite_only
 def test_a_server_on_a_full_disk_stays_up_says_so_and_goes_on_once_there_is_room(small_disk):
     server = RealServer(small_disk / "var")
