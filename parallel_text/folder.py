@@ -63,7 +63,7 @@ class LocalFolder:
             partial.unlink(missing_ok=True)
 
     def names(self, prefix: str) -> list[str]:
-        top = (self.path / prefix).parent if not prefix.endswith("/") else self.path / prefix
+        top = self.path / prefix.rpartition("/")[0]
         found = (path.relative_to(self.path).as_posix() for path in top.rglob("*") if _is_whole(path))
         return sorted(name for name in found if name.startswith(prefix))
 

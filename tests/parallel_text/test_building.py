@@ -1,0 +1,181 @@
+"""Steps are skipped where they are done, built again from the first change on, and continued where they were killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from parallel_text import building
+from parallel_text.building import build, done, work_in
+from parallel_text.config import CandidateSettings, Config, Inventory, Text
+from parallel_text.folder import PARTIAL, LocalFolder
+from parallel_text.locking import building_in
+from parallel_text.problems import CorpusError, Problems
+from parallel_text.steps import Report
+from tests.servers import ROOT
+
+CONFIG = Config(
+    name="letters",
+    texts=(Text("es", "tsv", ("text.tsv",)),),
+    inventories=(Inventory("en", "en.tsv"), Inventory("es", "es.tsv")),
+    candidates=CandidateSettings(ratings="ratings.csv"),
+    workers=1,
+)
+
+
+@dataclass
+class Letters:
+    """A step that writes each letter of its text to a part, and joins them."""
+
+    name: str
+    needs: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    version: int = 1
+    fails_at: str = ""
+
+    def settings(self, config):
+        return {"seed": config.seed} if not self.needs else {}
+
+    def files(self, config):
+        return list(self.reads)
+
+    def chunks(self, work):
+        return sorted(work.input("text.tsv").read_text())
+
+    def run_chunk(self, work, chunk):
+        if chunk == self.fails_at:
+            raise CorpusError(f"no {chunk}")
+        with work.folder.writing(f"{self.name}/{chunk}") as path:
+            path.write_text(chunk)
+
+    def is_written(self, work, chunk):
+        return f"{self.name}/{chunk}" in work.folder.names(f"{self.name}/")
+
+    def finish(self, work):
+        names = work.folder.names(f"{self.name}/")
+        problems = Problems()
+        problems.add("odd", "This line is odd.", file="text.tsv", line=3)
+        return Report({"letters": len(names)}, problems, {"pen": "1.0"})
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    made = {"first": Letters("first", reads=("text.tsv",)), "second": Letters("second", needs=("first",))}
+    monkeypatch.setattr(building, "STEP_NAMES", tuple(made))
+    monkeypatch.setattr(building, "step_named", made.__getitem__)
+    return made
+
+
+@pytest.fixture
+def base(tmp_path):
+    (tmp_path / "text.tsv").write_text("abc")
+    return tmp_path
+
+
+def run(base: Path, config: Config = CONFIG, *, again: bool = False) -> list[str]:
+    lines: list[str] = []
+    out = base / "out"
+    build(work_in(out, config, base=base), steps=tuple(building.STEP_NAMES), announce=lines.append, again=again)
+    return lines
+
+
+def test_what_is_done_is_skipped_until_something_it_depends_on_changes(base, steps):
+    assert run(base)[-1].startswith("second: done in")
+    record = done(LocalFolder(base / "out"), "first")
+    assert (record.counts, record.tools, record.settings) == ({"letters": 3}, {"pen": "1.0"}, {"seed": 0})
+    assert record.problems.as_json()[0]["examples"] == [{"message": "This line is odd.", "file": "text.tsv", "line": 3}]
+    assert run(base) == ["first: done before", "second: done before"]
+
+    steps["second"].version = 2
+    assert [line.split(":")[1] for line in run(base)][:2] == [" done before", " 1 of 3 (a)"]
+
+    (base / "text.tsv").write_text("abcd")
+    assert {"first: 4 of 4 (d)", "second: 4 of 4 (d)"} <= set(run(base))
+
+    assert "first: 1 of 4 (a)" in run(base, replace(CONFIG, seed=1))
+    assert "second: 1 of 4 (a)" in run(base, replace(CONFIG, seed=1), again=True)
+
+
+def test_a_step_that_fails_keeps_its_parts_and_goes_on_where_it_stopped(base, steps):
+    steps["first"].fails_at = "c"
+    with pytest.raises(CorpusError, match="no c"):
+        run(base)
+    assert done(LocalFolder(base / "out"), "first") is None
+    steps["first"].fails_at = ""
+    assert run(base)[0] == "first: 3 of 3 (c)"
+
+
+def test_parts_of_other_settings_are_not_taken_for_those_of_these(base, steps):
+    steps["first"].fails_at = "c"
+    with pytest.raises(CorpusError):
+        run(base)
+    steps["first"].fails_at = ""
+    assert run(base, replace(CONFIG, seed=1))[0] == "first: 1 of 3 (a)"
+
+
+def test_a_step_alone_needs_those_before_it_to_be_up_to_date(base, steps):
+    with pytest.raises(CorpusError, match="second needs first, which is not up to date"):
+        build(work_in(base / "out", CONFIG, base=base), steps=["second"])
+    (base / "text.tsv").unlink()
+    with pytest.raises(CorpusError, match=r"text\.tsv cannot be read: No such file"):
+        run(base)
+
+
+def test_a_file_has_its_name_whole_or_not_at_all(tmp_path):
+    folder = LocalFolder(tmp_path)
+    with suppress(ZeroDivisionError), folder.writing("a/b") as path:
+        path.write_text("half")
+        raise ZeroDivisionError
+    assert folder.names("") == [] == list((tmp_path / "a").iterdir())
+    (tmp_path / "a" / f"{PARTIAL}x-b").write_text("of a killed process")
+    assert folder.names("a/") == []
+    with building_in(tmp_path):
+        assert not (tmp_path / "a" / f"{PARTIAL}x-b").exists()
+        with pytest.raises(CorpusError, match="Another program is building"), building_in(tmp_path):
+            pass
+
+
+def test_workers_end_with_a_builder_that_is_killed(tmp_path):
+    code = """
+        import sys, time
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+        import os
+        from parallel_text.building import _end_with
+        if __name__ == "__main__":
+            context = get_context("spawn")
+            pool = ProcessPoolExecutor(1, mp_context=context, initializer=_end_with, initargs=(os.getpid(),))
+            print(pool.submit(os.getpid).result(), flush=True)
+            time.sleep(60)
+    """
+    script = tmp_path / "builder.py"
+    script.write_text(textwrap.dedent(code))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, env=environment) as builder:
+        worker = int(builder.stdout.readline())
+        builder.send_signal(signal.SIGKILL)
+    until = time.monotonic() + 20
+    while Path(f"/proc/{worker}").exists() and "Z" not in Path(f"/proc/{worker}/stat").read_text().split()[2]:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_problems_are_counted_and_the_first_of_each_kind_kept():
+    problems = Problems()
+    for line in range(30):
+        problems.add("empty_side", "This side is empty.", file="x.tsv", line=line + 1)
+    other = Problems.from_json(json.loads(json.dumps(problems.as_json())))
+    assert other == problems
+    problems.merge(other)
+    [entry] = problems.as_json()
+    assert (entry["count"], len(entry["examples"]), entry["examples"][-1]["line"]) == (60, 20, 20)
