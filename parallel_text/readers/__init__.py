@@ -1,0 +1,78 @@
+"""Read parallel text of the formats in which it is distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from crosslens_metrics.messages import gettext as _
+from parallel_text.config import Text
+from parallel_text.problems import CorpusError, Problems
+from parallel_text.readers import moses, opus, tmx, tsv
+from parallel_text.readers.sentences import BadSentenceError, clean
+
+
+class _Reader(Protocol):
+    def __call__(
+        self, text: Text, paths: tuple[Path, ...], problems: Problems
+    ) -> Iterator[tuple[str, str, str, int]]: ...
+
+
+READERS: dict[str, _Reader] = {"moses": moses.read, "opus": opus.read, "tmx": tmx.read, "tsv": tsv.read}
+
+
+def read_pairs(text: Text, path_of: Callable[[str], Path], problems: Problems) -> Iterator[tuple[str, str, str, int]]:
+    """Read the pairs of a text one by one, never more than a few in memory.
+
+    Parameters
+    ----------
+    text : Text
+    path_of : callable
+        Gives the path of a file of `text.files`.
+    problems : Problems
+        Pairs that are left out are added to it.
+
+    Yields
+    ------
+    tuple of str, str, str, int
+        English and the other language, both as `clean` makes them; the file's name, and the line from 1.
+
+    Raises
+    ------
+    CorpusError
+        Where a file cannot be read as a whole.
+    """
+    paths = tuple(path_of(name) for name in text.files)
+    for english, other, file, line in READERS[text.format](text, paths, problems):
+        try:
+            pair = clean(english), clean(other)
+        except BadSentenceError as error:
+            problems.add(error.kind, str(error), file=file, line=line)
+            continue
+        if pair[0] and pair[1]:
+            yield *pair, file, line
+        elif pair[0] or pair[1]:
+            side = text.language if pair[0] else "en"
+            problems.add("empty_side", _("The sentence in “%(tag)s” is empty.") % {"tag": side}, file=file, line=line)
+        else:
+            problems.add("empty_line", _("Both sentences are empty."), file=file, line=line)
+
+
+def no_pairs(text: Text, problems: Problems) -> CorpusError:
+    """Say that a text has no pair that could be used, and what was wrong with the first line."""
+    message = _(
+        "%(file)s: no pair of English and “%(tag)s” can be used. Check its language and format (%(format)s)."
+    ) % {
+        "file": text.files[0],
+        "tag": text.language,
+        "format": text.format,
+    }
+    first = min(
+        (example for examples in problems.examples.values() for example in examples),
+        key=lambda one: one.line,
+        default=None,
+    )
+    if first is not None:
+        message += " " + _("Line %(number)s: %(message)s") % {"number": first.line, "message": first.message}
+    return CorpusError(message)

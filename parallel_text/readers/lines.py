@@ -1,0 +1,52 @@
+"""Read files of text line by line."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from typing import IO
+
+from crosslens_metrics.messages import gettext as _
+from parallel_text.problems import CorpusError, Problems
+from parallel_text.readers.sentences import LONGEST_CHARACTERS
+
+LONGEST_BYTES = 20 * LONGEST_CHARACTERS
+"""Of a line, which may have two sentences of characters of four bytes and blanks around them."""
+
+
+def lines_of(file: IO[bytes], name: str, problems: Problems) -> Iterator[tuple[int, str | None]]:
+    """Give each line with its number from 1; None for one that cannot be read, which is added to `problems`.
+
+    Raises
+    ------
+    CorpusError
+        Where the file is UTF-16, so that none of its lines could be read.
+    """
+    number = 0
+    while line := file.readline(LONGEST_BYTES):
+        number += 1
+        if number == 1:
+            line = _without_mark(line, name)
+        if len(line) == LONGEST_BYTES and not line.endswith(b"\n"):
+            _skip_rest(file)
+            message = _("The line has more than %(limit)s bytes. Write one sentence on each line.")
+            problems.add("too_long", message % {"limit": LONGEST_BYTES}, file=name, line=number)
+            yield number, None
+            continue
+        try:
+            yield number, line.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            message = _("The line holds characters that are not valid UTF-8. Save the file as UTF-8.")
+            problems.add("bad_encoding", message, file=name, line=number)
+            yield number, None
+
+
+def _without_mark(line: bytes, name: str) -> bytes:
+    if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or (len(line) > 3 and line[1] == 0 == line[3]):
+        raise CorpusError(_("%(file)s is saved as UTF-16. Save it as UTF-8.") % {"file": name})
+    return line.removeprefix(BOM_UTF8)
+
+
+def _skip_rest(file: IO[bytes]) -> None:
+    while (rest := file.readline(LONGEST_BYTES)) and not rest.endswith(b"\n"):
+        pass
