@@ -65,7 +65,7 @@ class Ingest:
             count = _write_pairs(unsorted, text, work, problems)
             with work.database() as database:
                 database.execute(
-                    f"COPY (SELECT {KEY.format(column='english')} AS key, * FROM read_parquet($1) ORDER BY key, line)"  # noqa: S608
+                    f"COPY (SELECT {KEY.format(column='english')} AS key, * FROM read_parquet($1) ORDER BY key, line)"
                     f" TO '{_quoted(path)}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})",
                     [str(unsorted)],
                 )
@@ -121,7 +121,7 @@ class _Texts:
     def rows(self, columns: str, first: int, last: int) -> str:
         """SQL of a table of `columns` between two keys, with `text` and `language` of each row."""
         return " UNION ALL ".join(
-            f"SELECT {columns}, {number} AS text, '{language}' AS language FROM read_parquet('{_quoted(path)}')"  # noqa: S608
+            f"SELECT {columns}, {number} AS text, '{language}' AS language FROM read_parquet('{_quoted(path)}')"
             f" WHERE key BETWEEN {first}::UBIGINT AND {last}::UBIGINT"
             for number, (language, path) in enumerate(self._paths)
         )
@@ -134,7 +134,7 @@ class _Texts:
             for start in range(0, LARGEST_KEY + 1, step + 1):
                 end = min(start + step, LARGEST_KEY)
                 keys = database.execute(
-                    f"SELECT DISTINCT key FROM ({self.rows('key', start, end)}) ORDER BY key"  # noqa: S608
+                    f"SELECT DISTINCT key FROM ({self.rows('key', start, end)}) ORDER BY key"
                 ).fetchnumpy()["key"]
                 # The last key of each chunk is the one at which its number of sentences is reached.
                 for last in keys[sentences - begun - 1 :: sentences]:
@@ -176,7 +176,7 @@ class _Chunk:
         """Write each pair of a language once, with the place where it came first, numbered from `pairs` on."""
         return self._write(
             f"pairs.{language}",
-            f"SELECT {pairs} + row_number() OVER (ORDER BY sentence, place) - 1 AS pair, sentence, other AS text,"  # noqa: S608
+            f"SELECT {pairs} + row_number() OVER (ORDER BY sentence, place) - 1 AS pair, sentence, other AS text,"
             " place.file AS file, place.line AS line FROM ("
             "  SELECT sentence, other, min(struct_pack(text := lines.text, line := line, file := file)) AS place"
             f"  FROM lines JOIN english ON english.text = lines.english WHERE language = '{language}'"

@@ -1,0 +1,210 @@
+"""Step `candidates`: tokens with parts of speech, fragments that an image might show, and which of them are kept."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crosslens_metrics.formats.word_vectors import WordVectorFileError, vectors_in
+from crosslens_metrics.messages import gettext as _
+from crosslens_metrics.word_vectors import MalformedTableError, Vectors
+from parallel_text.config import Config
+from parallel_text.fragments import fragments
+from parallel_text.imageability import Imageability, read_ratings
+from parallel_text.problems import CorpusError, Problems
+from parallel_text.steps import Report, Work
+from parallel_text.tagging import COMMON_NOUNS, Tagger, tagger_version
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+ROWS_AT_ONCE = 10_000
+TOKENS = pa.schema(
+    [
+        ("sentence", pa.int64()),
+        ("words", pa.list_(pa.string())),
+        ("starts", pa.list_(pa.int32())),
+        ("tags", pa.list_(pa.string())),
+        ("lemmas", pa.list_(pa.string())),
+    ]
+)
+COUNTS = pa.schema([("fragment", pa.string()), ("kind", pa.string()), ("occurrences", pa.int64())])
+
+
+class Candidates:
+    name = "candidates"
+    version = 1
+    needs = ("ingest",)
+
+    def settings(self, config: Config) -> dict[str, Any]:
+        settings = asdict(config.candidates)
+        return {"threshold": settings["threshold"], "occurrences": settings["occurrences"], "seed": config.seed}
+
+    def files(self, config: Config) -> list[str]:
+        return [name for name in (config.candidates.ratings, config.candidates.vectors) if name]
+
+    def chunks(self, work: Work) -> list[str]:
+        names = work.folder.names("ingest/english/")
+        return [name.rpartition("/")[2].removesuffix(".parquet") for name in names]
+
+    def run_chunk(self, work: Work, chunk: str) -> None:
+        tagger, counts = Tagger(), Counter[tuple[str, str]]()
+        sentences = pq.ParquetFile(work.folder.read(f"ingest/english/{chunk}.parquet"))
+        with work.folder.writing(f"candidates/tokens/{chunk}.parquet") as path:
+            with pq.ParquetWriter(path, TOKENS, compression="zstd") as writer:
+                for batch in sentences.iter_batches(ROWS_AT_ONCE, columns=["sentence", "text"]):
+                    rows = []
+                    for number, text in zip(batch["sentence"].to_pylist(), batch["text"].to_pylist(), strict=True):
+                        tagged = tagger.tag(text)
+                        counts.update((fragment.text, fragment.kind) for fragment in fragments(tagged))
+                        rows.append({"sentence": number} | vars(tagged))
+                    writer.write_table(pa.Table.from_pylist(rows, TOKENS))
+            # The tokens have their name last: a part whose tokens are there has its counts, too.
+            with work.folder.writing(f"candidates/counts/{chunk}.parquet") as counted:
+                rows = [{"fragment": text, "kind": kind, "occurrences": n} for (text, kind), n in counts.items()]
+                pq.write_table(pa.Table.from_pylist(rows, COUNTS), counted, compression="zstd")
+
+    def is_written(self, work: Work, chunk: str) -> bool:
+        name = f"candidates/tokens/{chunk}.parquet"
+        return name in work.folder.names(name)
+
+    def finish(self, work: Work) -> Report:
+        problems, tools = Problems(), {"HanTa": tagger_version()}
+        settings = work.config.candidates
+        ratings = read_ratings(work.input(settings.ratings), problems, name=settings.ratings)
+        vectors = _vectors(work)
+        if vectors is not None:
+            tools["word vectors"] = vectors.signature
+        imageability = Imageability(ratings, vectors, threshold=settings.threshold, seed=work.config.seed)
+        with work.database() as database:
+            _count(database, work)
+            _score(database, imageability)
+            counts = self._decide(database, work)
+            _write_nouns(database, work)
+        counts["imageability"] = {
+            "rated_words": len(ratings),
+            "predictions": None if imageability.fit is None else imageability.fit.as_json(),
+        }
+        return Report(counts, problems, tools)
+
+    def _decide(self, database: DuckDBPyConnection, work: Work) -> dict[str, Any]:
+        """Keep or reject each fragment, write them all, and count them."""
+        settings = work.config.candidates
+        database.execute(
+            f"""
+            CREATE TABLE decided AS
+            SELECT *, reason IS NULL AS kept FROM (
+                SELECT fragment, kind, occurrences, imageability, source,
+                    CASE WHEN occurrences < {settings.occurrences:d} THEN 'occurs_once'
+                        WHEN imageability IS NULL THEN 'no_imageability'
+                        WHEN imageability < {settings.threshold!r} THEN 'not_imageable' END AS reason
+                FROM scored
+            )
+            """
+        )
+        with work.folder.writing("candidates/fragments.parquet") as path:
+            database.execute(
+                f"COPY (SELECT fragment, kind, occurrences, imageability, source, kept, reason FROM decided "
+                f"ORDER BY kind, occurrences DESC, fragment) TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+            )
+        [(sentences, tokens)] = database.sql("SELECT count(*), coalesce(sum(len(words)), 0) FROM tokens").fetchall()
+        kinds = database.sql(
+            "SELECT kind, count(*), count(*) FILTER (kept) FROM decided GROUP BY kind ORDER BY kind"
+        ).fetchall()
+        reasons = database.sql(
+            "SELECT reason, count(*) FROM decided WHERE NOT kept GROUP BY reason ORDER BY reason"
+        ).fetchall()
+        return {
+            "sentences": sentences,
+            "tokens": int(tokens),
+            "fragments": {kind: {"all": count, "kept": kept} for kind, count, kept in kinds},
+            "rejected": dict(reasons),
+        }
+
+
+STEP = Candidates()
+
+
+def _vectors(work: Work) -> Vectors | None:
+    name = work.config.candidates.vectors
+    if not name:
+        return None
+    try:
+        vectors = vectors_in(work.input(name), language="en", copy_to=work.scratch / "vectors")
+    except (WordVectorFileError, MalformedTableError) as error:
+        raise CorpusError(_("%(file)s: %(error)s") % {"file": name, "error": error}) from error
+    if vectors is None:
+        raise CorpusError(
+            _("%(file)s is neither a file of word vectors nor a folder with a table of them.") % {"file": name}
+        )
+    return vectors
+
+
+def _paths(work: Work, prefix: str) -> str:
+    """The Parquet files below a prefix, as DuckDB takes them."""
+    return json.dumps([str(work.folder.read(name)) for name in work.folder.names(prefix)]).replace('"', "'")
+
+
+def _count(database: DuckDBPyConnection, work: Work) -> None:
+    database.execute(f"CREATE VIEW tokens AS FROM read_parquet({_paths(work, 'candidates/tokens/')})")
+    database.execute(
+        "CREATE TABLE counted AS SELECT fragment, kind, sum(occurrences)::BIGINT AS occurrences "
+        f"FROM read_parquet({_paths(work, 'candidates/counts/')}) GROUP BY ALL"
+    )
+
+
+def _score(database: DuckDBPyConnection, imageability: Imageability) -> None:
+    """Give each fragment the mean imageability of its words, unknown words counting zero."""
+    words = [
+        word
+        for (word,) in database.sql(
+            "SELECT DISTINCT unnest(string_split(fragment, ' ')) AS word FROM counted ORDER BY word"
+        ).fetchall()
+    ]
+    scores = imageability.of(words)
+    table = pa.table(
+        {
+            "word": pa.array(list(scores), pa.string()),
+            "score": pa.array([score for score, _source in scores.values()], pa.float64()),
+            "source": pa.array([source for _score, source in scores.values()], pa.string()),
+        }
+    )
+    database.register("scores", table)
+    database.execute(
+        """
+        CREATE TABLE scored AS
+        WITH words AS (
+            SELECT fragment, kind, unnest(string_split(fragment, ' ')) AS word FROM counted
+        ), means AS (
+            SELECT fragment, kind, sum(score) / count(*) AS mean, min(source) AS source, count(*) AS words
+            FROM words LEFT JOIN scores USING (word) GROUP BY ALL
+        )
+        SELECT fragment, kind, occurrences, round(mean, 1) AS imageability,
+            CASE WHEN mean IS NULL THEN 'none' WHEN words = 1 THEN source ELSE 'mean' END AS source
+        FROM counted JOIN means USING (fragment, kind)
+        """
+    )
+
+
+def _write_nouns(database: DuckDBPyConnection, work: Work) -> None:
+    tags = ", ".join(f"'{tag}'" for tag in sorted(COMMON_NOUNS))
+    with work.folder.writing("candidates/nouns.parquet") as path:
+        database.execute(
+            f"""
+            COPY (
+                WITH nouns AS (SELECT fragment FROM decided WHERE kind = 'noun' AND kept),
+                each AS (
+                    SELECT sentence, unnest(range(len(words))) AS position, unnest(starts) AS start,
+                        unnest(words) AS word, unnest(tags) AS tag, unnest(lemmas) AS lemma FROM tokens
+                )
+                SELECT sentence, position::INTEGER AS position, start, word, lemma
+                FROM each SEMI JOIN nouns ON each.lemma = nouns.fragment WHERE tag IN ({tags})
+                ORDER BY sentence, position
+            ) TO '{path}' (FORMAT parquet, COMPRESSION zstd)
+            """
+        )

