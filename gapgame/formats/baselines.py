@@ -8,15 +8,37 @@ from pathlib import Path
 
 import numpy as np
 
-from gapgame.formats.tasks import GAP, objects_of
-from gapgame.rules.baselines import BackOff, Context, Method, random_words, words_before
+from gapgame.formats.task_folders import objects_of
+from gapgame.formats.task_images import FEATURES, features_of, instances_of, rows_of
+from gapgame.formats.tasks import GAP
+from gapgame.rules.baselines import BackOff, Context, Method, random_words, vote, words_before
 from gapgame.rules.play import normalised
 from gapgame.rules.task import TRAIN
 from tabular.downloads import json_line
 
 
-def predict(folder: Path, part: str, *, method: Method, longest: int, seed: int) -> Iterator[str]:
-    """Yield one line for each question of `part`; `longest` is the n of n-grams."""
+def predict(
+    folder: Path,
+    part: str,
+    *,
+    method: Method,
+    longest: int,
+    seed: int,
+    features: Path | None = None,
+    neighbours: int = 0,
+) -> Iterator[str]:
+    """Yield one line for each question of `part`; `longest` is the n of n-grams.
+
+    `neighbours` training images vote by `features`, else by those in the folder.
+
+    Raises
+    ------
+    FileProblemsError
+        Where a file of the folder cannot be used, or an image has no features.
+    """
+    if method == Method.IMAGE:
+        yield from _by_image(folder, part, features or folder / FEATURES, neighbours)
+        return
     questions = list(objects_of(folder / f"{part}.jsonl"))
     contexts = [_before(question["sentence"], longest) for question in questions]
     model = BackOff(contexts)
@@ -26,6 +48,18 @@ def predict(folder: Path, part: str, *, method: Method, longest: int, seed: int)
     words = _words(method, model, contexts, model.training, seed)
     for question, word in zip(questions, words, strict=True):
         yield json_line({"id": question["id"], "word": word})
+
+
+def _by_image(folder: Path, part: str, features: Path, neighbours: int) -> Iterator[str]:
+    instances = instances_of(folder, (TRAIN, part))
+    words: dict[str, Counter[str]] = {}
+    for line in instances[TRAIN]:
+        words.setdefault(line["image"], Counter())[normalised(line["word"])] += 1
+    vectors = features_of(features)
+    asked = rows_of([line["image"] for line in instances[part]], vectors, features)
+    found = vote(rows_of(list(words), vectors, features), list(words.values()), asked, neighbours=neighbours)
+    for line, word in zip(instances[part], found, strict=True):
+        yield json_line({"id": line["id"], "word": word})
 
 
 def _before(sentence: str, longest: int) -> Context:

@@ -10,24 +10,29 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
-from gapgame.formats.tasks import objects_of
+from gapgame.formats.task_folders import objects_of
+from gapgame.rules.task import TEST
 from gapgame.rules.task_scores import Filled, names_of
 
 PLAIN = ".txt"
+PUBLISHED_TEST = "testSubset"
 MOST_NAMED = 5
 
 
 def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, part: str = "") -> list[Filled]:
     """Pair each instance of the gold file with its prediction, in the order of the gold file.
 
-    `splits` and `part` are for MultiSubs' own sents.json: the instances that `splits` lists under `part`.
+    `gold` may be the folder of a task, with `part` valid or test. `splits` is for MultiSubs' own sents.json: the
+    instances that it lists under `part`.
 
     Raises
     ------
     FileProblemsError
         Where a file cannot be read, or ids are missing, unknown or there twice.
     """
-    answers = _published(gold, splits, part) if splits else _answers(gold)
+    if gold.is_dir():
+        gold /= f"{part or TEST}.gold.jsonl"
+    answers = _published(gold, splits, part or PUBLISHED_TEST) if splits else _answers(gold)
     words = _answers(predictions)
     is_plain = {file: file.suffix.lower() == PLAIN for file in (gold, predictions)}
     if is_plain[predictions] or is_plain[gold]:

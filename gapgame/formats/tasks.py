@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import shutil
-import tempfile
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,19 +13,45 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
-from crosslens_metrics.formats.problems import MOST_SHOWN, FileProblemsError, LineError
+from crosslens_metrics.formats.problems import MOST_SHOWN, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from gapgame.formats.multisubs import is_layout, records_of
+from gapgame.formats.task_folders import (
+    Object,
+    manifest_of,
+    new_folder,
+    sha256_of,
+    verified,
+    write_manifest,
+    write_parts,
+)
+from gapgame.formats.task_images import (
+    Credits,
+    ImageFolder,
+    copy_images,
+    credits_beside,
+    credits_in,
+    write_credits,
+    write_features,
+)
+from gapgame.formats.task_readme import write_readme
 from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
-from gapgame.rules.task import HELD_OUT, PARTS, TRAIN, Drawn, GapTaskError, Instance, draw_parts, verify_parts
+from gapgame.rules.task import HELD_OUT_SPLIT, Instance, draw_parts
 from gapgame.rules.words import occurrences
 from languages.rules.registry import LANGUAGES
 
-VERSION = 1
+VERSION = 2
 GAP = "____"
-MANIFEST = "manifest.json"
+FIELDS = {"id": "name of the instance", "language": "tag", "sentence": f"the sentence with the gap `{GAP}`"}
+ANSWERS = {
+    "word": "the word that belongs in the gap",
+    "sense": "its synsets",
+    "split": "in how many languages the sense was confirmed",
+    "item": "key of the sentence in the corpus, as in exports of turns",
+    "place": "line of the corpus, from 0",
+}
 _UNSPACED = {language.tag for language in LANGUAGES if not language.spaced}
 
 
@@ -41,6 +64,7 @@ class CorpusLine(NamedTuple):
     split: str
     sense: tuple[str, ...]
     images: tuple[str, ...]
+    credits: Credits
 
 
 @dataclass(frozen=True)
@@ -78,6 +102,7 @@ def _corpus_line(value: Any) -> CorpusLine:
         split=f"intersect_{split_of(value.get('split'))}",
         sense=tuple(sorted(set(_texts(value, "sense")))),
         images=tuple(dict.fromkeys(_texts(value, "images"))),
+        credits=credits_in(value["images"]),
     )
 
 
@@ -106,53 +131,82 @@ def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[st
     return sentence[: spans[0][0]], sentence[spans[0][1] :]
 
 
-def build_task(corpus: Path, folder: Path, *, sizes: Mapping[str, int], reserve_percent: int, seed: int) -> Built:
+@dataclass(frozen=True)
+class Extras:
+    """What goes into the folder besides the files of the task."""
+
+    images: Path | None = None
+    """A folder whose images are copied."""
+    features: Path | None = None
+
+
+def build_task(
+    corpus: Path,
+    folder: Path,
+    *,
+    sizes: Mapping[str, int],
+    reserve_percent: int,
+    seed: int,
+    split: str = HELD_OUT_SPLIT,
+    extras: Extras = Extras(),
+) -> Built:
     """Draw the parts and write them, all or none; the same corpus, sizes and seed give the same bytes.
 
     Raises
     ------
     FileProblemsError
-        Where lines of the corpus are not as they must be.
+        Where lines of the corpus are not as they must be, or images or features are missing.
     TooFewInstancesError
         Where validation or test cannot get its size.
     GapTaskError
         Where what was written is not disjoint.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileProblemsError(
-            [LineError(_("The folder already exists and is not empty. Choose another one."))], folder
-        )
-    instances = _instances(corpus)
-    drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        _write_parts(corpus, making, drawn, instances)
-        verified = _verify(making, drawn)
-        manifest = {
+    beside, corpus = corpus, items_of(corpus)
+    with new_folder(folder) as making:
+        instances = _instances(corpus)
+        drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed, split=split)
+        credits = credits_beside(beside)
+        used = write_parts(making, drawn, _questions(corpus, credits), seed=seed)
+        facts = {
             "task": "gap-task",
             "version": VERSION,
             "seed": seed,
+            "split": split,
             "reserve_percent": reserve_percent,
-            "corpus": {"sha256": _sha256_of(corpus), "instances": len(instances), "eligible": drawn.eligible},
-            "counts": {part: len(drawn.places[part]) for part in PARTS},
-            "reserved_images": {part: list(drawn.reserved.values()).count(part) for part in HELD_OUT},
-            "dropped_from_training": {
-                "sentence_held_out": drawn.dropped_for_sentence,
-                "images_reserved": drawn.dropped_for_images,
-            },
-            "verified": verified,
-            "sha256": {path.name: _sha256_of(path) for path in sorted(making.iterdir())},
+            "corpus": {"sha256": sha256_of(corpus), "instances": len(instances), "eligible": drawn.eligible},
+            "verified": verified(making, drawn, _whole_of),
         }
-        (making / MANIFEST).write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        making.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()
-        making.rename(folder)
-    except BaseException:
-        shutil.rmtree(making, ignore_errors=True)
-        raise
+        licences = add_images(making, used, credits, extras)
+        write_readme(
+            making,
+            title="Fill-in-the-blank",
+            what=f"Predict the word that belongs in the gap `{GAP}`, from the sentence, the image, or both.",
+            fields=FIELDS,
+            answers=ANSWERS,
+            prediction='{"id": "test-000001", "word": "cat"}',
+            command="score_gap_task . predictions.jsonl --part test [--vectors FOLDER]",
+            manifest=manifest_of(making, drawn),
+            licences=licences,
+        )
+        manifest = manifest_of(making, drawn, **facts)
+        write_manifest(making, manifest)
     return Built(folder, manifest)
+
+
+def add_images(folder: Path, used: Iterable[str], credits: Credits, extras: Extras) -> Mapping[str, int]:
+    """Copy images and write features as asked, write the list of images, and return how many have each licence."""
+    names = sorted(used)
+    if extras.images is not None:
+        credits = copy_images(names, ImageFolder(extras.images, credits), folder)
+    if extras.features is not None:
+        write_features(names, extras.features, folder)
+    return write_credits(names, credits, folder)
+
+
+def items_of(corpus: Path) -> Path:
+    """Return the file of items in a folder that `build_corpus` made; else `corpus` itself."""
+    inside = corpus / "items.jsonl"
+    return inside if inside.is_file() else corpus
 
 
 def _instances(corpus: Path) -> list[Instance]:
@@ -182,83 +236,14 @@ def _whole(line: CorpusLine) -> str:
     return f"{line.language} {normalised(line.before + line.word + line.after)}"
 
 
-def _write_parts(corpus: Path, folder: Path, drawn: Drawn, instances: Sequence[Instance]) -> None:
-    part_of = {place: part for part, places in drawn.places.items() for place in places}
-    numbers = dict.fromkeys(PARTS, 0)
-    files = {part: (folder / f"{part}.jsonl").open("wb") for part in PARTS}
-    gold = {part: (folder / f"{part}.gold.jsonl").open("wb") for part in HELD_OUT}
-    try:
-        for place, line in enumerate(corpus_lines(corpus, LineReader(corpus))):
-            if (part := part_of.get(place)) is None:
-                continue
-            numbers[part] += 1
-            question = {
-                "id": f"{part}-{numbers[part]:06}",
-                "language": line.language,
-                "sentence": line.before + GAP + line.after,
-                "images": list(drawn.images(instances[place], part)),
-            }
-            answer = {
-                "id": question["id"],
-                "item": line.item,
-                "word": line.word,
-                "sense": list(line.sense),
-                "split": line.split,
-                "place": place,
-            }
-            if part == TRAIN:
-                files[part].write(_json_line({**question, **answer}))
-            else:
-                files[part].write(_json_line(question))
-                gold[part].write(_json_line(answer))
-    finally:
-        for file in (*files.values(), *gold.values()):
-            file.close()
+def _questions(corpus: Path, credits: Credits) -> Iterator[tuple[Object, Object, tuple[str, ...]]]:
+    """Yield question, answer and images of each instance; credits that lines state are added to `credits`."""
+    for line in corpus_lines(corpus, LineReader(corpus)):
+        credits.update(line.credits)
+        question = {"language": line.language, "sentence": line.before + GAP + line.after}
+        answer = {"item": line.item, "word": line.word, "sense": list(line.sense), "split": line.split}
+        yield question, answer, line.images
 
 
-def _json_line(value: Mapping[str, Any]) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n").encode()
-
-
-def _verify(folder: Path, drawn: Drawn) -> dict[str, int]:
-    """Read back what was written and check it: the parts have their sizes and share no instance, sentence or image."""
-    counts = dict.fromkeys(PARTS, 0)
-
-    def members(part: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-        answers = objects_of(folder / f"{part}.jsonl" if part == TRAIN else folder / f"{part}.gold.jsonl")
-        for question, answer in zip(objects_of(folder / f"{part}.jsonl"), answers, strict=True):
-            counts[part] += 1
-            if question["id"] != answer["id"]:
-                raise GapTaskError(f"The question {question['id']} has the answer of {answer['id']}.")
-            whole = normalised(question["sentence"].replace(GAP, answer["word"], 1))
-            yield f"{question['language']} {whole}", answer["place"], tuple(question["images"])
-
-    verified = verify_parts({part: members(part) for part in PARTS})
-    if counts != {part: len(drawn.places[part]) for part in PARTS}:
-        raise GapTaskError(f"The parts have {counts} instances.")
-    return verified
-
-
-def objects_of(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file that this module wrote.
-
-    Raises
-    ------
-    FileProblemsError
-        Where it is not one.
-    """
-    with LineReader(file) as reader:
-        for record in reader.records():
-            with reader.line(record):
-                Fields(record.value, example='{"id": …}').text("id", needed=True)
-                if not reader.problems:
-                    yield record.value
-
-
-def _sha256_of(path: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-        with file.open("rb") as opened:
-            while chunk := opened.read(1 << 20):
-                digest.update(chunk)
-    return digest.hexdigest()
+def _whole_of(question: Object, answer: Object) -> str:
+    return f"{question['language']} {normalised(question['sentence'].replace(GAP, answer['word'], 1))}"

@@ -1,4 +1,4 @@
-"""Baselines that do not look at images: chance, frequency, and n-grams with back-off."""
+"""Baselines: chance, frequency, n-grams with back-off, and the words of the nearest training images."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapgame.rules.play import normalised
 
 LONGEST_GRAM = 9
+NEIGHBOURS = 10
+ROWS_AT_ONCE = 1_000
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_+")
 
 Context = tuple[str, ...]
@@ -21,6 +24,7 @@ class Method(StrEnum):
     RANDOM = "random"
     FREQUENCY = "frequency"
     NGRAM = "ngram"
+    IMAGE = "image"
 
 
 def words_before(text: str, *, number: int) -> Context:
@@ -79,3 +83,45 @@ class BackOff:
 def suffixes(context: Sequence[str]) -> list[Context]:
     """Yield the context and its shorter ends, down to the empty one."""
     return [tuple(context[start:]) for start in range(len(context) + 1)]
+
+
+def vote(
+    training: NDArray[np.float32], words: Sequence[Counter[str]], asked: NDArray[np.float32], *, neighbours: int
+) -> list[str]:
+    """Return the word for which the nearest training images vote, by the cosine of their features.
+
+    An image divides its one vote over the words of its training instances by how often each came. Of equal words the
+    one more frequent in all of training wins, then the first by code points; of equally near images the first.
+
+    Parameters
+    ----------
+    training : ndarray, shape (n_training, dimensions)
+    words : sequence of Counter, length n_training
+        How often each word came with each training image.
+    asked : ndarray, shape (n_asked, dimensions)
+    neighbours : int
+        At most as many training images vote.
+    """
+    total: Counter[str] = Counter()
+    for counter in words:
+        total.update(counter)
+    near, answers = _directions(training), []
+    for start in range(0, len(asked), ROWS_AT_ONCE):
+        cosines = _directions(asked[start : start + ROWS_AT_ONCE]) @ near.T
+        for row in np.argsort(-cosines, axis=1, kind="stable")[:, :neighbours]:
+            votes: dict[str, float] = {}
+            for image in row.tolist():
+                share = 1 / words[image].total()
+                for word, number in words[image].items():
+                    votes[word] = votes.get(word, 0.0) + number * share
+            answers.append(_most_votes(votes, total))
+    return answers
+
+
+def _most_votes(votes: dict[str, float], total: Counter[str]) -> str:
+    return min(votes, key=lambda word: (-round(votes[word], 9), -total[word], word))
+
+
+def _directions(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)

@@ -33,9 +33,9 @@ class Instance(NamedTuple):
 class TooFewInstancesError(Exception):
     """`part` needs more instances than there are."""
 
-    def __init__(self, part: str, wanted: int, drawn: int, eligible: int, of_split: int) -> None:
+    def __init__(self, part: str, wanted: int, drawn: int, eligible: int, of_split: int, split: str) -> None:
         self.part, self.wanted, self.drawn = part, wanted, drawn
-        self.eligible, self.of_split = eligible, of_split
+        self.eligible, self.of_split, self.split = eligible, of_split, split
         super().__init__(f"{part}: {drawn} of {wanted}")
 
 
@@ -56,11 +56,32 @@ class Drawn:
     """Instances left out of training as all their images are reserved."""
 
     def images(self, instance: Instance, part: str) -> tuple[str, ...]:
-        return tuple(image for image in instance.images if self.reserved.get(image, TRAIN) == part)
+        return self.images_in(part, instance.images)
+
+    def images_in(self, part: str, images: Iterable[str]) -> tuple[str, ...]:
+        """Return those of `images` that `part` may use, in their order."""
+        return tuple(image for image in images if self.reserved.get(image, TRAIN) == part)
 
 
-def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reserve_percent: int, seed: int) -> Drawn:
-    """Divide instances into parts.
+def image_stream(seed: int) -> np.random.Generator:
+    """Return the random numbers that choose the image of each instance."""
+    return _stream(seed, "image of an instance")
+
+
+def one_of(images: Sequence[str], rng: np.random.Generator) -> str:
+    """Draw one of `images`, each as likely."""
+    return images[int(rng.integers(len(images)))]
+
+
+def draw_parts(
+    instances: Sequence[Instance],
+    *,
+    sizes: Mapping[str, int],
+    reserve_percent: int,
+    seed: int,
+    split: str = HELD_OUT_SPLIT,
+) -> Drawn:
+    """Divide instances into parts; validation and test come from `split`.
 
     Nouns are drawn uniformly among those with instances left; each draw gives one instance of each of the noun's
     senses, until the part has its size.
@@ -72,14 +93,14 @@ def draw_parts(instances: Sequence[Instance], *, sizes: Mapping[str, int], reser
     """
     reserved = _reserve(instances, reserve_percent, _stream(seed, "images"))
     drawn = Drawn({}, reserved, 0, 0, 0)
-    of_split = [place for place, instance in enumerate(instances) if instance.split == HELD_OUT_SPLIT]
+    of_split = [place for place, instance in enumerate(instances) if instance.split == split]
     eligible = [place for place in of_split if all(drawn.images(instances[place], part) for part in HELD_OUT)]
     places: dict[str, tuple[int, ...]] = {}
     taken: set[int] = set()
     for part in HELD_OUT:
         chosen = _draw(instances, eligible, taken, sizes[part], _stream(seed, part))
         if len(chosen) < sizes[part]:
-            raise TooFewInstancesError(part, sizes[part], len(chosen), len(eligible), len(of_split))
+            raise TooFewInstancesError(part, sizes[part], len(chosen), len(eligible), len(of_split), split)
         places[part] = tuple(sorted(chosen))
         taken |= {instances[place].sentence for place in chosen}
     free = [place for place, instance in enumerate(instances) if instance.sentence not in taken]

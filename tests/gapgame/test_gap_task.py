@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError
 
 from crosslens_metrics.word_vectors import TableWriter
-from gapgame.rules.baselines import BackOff, random_words, words_before
+from gapgame.rules.baselines import BackOff, random_words, vote, words_before
 from gapgame.rules.figures import Missing, Undefined
 from gapgame.rules.task import GapTaskError, verify_parts
 from gapgame.rules.task_scores import Filled, score
@@ -67,8 +67,15 @@ def test_the_parts_share_no_sentence_image_or_instance_and_questions_hold_no_wor
     assert {len(line["images"]) for line in train} == {8}
     assert {len(line["images"]) for line in [*valid, *test]} == {1}
     assert {frozenset(line) for line in objects(folder / "test.jsonl")} == {
-        frozenset({"id", "language", "sentence", "images"})
+        frozenset({"id", "language", "sentence", "image", "images"})
     }
+
+
+def test_each_instance_has_one_image_drawn_from_those_of_its_part(folder: Path) -> None:
+    train = objects(folder / "train.jsonl")
+    assert all(line["image"] in line["images"] for line in train)
+    # Eight images each, drawn alike: with a hundred instances and more, every place comes.
+    assert {line["images"].index(line["image"]) for line in train} == set(range(8))
 
 
 def test_nouns_come_alike_often_however_frequent_they_are(tmp_path: Path) -> None:
@@ -111,6 +118,9 @@ def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> N
     few_images = corpus(tmp_path / "few.jsonl", images=2)
     with pytest.raises(CommandError, match="0 of these have images"):
         output_of("build_gap_task", few_images, tmp_path / "task", "--valid", 1, "--test", 1)
+    options = ("--valid", 1, "--test", 1, "--split", "intersect_3")
+    with pytest.raises(CommandError, match="0 of the corpus are in intersect_3"):
+        output_of("build_gap_task", source, tmp_path / "task", *options)
     assert not (tmp_path / "task").exists()
 
 
@@ -167,6 +177,80 @@ def test_each_baseline_answers_every_question(folder: Path, tmp_path: Path, meth
     scores = json.loads(output_of("score_gap_task", folder / "test.gold.jsonl", predictions, "--json"))
     assert scores["instances"] == 60
     assert scores["similarity"]["undefined"] == "no_vectors"
+
+
+def with_images(tmp_path: Path, *, licence: str = "CC0 1.0") -> tuple[Path, Path, Path]:
+    """A corpus, a folder with its images, and features in which images of one synset are near each other."""
+    source, images = corpus(tmp_path / "corpus.jsonl"), tmp_path / "pictures"
+    images.mkdir()
+    names = sorted({name for line in objects(source) for name in line["images"]})
+    lines = [{"file": name, "author": "Ada", "licence": licence} for name in names]
+    (images / "manifest.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    rng, features = np.random.default_rng(2), {}
+    centres = {synset: rng.normal(size=8) for synset in sorted({name.rpartition("-")[0][:-1] for name in names})}
+    for name in names:
+        (images / name).write_bytes(name.encode())
+        features[name] = centres[name.rpartition("-")[0][:-1]] + rng.normal(size=8) / 20
+    np.savez(tmp_path / "features.npz", allow_pickle=False, **features)
+    return source, images, tmp_path / "features.npz"
+
+
+def test_the_folder_has_the_images_used_their_features_and_how_to_evaluate(tmp_path: Path) -> None:
+    source, images, features = with_images(tmp_path)
+    folder, predictions = tmp_path / "task", tmp_path / "predictions.jsonl"
+    sizes = ("--valid", 60, "--test", 60)
+    output_of("build_gap_task", source, folder, *sizes, "--images", images, "--features", features)
+    used = {line["image"] for part in ("train", "valid", "test") for line in objects(folder / f"{part}.jsonl")}
+    listed = {line["id"]: line for line in objects(folder / "images.jsonl")}
+    assert set(listed) == used
+    assert {(line["author"], line["licence"]) for line in listed.values()} == {("Ada", "CC0 1.0")}
+    assert all((folder / line["file"]).read_bytes() == name.encode() for name, line in listed.items())
+    readme = (folder / "README.md").read_text()
+    assert "| `test.jsonl` | 60 |" in readme
+    assert f"CC0 1.0: {len(used)} images" in readme
+    assert "score_gap_task . predictions.jsonl --part test" in readme
+    images.rename(tmp_path / "gone")
+    source.unlink()
+    output_of("gap_baselines", folder, "--method", "image", "--output", predictions)
+    scores = json.loads(output_of("score_gap_task", folder, predictions, "--part", "test", "--json"))
+    # Features tell the nouns apart, so whoever looks at the image is right.
+    assert (scores["instances"], scores["accuracy"]["percent"]) == (60, 100)
+
+
+def test_images_without_a_licence_or_features_are_named_and_nothing_is_written(tmp_path: Path) -> None:
+    source, images, _features = with_images(tmp_path, licence="")
+    sizes = ("--valid", 20, "--test", 20)
+    with pytest.raises(CommandError, match="have no licence, so they cannot be copied: bn:0000a-1, "):
+        output_of("build_gap_task", source, tmp_path / "task", *sizes, "--images", images)
+    np.savez(tmp_path / "few.npz", other=np.ones(3))
+    with pytest.raises(CommandError, match="have no features in this file: bn:0000a-1, "):
+        output_of("build_gap_task", source, tmp_path / "task", *sizes, "--features", tmp_path / "few.npz")
+    (images / "bn:0000a-1").unlink()
+    with pytest.raises(CommandError, match="1 images are not in this folder: bn:0000a-1"):
+        output_of("build_gap_task", source, tmp_path / "task", *sizes, "--images", images)
+    assert not (tmp_path / "task").exists()
+
+
+def test_an_older_folder_without_drawn_images_still_answers_and_scores(folder: Path, tmp_path: Path) -> None:
+    names = ["train.jsonl", "valid.jsonl", "test.jsonl"]
+    for name in names:
+        lines = [{key: value for key, value in line.items() if key != "image"} for line in objects(folder / name)]
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    images = sorted({line["images"][0] for name in names for line in objects(folder / name)})
+    np.savez(tmp_path / "features.npz", **dict(zip(images, np.eye(len(images)), strict=True)))
+    options = ("--method", "image", "--features", tmp_path / "features.npz", "--output", tmp_path / "found.jsonl")
+    output_of("gap_baselines", folder, *options)
+    scores = json.loads(output_of("score_gap_task", folder / "test.gold.jsonl", tmp_path / "found.jsonl", "--json"))
+    assert scores["instances"] == 60
+
+
+def test_the_nearest_training_images_vote_for_the_word() -> None:
+    training = np.array([[1, 0], [0.9, 0.1], [0, 1], [0, 2]], dtype=np.float32)
+    words = [Counter(cat=1), Counter(dog=3, cat=1), Counter(sun=1), Counter(map=1, sun=1)]
+    asked = np.array([[5, 0], [0, 1], [0.9, 0.1]], dtype=np.float32)
+    # By hand: cat 1 + 1/4 against dog 3/4; sun 1 + 1/2; and of the one nearest alone, dog.
+    assert vote(training, words, asked, neighbours=2)[:2] == ["cat", "sun"]
+    assert vote(training, words, asked, neighbours=1) == ["cat", "sun", "dog"]
 
 
 class Plane:

@@ -1,4 +1,4 @@
-"""`manage.py gap_baselines TASK_FOLDER --method random|frequency|ngram`: predictions that use no image."""
+"""`manage.py gap_baselines TASK_FOLDER --method random|frequency|ngram|image`: predictions of simple methods."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.core.management.base import BaseCommand, CommandError
 from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.baselines import predict
-from gapgame.rules.baselines import LONGEST_GRAM, Method
+from gapgame.rules.baselines import LONGEST_GRAM, NEIGHBOURS, Method
 from gapgame.rules.task import HELD_OUT, TEST
 from tabular.downloads import write_whole
 
 
 class Command(BaseCommand):
-    help = "Fill the gaps of a task by chance, by frequency in training, or by the words before the gap."
+    help = "Fill the gaps of a task by chance, by frequency in training, by the words before the gap, or by its image."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -26,13 +26,32 @@ class Command(BaseCommand):
         parser.add_argument(
             "-n", type=whole_number(1, LONGEST_GRAM), default=LONGEST_GRAM, help="longest n-gram (default %(default)s)"
         )
+        parser.add_argument(
+            "--features", type=Path, metavar="FILE", help="of images (default: features.npz of the task)"
+        )
+        parser.add_argument(
+            "-k",
+            type=whole_number(1, 10_000),
+            default=NEIGHBOURS,
+            help="training images that vote (default %(default)s)",
+        )
         parser.add_argument("--part", choices=HELD_OUT, default=TEST, help="default %(default)s")
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
 
     def handle(self, *, folder: Path, method: str, part: str, output: Path | None, **options: Any) -> None:
         try:
-            lines = list(predict(folder, part, method=Method(method), longest=options["n"], seed=options["seed"]))
+            lines = list(
+                predict(
+                    folder,
+                    part,
+                    method=Method(method),
+                    longest=options["n"],
+                    seed=options["seed"],
+                    features=options["features"],
+                    neighbours=options["k"],
+                )
+            )
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         if output is None:

@@ -29,11 +29,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "gold", type=Path, help="PART.gold.jsonl, .txt with one word per line, or MultiSubs' sents.json"
+            "gold",
+            type=Path,
+            help="folder of a task, PART.gold.jsonl, .txt with one word per line, or MultiSubs' sents.json",
         )
         parser.add_argument("predictions", type=Path, help=".jsonl with id and word, or .txt with one word per line")
         parser.add_argument("--splits", type=Path, metavar="FILE", help="MultiSubs' splits.json, with its sents.json")
-        parser.add_argument("--part", default="testSubset", help="list of --splits to score (default %(default)s)")
+        parser.add_argument("--part", help="valid or test of a folder (default test), or a list of --splits")
         parser.add_argument("--vectors", metavar="SIGNATURE|FOLDER", help="imported word vectors, or a folder")
         parser.add_argument(
             "--people", type=Path, metavar="TURNS", help="turns of people, in the format of game_report"
@@ -50,7 +52,7 @@ class Command(BaseCommand):
 
     def handle(self, *, gold: Path, predictions: Path, for_programs: bool, **options: Any) -> None:
         try:
-            filled = read_filled(gold, predictions, splits=options["splits"], part=options["part"])
+            filled = read_filled(gold, predictions, splits=options["splits"], part=options["part"] or "")
             turns = read_turns(options["people"]).turns if options["people"] else None
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused

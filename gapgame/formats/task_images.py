@@ -1,0 +1,190 @@
+"""The images of a machine task: copied with their credits, or as features, so that its folder is all that is needed."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
+from crosslens_metrics.named_vectors import ENTRIES, MalformedVectorsError, NamedVectors, read_named_vectors
+from gapgame.formats.embeddings import names_of, read_embeddings
+from gapgame.formats.task_folders import Object, json_line, objects_of
+from images.rules import manifests
+
+CREDITS = ("title", "author", "licence", "licence_url", "source")
+IMAGES = "images"
+LISTED = "images.jsonl"
+FEATURES = "features.npz"
+MOST_NAMED = 5
+
+Credits = dict[str, dict[str, str]]
+
+
+def credits_in(values: Iterable[Any]) -> Credits:
+    """Return title, author, licence and source of those images of a line of items that state any."""
+    return {
+        value["file"]: credit
+        for value in values
+        if isinstance(value, dict) and (credit := {name: str(value[name]) for name in CREDITS if value.get(name)})
+    }
+
+
+def credits_beside(corpus: Path) -> Credits:
+    """Read images.jsonl beside the items of a corpus; empty where there is none."""
+    file = corpus / LISTED
+    if not file.is_file():
+        return {}
+    credits: Credits = {}
+    with LineReader(file) as reader:
+        for record in reader.records():
+            with reader.line(record):
+                name = Fields(record.value, example='{"file": …, "licence": …}').text("file", needed=True)
+                credits |= credits_in([record.value]) or {name: {}}
+    return credits
+
+
+class ImageFolder:
+    """The files of images in a folder, by their name, or the key of a manifest in it, with credits."""
+
+    def __init__(self, folder: Path, credits: Mapping[str, Mapping[str, str]]) -> None:
+        self.folder, self._credits = folder.resolve(), credits
+        self._files: dict[str, tuple[str, dict[str, str]]] = {}
+        for name in manifests.NAMES:
+            if (folder / name).is_file():
+                self._read(folder / name)
+
+    def _read(self, file: Path) -> None:
+        with LineReader(file) as reader, file.open("rb") as opened:
+            for line in manifests.lines_of(opened, name=file.name, size_bytes=file.stat().st_size):
+                if isinstance(line, LineError):
+                    reader.problems.append(line)
+                    continue
+                known = {name: value for name in CREDITS if (value := getattr(line.attribution, name))}
+                for name in filter(None, (line.attribution.key, line.file)):
+                    self._files.setdefault(name, (line.file, known))
+
+    def find(self, name: str) -> tuple[Path, dict[str, str]] | None:
+        """Return the file of an image and its credits, or None."""
+        listed, known = self._files.get(name, (name, {}))
+        try:
+            file = (self.folder / manifests.inside(listed)).resolve()
+        except (ValueError, OSError):
+            return None
+        if not file.is_relative_to(self.folder) or not file.is_file():
+            return None
+        return file, {**self._credits.get(name, {}), **known}
+
+
+def copy_images(names: Sequence[str], source: ImageFolder, into: Path) -> Credits:
+    """Copy the images into the folder `images` of a task.
+
+    Raises
+    ------
+    FileProblemsError
+        Where an image is missing, or has no licence: then it must not be handed on.
+    """
+    found = {name: source.find(name) for name in names}
+    missing = [name for name, one in found.items() if one is None]
+    if missing:
+        raise _refused(source.folder, _("%(count)s images are not in this folder: %(names)s."), missing)
+    unlicensed = [name for name, one in found.items() if one is not None and not one[1].get("licence")]
+    if unlicensed:
+        text = _(
+            "%(count)s images have no licence, so they cannot be copied: %(names)s. State it with the items, "
+            "or in a manifest in this folder."
+        )
+        raise _refused(source.folder, text, unlicensed)
+    credits: Credits = {}
+    for name, one in found.items():
+        assert one is not None
+        file, known = one
+        target = into / IMAGES / file.relative_to(source.folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+        credits[name] = {"file": target.relative_to(into).as_posix(), **known}
+    return credits
+
+
+def write_credits(names: Sequence[str], credits: Mapping[str, Mapping[str, str]], folder: Path) -> Counter[str]:
+    """Write a line for each image with what is known of it, and count the licences."""
+    licences: Counter[str] = Counter()
+    with (folder / LISTED).open("wb") as file:
+        for name in names:
+            known = credits.get(name, {})
+            licences[known.get("licence", "")] += 1
+            file.write(json_line({"id": name, **known}))
+    return licences
+
+
+def features_of(file: Path) -> Mapping[str, NDArray[np.float32]]:
+    """Read features of images: named vectors, or what holds the embeddings of items.
+
+    Raises
+    ------
+    FileProblemsError
+        Where the file is neither.
+    """
+    try:
+        with file.open("rb") as opened:
+            is_named = _is_named(file)
+            if not is_named:
+                return read_embeddings(opened)
+        vectors = read_named_vectors(file)
+    except OSError as error:
+        reason = _("The file cannot be read: %(error)s.") % {"error": error.strerror}
+        raise FileProblemsError([LineError(reason)], file) from error
+    except (FileRefusedError, MalformedVectorsError) as refused:
+        raise FileProblemsError([LineError(str(refused))], file) from refused
+    return dict(zip(vectors.keys, vectors.vectors, strict=True))
+
+
+def _is_named(file: Path) -> bool:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return set(ENTRIES) <= set(archive.files)
+    except (ValueError, EOFError, OSError, AttributeError):
+        return False
+
+
+def rows_of(names: Sequence[str], vectors: Mapping[str, NDArray[np.float32]], file: Path) -> NDArray[np.float32]:
+    """Return the features of the images in their order, shape (n_images, dimensions).
+
+    Raises
+    ------
+    FileProblemsError
+        Where an image has none.
+    """
+    rows = [next((vectors[one] for one in names_of(name) if one in vectors), None) for name in names]
+    missing = [name for name, row in zip(names, rows, strict=True) if row is None]
+    if missing:
+        raise _refused(file, _("%(count)s images have no features in this file: %(names)s."), missing)
+    return np.stack([row for row in rows if row is not None]).astype(np.float32)
+
+
+def write_features(names: Sequence[str], features: Path, folder: Path) -> None:
+    """Write features of the images as `features.npz`, in the layout of named vectors."""
+    rows = rows_of(names, features_of(features), features)
+    signature = read_named_vectors(features).signature if _is_named(features) else features.name
+    NamedVectors(tuple(names), rows, signature, signature).save(folder / FEATURES)
+
+
+def instances_of(folder: Path, parts: Iterable[str]) -> dict[str, list[Object]]:
+    """Return the instances of each part of a task; one of an older task has the first of its images."""
+    return {
+        part: [{**one, "image": one.get("image") or one["images"][0]} for one in objects_of(folder / f"{part}.jsonl")]
+        for part in parts
+    }
+
+
+def _refused(path: Path, text: str, names: Sequence[str]) -> FileProblemsError:
+    shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    return FileProblemsError([LineError(text % {"count": len(names), "names": shown})], path)

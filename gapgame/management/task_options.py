@@ -1,0 +1,48 @@
+"""Options that the commands which build machine tasks share."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from crosslens_metrics.commands.arguments import whole_number
+from gapgame.formats.tasks import Extras
+from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID
+from gapgame.rules.turns import SPLITS
+
+
+def add_drawing(parser: ArgumentParser) -> None:
+    parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
+    parser.add_argument("--valid", type=whole_number(1, 10**6), default=5000, help="default %(default)s")
+    parser.add_argument("--test", type=whole_number(1, 10**6), default=5000, help="default %(default)s")
+    parser.add_argument(
+        "--reserve",
+        type=whole_number(1, 40),
+        default=10,
+        help="percentage of each synset's images reserved for each of the two parts",
+    )
+    parser.add_argument(
+        "--split",
+        choices=SPLITS,
+        default=HELD_OUT_SPLIT,
+        help="where validation and test come from (default %(default)s)",
+    )
+    parser.add_argument(
+        "--images", type=Path, metavar="FOLDER", help="copy the images that are used from here, with their credits"
+    )
+    parser.add_argument(
+        "--features", type=Path, metavar="FILE", help="write features of the images that are used, from this file"
+    )
+
+
+def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a builder from the options of a command."""
+    return {
+        "sizes": {VALID: options["valid"], TEST: options["test"]},
+        "reserve_percent": options["reserve"],
+        "seed": options["seed"],
+        "split": options["split"],
+        "extras": Extras(options["images"], options["features"]),
+    }
