@@ -24,7 +24,7 @@ from parallel_text.folder import Folder, LocalFolder
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.steps import Report, Step, Work
 
-STEP_NAMES = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "publish")
+STEP_NAMES = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "index", "publish")
 """The steps, in the order in which they run."""
 
 READ_AT_ONCE = 1 << 20

@@ -301,7 +301,17 @@ class Migration(migrations.Migration):
                 condition=models.Q(
                     (
                         "name__in",
-                        ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "publish"),
+                        (
+                            "ingest",
+                            "candidates",
+                            "align",
+                            "dictionary",
+                            "senses",
+                            "intersect",
+                            "images",
+                            "index",
+                            "publish",
+                        ),
                     )
                 ),
                 name="corpus_step_known",
