@@ -13,6 +13,7 @@ from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Config, Text
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.readers import no_pairs, read_pairs
+from parallel_text.sql import quoted, write_table
 from parallel_text.steps import Report, Work
 
 if TYPE_CHECKING:
@@ -64,10 +65,12 @@ class Ingest:
             unsorted = Path(scratch) / "lines.parquet"
             count = _write_pairs(unsorted, text, work, problems)
             with work.database() as database:
-                database.execute(
-                    f"COPY (SELECT {KEY.format(column='english')} AS key, * FROM read_parquet($1) ORDER BY key, line)"
-                    f" TO '{_quoted(path)}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})",
-                    [str(unsorted)],
+                key = KEY.format(column="english")
+                write_table(
+                    database,
+                    f"SELECT {key} AS key, * FROM read_parquet('{quoted(unsorted)}') ORDER BY key, line",
+                    path,
+                    options=f"ROW_GROUP_SIZE {ROW_GROUP}",
                 )
         with work.folder.writing(_about(chunk)) as path:
             path.write_text(json.dumps({"pairs": count, "problems": problems.as_json()}, ensure_ascii=False))
@@ -121,7 +124,7 @@ class _Texts:
     def rows(self, columns: str, first: int, last: int) -> str:
         """SQL of a table of `columns` between two keys, with `text` and `language` of each row."""
         return " UNION ALL ".join(
-            f"SELECT {columns}, {number} AS text, '{language}' AS language FROM read_parquet('{_quoted(path)}')"
+            f"SELECT {columns}, {number} AS text, '{language}' AS language FROM read_parquet('{quoted(path)}')"
             f" WHERE key BETWEEN {first}::UBIGINT AND {last}::UBIGINT"
             for number, (language, path) in enumerate(self._paths)
         )
@@ -185,11 +188,7 @@ class _Chunk:
 
     def _write(self, folder: str, query: str) -> int:
         with self._work.folder.writing(f"ingest/{folder}/{self._file}") as path:
-            row = self._database.execute(
-                f"COPY ({query}) TO '{_quoted(path)}' (FORMAT parquet, COMPRESSION zstd)"
-            ).fetchone()
-        assert row is not None
-        return int(row[0])
+            return write_table(self._database, query, path)
 
 
 def _write_pairs(path: Path, text: Text, work: Work, problems: Problems) -> int:
@@ -224,8 +223,3 @@ def _lines(chunk: str) -> str:
 
 def _about(chunk: str) -> str:
     return f"ingest/lines/{chunk}.json"
-
-
-def _quoted(path: Path) -> str:
-    """Quote a path for SQL, where it cannot be a parameter."""
-    return str(path).replace("'", "''")

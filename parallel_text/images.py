@@ -1,0 +1,247 @@
+"""Give senses their images, and keep the illustrated words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, fields
+from itertools import groupby, islice
+from operator import itemgetter
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crosslens_metrics.central import most_central
+from crosslens_metrics.messages import gettext as _
+from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors, read_named_vectors
+from parallel_text.config import Config
+from parallel_text.manifest import ImageLine, Manifest
+from parallel_text.problems import CorpusError, Problems
+from parallel_text.sql import quoted, write_table
+from parallel_text.steps import Report, Work
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+ROWS_AT_ONCE = 50_000
+LEAST_LENGTH = 1e-12
+"""A vector that is shorter has no direction."""
+
+
+class Images:
+    """It has no parts. Without a manifest no image is known, and all words that have a sense are kept."""
+
+    name = "images"
+    version = 1
+    needs: tuple[str, ...] = ("senses", "intersect")
+
+    def settings(self, config: Config) -> dict[str, Any]:
+        # Which of the three a file is, as hashes of files alone do not tell.
+        given = [bool(name) for name in (config.images.manifest, config.images.folder, config.images.features)]
+        return {"given": given, "exclude": list(config.exclude.images)}
+
+    def files(self, config: Config) -> list[str]:
+        return [name for name in (config.images.manifest, config.images.folder, config.images.features) if name]
+
+    def chunks(self, work: Work) -> list[str]:
+        return []
+
+    def run_chunk(self, work: Work, chunk: str) -> None:
+        raise CorpusError(_("The step has no part “%(name)s”.") % {"name": chunk})
+
+    def is_written(self, work: Work, chunk: str) -> bool:
+        return False
+
+    def finish(self, work: Work) -> Report:
+        """Write the images that can be used, and the words that have any.
+
+        Raises
+        ------
+        CorpusError
+            Where the manifest or the features cannot be read, or no image can be used.
+        """
+        import duckdb
+
+        problems, counts = Problems(), dict.fromkeys(("excluded", "chosen_by_features"), 0)
+        with work.database() as database:
+            counts["excluded"] = _load_lines(database, work, problems)
+            _keep_known(database, work, problems)
+            counts["chosen_by_features"] = _choose_representatives(database, work, problems)
+            with work.folder.writing("images/images.parquet") as path:
+                counts["images"] = write_table(database, IMAGES, path)
+                if work.config.images.manifest and not counts["images"] and not counts["excluded"]:
+                    raise _no_images(work, problems)
+            counts |= _write_instances(database, work)
+        return Report(counts, problems, {"DuckDB": duckdb.__version__})
+
+
+STEP = Images()
+
+LINES = """CREATE TABLE lines (line BIGINT, synset VARCHAR, file VARCHAR, named VARCHAR, licence VARCHAR,
+    licence_url VARCHAR, author VARCHAR, source VARCHAR, title VARCHAR)"""
+
+KNOWN = (
+    """CREATE TABLE known AS SELECT DISTINCT synset FROM read_parquet($1) WHERE synset IN (SELECT synset FROM lines)"""
+)
+
+UNKNOWN = """SELECT line, any_value(synset) FROM lines WHERE synset NOT IN (SELECT synset FROM known)
+    GROUP BY line ORDER BY line"""
+
+FIRST = """CREATE TABLE images AS SELECT *, row_number() OVER (PARTITION BY synset, file ORDER BY line) AS time,
+    false AS representative FROM lines WHERE synset IN (SELECT synset FROM known)"""
+
+REPEATED = "SELECT line, file FROM images WHERE time > 1 ORDER BY line, file"
+
+OF_SYNSETS = "SELECT synset, file, named FROM images ORDER BY synset, line, file"
+
+IMAGES = """SELECT synset, file, licence, licence_url, author, source, title, representative
+    FROM images ORDER BY synset, line, file"""
+
+# Few combinations of synsets stand behind many instances: each is counted once.
+COUNTS = """CREATE TABLE counts AS SELECT synsets, count(DISTINCT file)::INTEGER AS images
+    FROM (SELECT synsets, unnest(synsets) AS synset FROM (SELECT DISTINCT synsets FROM read_parquet($1)))
+    JOIN images USING (synset) GROUP BY synsets"""
+
+
+def _load_lines(database: DuckDBPyConnection, work: Work, problems: Problems) -> int:
+    """Load the images of the manifest that can be used by themselves, and return how many were struck out."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    database.execute(LINES)
+    given = work.config.images
+    if not given.manifest:
+        return 0
+    folder = work.input(given.folder) if given.folder else None
+    if folder is not None and not folder.is_dir():
+        raise CorpusError(_("%(folder)s is not a folder. Name the folder of the images.") % {"folder": given.folder})
+    manifest = Manifest(
+        work.input(given.manifest), given.manifest, folder, frozenset(work.config.exclude.images), problems
+    )
+    lines = manifest.lines()
+    schema = pa.schema(
+        [(field.name, pa.int64() if field.name == "line" else pa.string()) for field in fields(ImageLine)]
+    )
+    work.scratch.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=work.scratch) as scratch:
+        path = Path(scratch) / "lines.parquet"
+        with parquet.ParquetWriter(path, schema) as writer:
+            while rows := [astuple(line) for line in islice(lines, ROWS_AT_ONCE)]:
+                writer.write_table(pa.table(list(map(list, zip(*rows, strict=True))), schema=schema))
+        database.execute("INSERT INTO lines BY NAME SELECT * FROM read_parquet($1)", [str(path)])
+    return manifest.excluded
+
+
+def _keep_known(database: DuckDBPyConnection, work: Work, problems: Problems) -> None:
+    """Leave out images of synsets that no inventory has, and those that come again."""
+    manifest = work.config.images.manifest
+    database.execute(KNOWN, [str(work.folder.read("senses/inventory.parquet"))])
+    for line, synset in _rows(database, UNKNOWN):
+        message = _("No sense inventory has the synset %(synset)s. Check that it is of the same WordNet.")
+        problems.add("unknown_offset", message % {"synset": synset}, file=manifest, line=line)
+    database.execute(FIRST)
+    for line, file in _rows(database, REPEATED):
+        message = _("The image %(file)s comes again with the same synset.") % {"file": file}
+        problems.add("duplicate_image", message, file=manifest, line=line)
+    database.execute("DELETE FROM images WHERE time > 1")
+
+
+def _choose_representatives(database: DuckDBPyConnection, work: Work, problems: Problems) -> int:
+    """Choose an image of each synset by features, else its first; return how many were chosen by features."""
+    features = _Features(work, problems)
+    chosen, by_features = [], 0
+    for synset, images in groupby(_rows(database, OF_SYNSETS), itemgetter(0)):
+        files = [(file, named) for _synset, file, named in images]
+        place = features.place_of(files)
+        by_features += place is not None
+        chosen.append((synset, files[place or 0][0]))
+    if chosen:
+        import pyarrow as pa
+
+        table = pa.table({"synset": [one[0] for one in chosen], "file": [one[1] for one in chosen]})
+        database.register("chosen", table)
+        database.execute(
+            "UPDATE images SET representative = true FROM chosen"
+            " WHERE images.synset = chosen.synset AND images.file = chosen.file"
+        )
+        database.unregister("chosen")
+    return by_features
+
+
+def _write_instances(database: DuckDBPyConnection, work: Work) -> dict[str, int]:
+    """Write the instances that have images, in their order; all of them where there is no manifest."""
+    path_of_all = work.folder.read("intersect/instances.parquet")
+    database.execute(COUNTS, [str(path_of_all)])
+    database.execute("SET preserve_insertion_order = true")
+    database.execute(f"CREATE VIEW instances AS SELECT * FROM read_parquet('{quoted(path_of_all)}')")
+    kind = "JOIN" if work.config.images.manifest else "LEFT JOIN"
+    with work.folder.writing("images/instances.parquet") as path:
+        illustrated = write_table(
+            database,
+            f"SELECT instances.*, coalesce(counts.images, 0) AS images FROM instances {kind} counts USING (synsets)",
+            path,
+        )
+    [[instances, synsets]] = database.execute(
+        "SELECT (SELECT count(*) FROM instances), (SELECT count(DISTINCT synset) FROM images)"
+    ).fetchall()
+    return {"synsets": synsets, "instances": instances, "illustrated": illustrated}
+
+
+class _Features:
+    """Image features by the names that a file of them may use."""
+
+    def __init__(self, work: Work, problems: Problems) -> None:
+        self._name, self._problems = work.config.images.features, problems
+        self._vectors: NamedVectors | None = None
+        self._rows: dict[str, int] = {}
+        if self._name:
+            path = work.input(self._name)
+            try:
+                self._vectors = read_named_vectors(path)
+            except MalformedVectorsError as error:
+                raise CorpusError(str(error).replace(str(path), self._name)) from error
+            self._rows = {key: row for row, key in reversed(list(enumerate(self._vectors.keys)))}
+
+    def place_of(self, files: list[tuple[str, str]]) -> int | None:
+        """Return the place of the image closest to the others by those that have features; None if none has."""
+        if self._vectors is None:
+            return None
+        places, vectors = [], []
+        for place, (file, named) in enumerate(files):
+            vector = self._vector_of(file, named)
+            if vector is not None:
+                places.append(place)
+                vectors.append(vector)
+        return places[most_central(np.stack(vectors))] if places else None
+
+    def _vector_of(self, file: str, named: str) -> np.ndarray[Any, np.dtype[np.float32]] | None:
+        assert self._vectors is not None
+        path = PurePosixPath(file)
+        row = next((self._rows[name] for name in (file, named, path.name, path.stem) if name in self._rows), None)
+        if row is None:
+            self._problems.add("no_features", _("There are no features of %(file)s.") % {"file": file}, file=self._name)
+            return None
+        if np.linalg.norm(self._vectors.vectors[row]) < LEAST_LENGTH:
+            message = _("The features of %(file)s are all 0, which has no direction.") % {"file": file}
+            self._problems.add("bad_features", message, file=self._name)
+            return None
+        return self._vectors.vectors[row]
+
+
+def _rows(database: DuckDBPyConnection, query: str) -> Iterator[tuple[Any, ...]]:
+    result = database.execute(query)
+    while rows := result.fetchmany(ROWS_AT_ONCE):
+        yield from rows
+
+
+def _no_images(work: Work, problems: Problems) -> CorpusError:
+    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(problems.counts.items()))
+    first = next((examples[0] for examples in problems.examples.values()), None)
+    message = _("No image of %(file)s can be used (%(counts)s).") % {
+        "file": work.config.images.manifest,
+        "counts": counts or "0",
+    }
+    if first is not None:
+        message += " " + _("Line %(number)s: %(message)s") % {"number": first.line, "message": first.message}
+    return CorpusError(message)

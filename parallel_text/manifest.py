@@ -1,0 +1,147 @@
+"""Read a manifest of images: the sense that each shows, its file, and who made it under which licence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import Record, csv_records, json_records
+from crosslens_metrics.messages import gettext as _
+from parallel_text.problems import CorpusError, Problems
+from parallel_text.readers.packed import opened
+
+LONGEST = {"synset": 100, "file": 500, "licence": 200, "licence_url": 500, "author": 500, "source": 1000, "title": 500}
+ALIASES = {"license": "licence", "license_url": "licence_url"}
+EXAMPLE = '{"synset": "02077923-n", "file": "seal.jpg", "licence": "CC BY 4.0", "author": "…", "source": "…"}'
+NO_LICENCE = {"", "-", "?", "all rights reserved", "copyrighted", "n/a", "none", "unknown"}
+"""What people write where an image has no open licence."""
+
+IMAGE_NETS = re.compile(r"([nvars])(\d{8})")
+OFFSET = re.compile(r"(\d{8})-([nvars])")
+SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".gif"}
+
+
+@dataclass(frozen=True)
+class ImageLine:
+    """An image of a sense. `file` is where it was found in the folder of images, `named` what the manifest says."""
+
+    line: int
+    synset: str
+    file: str
+    named: str
+    licence: str
+    licence_url: str
+    author: str
+    source: str
+    title: str
+
+
+@dataclass
+class Manifest:
+    """Reads a manifest; `excluded` counts the images that were struck out.
+
+    Without a folder, nothing tells whether files exist. A line without a file is of all images in its sense's folder.
+    """
+
+    path: Path
+    name: str
+    folder: Path | None
+    exclude: frozenset[str]
+    problems: Problems
+    excluded: int = field(default=0, init=False)
+
+    def lines(self) -> Iterator[ImageLine]:
+        """Give the images that can be used.
+
+        Raises
+        ------
+        CorpusError
+            Where the manifest as a whole cannot be read.
+        """
+        for number, fields in self._records():
+            try:
+                yield from self._images(number, fields)
+            except _UnusableError as error:
+                self.problems.add(error.kind, str(error), file=self.name, line=number)
+            except LineError as error:
+                self.problems.add("bad_line", error.reason, file=self.name, line=number)
+
+    def _records(self) -> Iterator[tuple[int, Fields]]:
+        is_csv = self.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+        records = partial(csv_records, column="synset", is_any_case=True) if is_csv else json_records
+        try:
+            with opened(self.path, self.name) as file:
+                for record in records(file):
+                    try:
+                        if isinstance(record, LineError):
+                            raise record
+                        yield record.number, _fields(record, is_csv=is_csv)
+                    except LineError as error:
+                        self.problems.add("bad_line", error.reason, file=self.name, line=record.number)
+        except FileRefusedError as error:
+            raise CorpusError(f"{self.name}: {error}") from error
+
+    def _images(self, number: int, fields: Fields) -> Iterator[ImageLine]:
+        values = {name: fields.text(name, longest=longest) for name, longest in LONGEST.items()}
+        synset, named = synset_of(values.pop("synset")), values.pop("file").replace("\\", "/")
+        if not synset:
+            raise LineError(_("synset is empty. Fill it in."))
+        if values["licence"].casefold().strip(" .") in NO_LICENCE:
+            raise _UnusableError("no_licence", _("The image has no licence. Name the open licence that it is under."))
+        for file in self._files(synset, named):
+            if self.exclude & {file, named or file}:
+                self.excluded += 1
+                continue
+            yield ImageLine(line=number, synset=synset, file=file, named=named or file, **values)
+
+    def _files(self, synset: str, named: str) -> list[str]:
+        if named and (".." in PurePosixPath(named).parts or named.startswith("/") or ":" in named.split("/")[0]):
+            raise LineError(_("file must be a name inside the folder of images."))
+        if self.folder is None:
+            if not named:
+                raise LineError(_("file is empty. Fill it in."))
+            return [named]
+        tops = folders_of(synset)
+        if named:
+            for file in (named, *(f"{top}/{named}" for top in tops)):
+                if (self.folder / file).is_file():
+                    return [file]
+            message = _("There is no file “%(file)s” in the folder of images.") % {"file": named}
+            raise _UnusableError("missing_file", message)
+        for top in tops:
+            if (self.folder / top).is_dir():
+                found = sorted(each.name for each in (self.folder / top).iterdir() if each.suffix.lower() in SUFFIXES)
+                return [f"{top}/{name}" for name in found]
+        message = _("The line names no file, and the folder of images has no folder “%(name)s”.") % {"name": tops[0]}
+        raise _UnusableError("missing_file", message)
+
+
+def synset_of(name: str) -> str:
+    """Bring the id of a synset into the form of inventories: ImageNet's n02077923 is 02077923-n, others stay."""
+    match = IMAGE_NETS.fullmatch(name)
+    return f"{match[2]}-{match[1]}" if match else name
+
+
+def folders_of(synset: str) -> list[str]:
+    """Return the names that a folder with images of a synset may have, ImageNet's first."""
+    match = OFFSET.fullmatch(synset)
+    return [f"{match[2]}{match[1]}", synset] if match else [synset.replace(":", "_").replace("/", "_")]
+
+
+def _fields(record: Record, *, is_csv: bool) -> Fields:
+    values: Any = record.value
+    if isinstance(values, dict):
+        values = {ALIASES.get(name, name): value for name, value in values.items()}
+    return Fields(values, example=EXAMPLE, is_csv=is_csv)
+
+
+class _UnusableError(ValueError):
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
