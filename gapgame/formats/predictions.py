@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,20 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
                 % {"gold": len(answers), "found": len(words)},
             )
         words = [(ours, "", word) for (ours, _item, _word), (_id, _none, word) in zip(answers, words, strict=True)]
-    known, given = [one[0] for one in answers], [one[0] for one in words]
-    for file, ids in ((gold, known), (predictions, given)):
+    check_ids([one[0] for one in answers], [one[0] for one in words], predictions, gold)
+    word_of = {name: word for name, _item, word in words}
+    return [Filled(item, word, word_of[name]) for name, item, word in answers]
+
+
+def check_ids(known: Sequence[str], given: Sequence[str], predictions: Path, gold: Path | None = None) -> None:
+    """Check that there is one prediction for each instance.
+
+    Raises
+    ------
+    FileProblemsError
+        With the first ids that are missing, unknown or there twice.
+    """
+    for file, ids in ((gold or predictions, known), (predictions, given)):
         twice = [name for name, number in Counter(ids).items() if number > 1]
         if twice:
             raise _refused(file, names_of({_("duplicate ids"): twice}, MOST_NAMED))
@@ -57,8 +70,6 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
     }
     if any(differing.values()):
         raise _refused(predictions, names_of(differing, MOST_NAMED))
-    word_of = {name: word for name, _item, word in words}
-    return [Filled(item, word, word_of[name]) for name, item, word in answers]
 
 
 def _answers(file: Path) -> list[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,18 @@ FEATURES = "features.npz"
 MOST_NAMED = 5
 
 Credits = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What goes into the folder besides the files of the task."""
+
+    images: Path | None = None
+    """A folder whose images are copied."""
+    features: Path | None = None
+
+
+NO_EXTRAS = Extras()
 
 
 def credits_in(values: Iterable[Any]) -> Credits:
@@ -123,6 +136,16 @@ def write_credits(names: Sequence[str], credits: Mapping[str, Mapping[str, str]]
             licences[known.get("licence", "")] += 1
             file.write(json_line({"id": name, **known}))
     return licences
+
+
+def add_images(folder: Path, used: Iterable[str], credits: Credits, extras: Extras) -> Mapping[str, int]:
+    """Copy images and write features as asked, write the list of images, and return how many have each licence."""
+    names = sorted(used)
+    if extras.images is not None:
+        credits = copy_images(names, ImageFolder(extras.images, credits), folder)
+    if extras.features is not None:
+        write_features(names, extras.features, folder)
+    return write_credits(names, credits, folder)
 
 
 def features_of(file: Path) -> Mapping[str, NDArray[np.float32]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,15 +25,7 @@ from gapgame.formats.task_folders import (
     write_manifest,
     write_parts,
 )
-from gapgame.formats.task_images import (
-    Credits,
-    ImageFolder,
-    copy_images,
-    credits_beside,
-    credits_in,
-    write_credits,
-    write_features,
-)
+from gapgame.formats.task_images import NO_EXTRAS, Credits, Extras, add_images, credits_beside, credits_in
 from gapgame.formats.task_readme import write_readme
 from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
@@ -131,15 +123,6 @@ def _parts(sentence: str, word: str, start: Any, *, is_spaced: bool) -> tuple[st
     return sentence[: spans[0][0]], sentence[spans[0][1] :]
 
 
-@dataclass(frozen=True)
-class Extras:
-    """What goes into the folder besides the files of the task."""
-
-    images: Path | None = None
-    """A folder whose images are copied."""
-    features: Path | None = None
-
-
 def build_task(
     corpus: Path,
     folder: Path,
@@ -148,7 +131,7 @@ def build_task(
     reserve_percent: int,
     seed: int,
     split: str = HELD_OUT_SPLIT,
-    extras: Extras = Extras(),
+    extras: Extras = NO_EXTRAS,
 ) -> Built:
     """Draw the parts and write them, all or none; the same corpus, sizes and seed give the same bytes.
 
@@ -191,16 +174,6 @@ def build_task(
         manifest = manifest_of(making, drawn, **facts)
         write_manifest(making, manifest)
     return Built(folder, manifest)
-
-
-def add_images(folder: Path, used: Iterable[str], credits: Credits, extras: Extras) -> Mapping[str, int]:
-    """Copy images and write features as asked, write the list of images, and return how many have each licence."""
-    names = sorted(used)
-    if extras.images is not None:
-        credits = copy_images(names, ImageFolder(extras.images, credits), folder)
-    if extras.features is not None:
-        write_features(names, extras.features, folder)
-    return write_credits(names, credits, folder)
 
 
 def items_of(corpus: Path) -> Path:

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
+from gapgame.formats.predictions import check_ids
+from gapgame.formats.task_folders import objects_of
 from gapgame.rules.translation_scores import Translated, compared
 
 EXAMPLE = '{"word": "seal", "positives": ["selo"], "negatives": ["foca"], "prediction": "selo"}'
@@ -31,6 +33,31 @@ def read_translated(file: Path) -> list[Translated]:
         if not translated and not reader.problems:
             raise LineError(_("The file is empty."))
     return translated
+
+
+def read_predictions(predictions: Path, folder: Path, part: str) -> list[Translated]:
+    """Pair each instance of the part of a task with its prediction; its source word is the lemma of the word.
+
+    Raises
+    ------
+    FileProblemsError
+        Where a file cannot be read, or ids are missing, unknown or there twice.
+    """
+    gold = list(objects_of(folder / f"{part}.gold.jsonl"))
+    words = {line["id"]: line["lemma"] for line in objects_of(folder / f"{part}.jsonl")}
+    given: list[tuple[str, str]] = []
+    with LineReader(predictions) as reader:
+        for record in reader.records():
+            with reader.line(record):
+                fields = Fields(record.value, example='{"id": "test-000001", "prediction": "selo"}')
+                name = fields.text("id", needed=True)
+                if "prediction" not in record.value:
+                    raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
+                given.append((name, fields.text("prediction")))
+    check_ids([line["id"] for line in gold], [name for name, _word in given], predictions)
+    found = dict(given)
+    with LineReader(folder / f"{part}.gold.jsonl"):
+        return [_translated({**line, "word": words[line["id"]], "prediction": found[line["id"]]}) for line in gold]
 
 
 def _translated(value: Any) -> Translated:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError, OutputWrapper
+
 from crosslens_metrics.commands.arguments import whole_number
-from gapgame.formats.tasks import Extras
+from gapgame.formats.task_images import Extras
 from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID
 from gapgame.rules.turns import SPLITS
+from tabular.downloads import write_whole
 
 
 def add_drawing(parser: ArgumentParser) -> None:
@@ -46,3 +49,18 @@ def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
         "split": options["split"],
         "extras": Extras(options["images"], options["features"]),
     }
+
+
+def add_output(parser: ArgumentParser) -> None:
+    parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
+
+
+def put_out(lines: Sequence[str], output: Path | None, stdout: OutputWrapper) -> None:
+    """Write predictions to a file, all or none, or to standard output."""
+    if output is None:
+        stdout.write("".join(lines), ending="")
+        return
+    try:
+        write_whole(output, (line.encode() for line in lines))
+    except OSError as error:
+        raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.baselines import predict
+from gapgame.management.task_options import add_output, put_out
 from gapgame.rules.baselines import LONGEST_GRAM, NEIGHBOURS, Method
 from gapgame.rules.task import HELD_OUT, TEST
-from tabular.downloads import write_whole
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--part", choices=HELD_OUT, default=TEST, help="default %(default)s")
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
-        parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
+        add_output(parser)
 
     def handle(self, *, folder: Path, method: str, part: str, output: Path | None, **options: Any) -> None:
         try:
@@ -54,10 +54,4 @@ class Command(BaseCommand):
             )
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
-        if output is None:
-            self.stdout.write("".join(lines), ending="")
-            return
-        try:
-            write_whole(output, (line.encode() for line in lines))
-        except OSError as error:
-            raise CommandError(f"The file {output} cannot be written: {error.strerror}.") from error
+        put_out(lines, output, self.stdout)

@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.report_text import between
-from gapgame.formats.translations import EXAMPLE, read_translated
+from gapgame.formats.translations import EXAMPLE, read_predictions, read_translated
+from gapgame.rules.task import HELD_OUT, TEST
 from gapgame.rules.translation_scores import TranslationScores, score
 
 
@@ -23,13 +24,23 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE.jsonl", help=f"one instance per line: {EXAMPLE}")
+        parser.add_argument(
+            "file",
+            type=Path,
+            metavar="FILE.jsonl",
+            help=f"predictions: id and prediction per line; without TASK one instance per line: {EXAMPLE}",
+        )
+        parser.add_argument("task", type=Path, nargs="?", metavar="TASK", help="folder made by build_translation_task")
+        parser.add_argument("--split", choices=HELD_OUT, help="part of TASK (default test)")
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
-    def handle(self, *, file: Path, seed: int, for_programs: bool, **options: Any) -> None:
+    def handle(self, *, file: Path, task: Path | None, seed: int, for_programs: bool, **options: Any) -> None:
+        if options["split"] and task is None:
+            raise CommandError(_("--split names a part of a task. Give the folder of the task too."))
         try:
-            scores = score(read_translated(file), seed=seed)
+            translated = read_predictions(file, task, options["split"] or TEST) if task else read_translated(file)
+            scores = score(translated, seed=seed)
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         if for_programs:

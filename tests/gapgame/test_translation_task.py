@@ -1,0 +1,200 @@
+"""The lexical translation task: parts, right and wrong words, the baseline, and scores computed by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError
+
+from gapgame.rules.translation_task import Accepted, MostFrequent, Synonyms, Translations
+from tests.commands import output_of
+
+SEAL, STAMP, BANK = "02077923-n", "06796119-n", "08420278-n"
+LEMMAS = {"foca": SEAL, "lobo marinho": SEAL, "selo": STAMP, "banco": BANK}
+FORMS = {"foca": ["foca", "focas"], "lobo marinho": ["lobo marinho"], "selo": ["selo", "sello"], "banco": ["banco"]}
+
+
+def write(file: Path, lines: list[dict[str, Any]]) -> None:
+    file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+
+
+def objects(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def instance(number: int, lemma: str, word: str, *, n: int = 4) -> dict[str, Any]:
+    english = "bank" if lemma == "banco" else "seal"
+    tags = ["pt", "es", "fr", "de"][:n]
+    return {
+        "id": f"{number:016x}-2",
+        "sentence": f"Here {number // 2} a {english} waits.",
+        "word": english,
+        "lemma": english,
+        "start": 7 + len(str(number // 2)),
+        "languages": {"pt": lemma},
+        "translations": {"pt": {"lemma": lemma, "word": word, "sentence": f"Aqui {word} espera."}},
+        "synsets": [LEMMAS[lemma]],
+        "n": n,
+        "shared": {LEMMAS[lemma]: tags},
+    }
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Two hundred instances of seal and bank, every sentence with two of them, with ten images a synset."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    rng, lemmas = np.random.default_rng(1), list(LEMMAS)
+    lines = []
+    for number in range(200):
+        lemma = lemmas[int(rng.integers(len(lemmas)))]
+        lines.append(instance(number, lemma, FORMS[lemma][0], n=4 if rng.random() < 0.7 else 1))
+    write(folder / "instances.jsonl", lines)
+    entries = [
+        {"lemma": lemma, "share": 0.3, "words": dict.fromkeys(FORMS[lemma], 2)} for lemma in lemmas if lemma != "banco"
+    ]
+    write(
+        folder / "dictionary.jsonl",
+        [
+            {"word": "seal", "language": "pt", "alignments": 9, "translations": entries},
+            {
+                "word": "bank",
+                "language": "pt",
+                "alignments": 9,
+                "translations": [{"lemma": "banco", "share": 1.0, "words": {"banco": 9}}],
+            },
+            {"word": "bank", "language": "es", "alignments": 9, "translations": []},
+        ],
+    )
+    images = [
+        {"synset": synset, "file": f"{synset}-{number}.jpg", "licence": "CC0 1.0", "author": "Ada"}
+        for synset in (SEAL, STAMP, BANK)
+        for number in range(10)
+    ]
+    write(folder / "images.jsonl", images)
+    return folder
+
+
+SIZES = ("--language", "pt", "--valid", 20, "--test", 20)
+
+
+def test_the_parts_share_nothing_and_questions_hold_no_translation(corpus: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    output_of("build_translation_task", corpus, folder, *SIZES)
+    train, valid, test = parts = [objects(folder / f"{part}.jsonl") for part in ("train", "valid", "test")]
+    assert (len(valid), len(test)) == (20, 20)
+    for things in (
+        [{line["sentence"] for line in part} for part in parts],
+        [{image for line in part for image in line["images"]} for part in parts],
+    ):
+        assert sum(map(len, things)) == len(set.union(*things))
+    assert all(line["image"] in line["images"] for part in parts for line in part)
+    assert {len(line["images"]) for line in train} == {8}
+    gold = objects(folder / "test.gold.jsonl")
+    assert {line["split"] for line in gold} == {"intersect_4"}
+    asked = {"id", "language", "translate_to", "sentence", "word", "start", "lemma", "image", "images"}
+    assert {frozenset(line) for line in test} == {frozenset(asked)}
+    assert "CC0 1.0" in (folder / "README.md").read_text(encoding="utf-8")
+    output_of("build_translation_task", corpus, tmp_path / "again", *SIZES)
+    again, other = tmp_path / "again", tmp_path / "other"
+    assert all(file.read_bytes() == (again / file.name).read_bytes() for file in folder.iterdir())
+    output_of("build_translation_task", corpus, other, *SIZES, "--seed", 1)
+    assert (folder / "test.jsonl").read_bytes() != (other / "test.jsonl").read_bytes()
+
+
+def test_the_most_frequent_translation_of_training_is_the_baseline(corpus: Path, tmp_path: Path) -> None:
+    folder, predictions = tmp_path / "task", tmp_path / "predictions.jsonl"
+    output_of("build_translation_task", corpus, folder, *SIZES)
+    counted: dict[str, list[str]] = {"seal": [], "bank": []}
+    for line in objects(folder / "train.jsonl"):
+        counted[line["lemma"]].append(line["translation"]["word"])
+    best = {word: max(sorted(set(found)), key=found.count) for word, found in counted.items()}
+    output_of("translation_baselines", folder, "--output", predictions)
+    test, found = objects(folder / "test.jsonl"), objects(predictions)
+    assert [line["prediction"] for line in found] == [best[line["lemma"]] for line in test]
+    scores = json.loads(output_of("score_lexical_translation", predictions, folder, "--split", "test", "--json"))
+    gold = objects(folder / "test.gold.jsonl")
+    hits = [one["prediction"] in line["positives"] for one, line in zip(found, gold, strict=True)]
+    assert scores["accuracy"] == pytest.approx(np.mean(hits))
+    assert (scores["instances"], scores["words"]) == (20, 2)
+
+
+def task_of_the_example(folder: Path) -> Path:
+    """Write the example of the protocol as a task."""
+    folder.mkdir()
+    lines: list[tuple[str, list[str], list[str]]] = [
+        ("seal", ["selo", "sello"], ["foca", "stamp"]),
+        ("seal", ["foca"], ["selo", "sello", "stamp"]),
+        ("seal", ["foca"], ["selo"]),
+        ("bank", ["banco", "banc"], []),
+    ]
+    write(folder / "test.jsonl", [{"id": f"t{n}", "lemma": line[0]} for n, line in enumerate(lines)])
+    gold = [{"id": f"t{n}", "positives": right, "negatives": wrong} for n, (_word, right, wrong) in enumerate(lines)]
+    write(folder / "test.gold.jsonl", gold)
+    return folder
+
+
+def test_the_example_gives_a_half_in_any_order_of_predictions(tmp_path: Path) -> None:
+    folder, predictions = task_of_the_example(tmp_path / "task"), tmp_path / "predictions.jsonl"
+    words = {"t3": "Banc", "t1": "selo", "t0": "selo", "t2": "rubbish"}
+    write(predictions, [{"id": name, "prediction": word} for name, word in words.items()])
+    scores = json.loads(output_of("score_lexical_translation", predictions, folder, "--json"))
+    assert (scores["ali"], scores["accuracy"], scores["instances"], scores["words"]) == (0.5, 0.5, 4, 2)
+    assert [(one["word"], one["ali"]) for one in scores["by_word"]] == [("bank", 1), ("seal", 0)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "says"),
+    [
+        (["t0", "t1", "t2"], "ids without a prediction: t3"),
+        (["t0", "t1", "t2", "t3", "t9"], "not in the gold file: t9"),
+        (["t0", "t1", "t2", "t3", "t1"], "duplicate ids: t1"),
+    ],
+)
+def test_ids_that_do_not_fit_are_named(tmp_path: Path, ids: list[str], says: str) -> None:
+    write(tmp_path / "found.jsonl", [{"id": name, "prediction": "selo"} for name in ids])
+    with pytest.raises(CommandError, match=says):
+        output_of("score_lexical_translation", tmp_path / "found.jsonl", task_of_the_example(tmp_path / "task"))
+
+
+def test_spellings_of_the_aligned_lemma_are_right_and_other_senses_wrong() -> None:
+    known = Translations()
+    for lemma, synset in LEMMAS.items():
+        known.add_entry("seal", lemma, FORMS[lemma])
+        known.add_sense("seal", lemma, [synset])
+    known.add_entry("seal", "focar", ["Focas", "focou"])
+    aligned = known.accepted("Seal", "foca", "foquinha", [SEAL])
+    assert aligned.positives == ("foca", "focas", "foquinha")
+    # "focas" is a spelling of both; "lobo marinho" is another word for the same animal.
+    assert aligned.negatives == ("banco", "focar", "focou", "sello", "selo")
+    assert aligned.synonyms == ("lobo marinho",)
+    strict = known.accepted("seal", "foca", "foca", [SEAL], synonyms=Synonyms.NEGATIVE)
+    assert "lobo marinho" in strict.negatives
+    assert "lobo marinho" in known.accepted("seal", "foca", "foca", [SEAL], synonyms=Synonyms.POSITIVE).positives
+    assert known.accepted("new", "novo", "novas", [BANK]) == Accepted(("novas", "novo"), (), ())
+
+
+def test_a_word_that_was_not_learned_has_no_translation_and_equal_ones_go_by_the_alphabet() -> None:
+    model = MostFrequent()
+    for word in ("selo", "Foca", "foca", "selo"):
+        model.learn("Seal", word)
+    assert (model.predict("seal"), model.predict("bank")) == ("foca", "")
+
+
+def test_a_corpus_that_does_not_fit_is_refused_with_the_file(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"no translations into fr\. It has: es, pt"):
+        output_of("build_translation_task", corpus, tmp_path / "task", "--language", "fr")
+    with pytest.raises(CommandError, match="5000 instances, but only"):
+        output_of("build_translation_task", corpus, tmp_path / "task", "--language", "pt")
+    with (corpus / "instances.jsonl").open("a") as file:
+        file.write('{"id": "x"}\n')
+    with pytest.raises(CommandError, match=r"instances\.jsonl, line 201: “sentence” is missing"):
+        output_of("build_translation_task", corpus, tmp_path / "task", *SIZES)
+    (corpus / "images.jsonl").unlink()
+    with pytest.raises(CommandError, match=r"images\.jsonl: There is no such file"):
+        output_of("build_translation_task", corpus, tmp_path / "task", *SIZES)
+    assert not (tmp_path / "task").exists()
