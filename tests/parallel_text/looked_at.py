@@ -152,10 +152,8 @@ def _instance(sentence: int, position: int, lemma: str, translations: list[Any],
     names = ("language", "lemma", "word", "pair", "target", "shares")
     named = [dict(zip(names, row, strict=True)) for row in translations]
     shared = [{"synset": each, "languages": [one[0] for one in translations if one[5]]} for each in synsets if n]
-    return (
-        f"{sentence}-{position}", sentence, position, starts[position], ENGLISH[sentence], words[position], lemma, named,
-        synsets, shared, n,
-    )  # fmt: skip
+    place = (f"{sentence}-{position}", sentence, position, starts[position])
+    return (*place, ENGLISH[sentence], words[position], lemma, named, synsets, shared, n)
 
 
 INSTANCE_ROWS = [
