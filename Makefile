@@ -56,6 +56,21 @@ $(VENV)/.installed-gpu: requirements-gpu.txt | $(VENV)/.installed-dev
 		rm -rf $(VENV)/torchvision && mkdir $(VENV)/torchvision && mv $(VENV)/lib/python3*/site-packages/torchvision* $(VENV)/torchvision; }
 	@touch $@
 
+# eflomal, by its licence in an environment of its own and a program of its own. Corpora need it, and tests of aligning.
+ALIGNER := $(VENV)/aligner
+ALIGNER_PIP := env -u MAKEFLAGS -u MAKELEVEL $(ALIGNER)/bin/python -m pip --disable-pip-version-check --no-input install --quiet
+COMPILES := printf '\#include <Python.h>\n\#include <omp.h>\n' | cc -fopenmp -c -x c -o /dev/null \
+	-I"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null
+
+$(VENV)/.installed-aligner: requirements-aligner.txt requirements-aligner-build.txt | $(VENV)/.installed-dev
+	@if [ "$(CI)" != true ] && ! { $(COMPILES); }; then \
+		echo "No word aligner was built: that needs a C compiler with OpenMP and Python's headers (gcc, libc6-dev, python3-dev)."; \
+	else \
+		echo "Building eflomal in $(ALIGNER) (once) ..." && rm -rf $(ALIGNER) && $(BIN)/python -m venv $(ALIGNER) && \
+		$(ALIGNER_PIP) --no-deps --require-hashes --only-binary :all: -r requirements-aligner-build.txt && \
+		$(ALIGNER_PIP) --no-deps --require-hashes --no-build-isolation -r requirements-aligner.txt && touch $@; \
+	fi
+
 demo: $(VENV)/.installed
 	@$(BIN)/python manage.py demo --port $(PORT)
 
@@ -63,7 +78,7 @@ demo-reset:
 	rm -rf var
 	@echo "The demo is as new; make demo starts it."
 
-setup: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu)
+setup: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu) $(VENV)/.installed-aligner
 
 test-all: LONG := --long
 test test-all: setup

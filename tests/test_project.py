@@ -69,6 +69,13 @@ def test_packages_by_people_who_did_not_make_them_are_pinned_by_hash_and_in_no_o
         assert found[1] not in elsewhere
 
 
+@pytest.mark.parametrize("file", ["requirements-aligner.txt", "requirements-aligner-build.txt"])
+def test_the_aligner_is_built_from_files_of_known_hashes(file: str) -> None:
+    lines = (ROOT / file).read_text(encoding="utf-8").replace(" \\\n", "").splitlines()
+    for line in lines:
+        assert line.startswith("#") or re.fullmatch(r"[\w-]+==[\w.]+( +--hash=sha256:[0-9a-f]{64})+", line), line
+
+
 def test_the_versions_that_the_library_asks_for_are_those_of_the_platform() -> None:
     texts = [path.read_text(encoding="utf-8") for path in files_in("crosslens_metrics")]
     named = {name for text in texts for name in re.findall(r"pip install ([\w.]+==[\w.]*\w)", text)}
