@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.intervals import Interval
+from gapgame.rules.equal_samples import EqualSamples, Resampled
 from gapgame.rules.figures import Mean, Missing, Share, Undefined
-from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
+from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes
 from gapgame.rules.turns import OUTCOMES
 
 LABEL_WIDTH = 24
@@ -33,6 +34,7 @@ def report_lines(report: GameReport) -> Iterator[str]:
     for split in report.splits:
         yield from _outcome_lines(split.split, split.figures)
     yield from _equal_size_lines(report.equal_size)
+    yield from _equal_sample_lines(report.equal_samples)
     for name, groups in report.by.items():
         yield from _group_lines(name, groups)
     yield ""
@@ -111,14 +113,30 @@ def _equal_size_lines(equal: EqualSize | Undefined) -> Iterator[str]:
         yield _line(figures.split or _("All splits"), _equal_figures(figures))
 
 
+def _equal_sample_lines(equal: EqualSamples | Undefined) -> Iterator[str]:
+    yield ""
+    if isinstance(equal, Undefined):
+        yield _("Equal samples of splits and attempts") + f": – {equal.message}"
+        return
+    yield _(
+        "Equal samples of splits and attempts: %(size)s guesses of each attempt in each split, drawn without "
+        "replacement %(resamples)s times; mean similarity and middle 95%% of the draws"
+    ) % {"size": equal.size, "resamples": equal.resamples}
+    for figures in (equal.overall, *equal.splits):
+        yield _line(figures.split or _("All splits"), "; ".join(_equal_similarities(figures.similarity)))
+
+
 def _equal_figures(figures: EqualOutcomes) -> str:
     parts = [f"{name} {_resampled(resampled, '.2f')}" for name, resampled in figures.outcomes.items()]
-    parts += [
+    return "; ".join([*parts, *_equal_similarities(figures.similarity)])
+
+
+def _equal_similarities(similarity: Iterable[Resampled | Undefined]) -> list[str]:
+    return [
         _("similarity %(attempt)s") % {"attempt": attempt} + f" {_resampled(resampled, '.4f')}"
-        for attempt, resampled in enumerate(figures.similarity, start=1)
+        for attempt, resampled in enumerate(similarity, start=1)
         if not isinstance(resampled, Undefined)
     ]
-    return "; ".join(parts)
 
 
 def _resampled(resampled: Resampled, form: str) -> str:

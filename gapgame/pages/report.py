@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext as _
@@ -12,8 +13,9 @@ from django.utils.translation import ngettext
 from charts import texts
 from charts.stacks import Shares, StackedPlot, stacked_plot
 from gapgame.models import Outcome
+from gapgame.rules.equal_samples import EqualGuesses, EqualSamples, Resampled
 from gapgame.rules.figures import Mean, Share, Undefined
-from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes, Resampled
+from gapgame.rules.report import EqualOutcomes, EqualSize, GameReport, GroupOutcomes, Outcomes
 from gapgame.rules.turns import OUTCOMES
 
 GROUPS_PER_PAGE = 50
@@ -65,13 +67,16 @@ class ReportPage:
     equal_similarity: Sequence[Row]
     equal_size: int
     why_not_equal: str
+    samples: Sequence[Row]
+    sample_size: int
+    why_no_samples: str
     groups: Page[GroupOutcomes] | None
     group_rows: Sequence[Row]
 
 
 def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
     parts = [(_("All splits"), report.overall), *((part.split, part.figures) for part in report.splits)]
-    equal = report.equal_size
+    equal, samples = report.equal_size, report.equal_samples
     groups = Paginator(report.by.get(by, ()), GROUPS_PER_PAGE).get_page(number) if by in report.by else None
     return ReportPage(
         report=report,
@@ -89,6 +94,9 @@ def report_page(report: GameReport, *, by: str, number: str) -> ReportPage:
         equal_similarity=_equal(equal, _equal_similarities),
         equal_size=equal.size if isinstance(equal, EqualSize) else 0,
         why_not_equal=equal.message if isinstance(equal, Undefined) else "",
+        samples=_equal(samples, _equal_similarities),
+        sample_size=samples.size if isinstance(samples, EqualSamples) else 0,
+        why_no_samples=samples.message if isinstance(samples, Undefined) else "",
         groups=groups,
         group_rows=[_group_row(group) for group in groups] if groups else [],
     )
@@ -165,7 +173,7 @@ def _mean_cell(mean: Mean | Undefined) -> Cell:
     )
 
 
-def _equal(equal: EqualSize | Undefined, cells_of: Callable[[EqualOutcomes], list[Cell]]) -> list[Row]:
+def _equal(equal: EqualSize | EqualSamples | Undefined, cells_of: Callable[[Any], list[Cell]]) -> list[Row]:
     if isinstance(equal, Undefined):
         return []
     named = [(_("All splits"), equal.overall), *((part.split, part) for part in equal.splits)]
@@ -177,7 +185,7 @@ def _equal_outcomes(part: EqualOutcomes) -> list[Cell]:
     return [Cell(texts.percent(drawn[name].mean), beside=texts.between(drawn[name].interval)) for name in OUTCOMES]
 
 
-def _equal_similarities(part: EqualOutcomes) -> list[Cell]:
+def _equal_similarities(part: EqualOutcomes | EqualGuesses) -> list[Cell]:
     return [
         Cell("", why=each.message)
         if isinstance(each, Undefined)

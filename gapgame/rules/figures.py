@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+import numpy as np
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -91,3 +93,8 @@ def defined(figure: Callable[[], T]) -> T | Undefined:
 def share(count: int, total: int, over_players: Interval | Undefined) -> Share:
     interval = share_interval(count, total)
     return Share(count, total, 100 * count / total, Interval(100 * interval.low, 100 * interval.high), over_players)
+
+
+def stream(seed: int, figure: str) -> np.random.Generator:
+    """Return the random numbers of one figure."""
+    return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])

@@ -6,7 +6,6 @@ docs/game-files.md.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.clusters import mean_interval, ratio_bounds, subset_sums
-from crosslens_metrics.intervals import Interval, percentile_interval, share_bounds
+from crosslens_metrics.intervals import Interval, share_bounds
 from crosslens_metrics.reports.figures import Figure
 from crosslens_metrics.undefined import Reason
-from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
+from gapgame.rules.equal_samples import EqualSamples, Resampled, equal_samples, resampled
+from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share, stream
 from gapgame.rules.play import ATTEMPTS
 from gapgame.rules.turns import ALL_OUTCOMES, OUTCOMES, Filtered, Rule, Turn, filtered
 
@@ -78,14 +78,6 @@ class SplitOutcomes(Figure):
 
 
 @dataclass(frozen=True)
-class Resampled(Figure):
-    """The mean of a figure over many draws, and the middle 95% of them: how much it depends on the draw."""
-
-    mean: float
-    interval: Interval
-
-
-@dataclass(frozen=True)
 class EqualOutcomes(Figure):
     """Figures of splits of equal size; `split` is empty for all splits together."""
 
@@ -129,6 +121,7 @@ class GameReport(Figure):
     overall: Outcomes
     splits: tuple[SplitOutcomes, ...]
     equal_size: EqualSize | Undefined
+    equal_samples: EqualSamples | Undefined
     by: Mapping[str, tuple[GroupOutcomes, ...]]
 
 
@@ -166,7 +159,7 @@ def build_report(
     split_of, splits = _codes(turn.split for turn in counted)
     chosen = [np.ones(len(counted), dtype=bool), *(split_of == code for code in range(len(splits)))]
     figures = _outcomes(table, chosen, resamples, stream(seed, "players"))
-    ordered = sorted(range(len(splits)), key=lambda code: splits[code])
+    ordered = [(code, splits[code]) for code in sorted(range(len(splits)), key=lambda code: splits[code])]
     return GameReport(
         signature=Signature(
             METHOD, VERSION, tuple(str(rule) for rule in Rule if rule not in keep), seed, resamples, vectors
@@ -175,8 +168,16 @@ def build_report(
         counted=len(counted),
         filters=filters,
         overall=figures[0],
-        splits=tuple(SplitOutcomes(splits[code], figures[1 + code]) for code in ordered),
-        equal_size=_equal_size(table, split_of, [(code, splits[code]) for code in ordered], resamples, seed),
+        splits=tuple(SplitOutcomes(split, figures[1 + code]) for code, split in ordered),
+        equal_size=_equal_size(table, split_of, ordered, resamples, seed),
+        equal_samples=equal_samples(
+            np.where(table.values[:, GUESSES] > 0, table.values[:, SIMILARITY], np.nan),
+            split_of,
+            ordered,
+            resamples=resamples,
+            seed=seed,
+            missing=Undefined(table.missing_similarity if counted else Missing.NO_TURNS),
+        ),
         by={name: _groups(table, [getattr(turn, name) for turn in counted]) for name in BY if name in by},
     )
 
@@ -308,7 +309,7 @@ def _equal_size(
         turns = sums[:, :KINDS].sum(axis=1)
         return EqualOutcomes(
             split,
-            {name: _resampled(100 * sums[:, code] / turns) for code, name in enumerate(OUTCOMES)},
+            {name: resampled(100 * sums[:, code] / turns) for code, name in enumerate(OUTCOMES)},
             tuple(
                 _resampled_ratio(sums[:, SIMILARITY.start + place], sums[:, GUESSES.start + place], missing)
                 for place in range(ATTEMPTS)
@@ -321,10 +322,6 @@ def _equal_size(
     )
 
 
-def _resampled(values: NDArray[np.float64]) -> Resampled:
-    return Resampled(float(values.mean()), percentile_interval(values))
-
-
 def _resampled_ratio(
     numerators: NDArray[np.float64], denominators: NDArray[np.float64], missing: Undefined
 ) -> Resampled | Undefined:
@@ -332,7 +329,7 @@ def _resampled_ratio(
         return missing
     if not denominators.all():
         return Undefined(Reason.RESAMPLES_UNDEFINED)
-    return _resampled(numerators / denominators)
+    return resampled(numerators / denominators)
 
 
 def _groups(table: _Table, names: Sequence[str]) -> tuple[GroupOutcomes, ...]:
@@ -371,8 +368,3 @@ def _codes(column: Iterable[str]) -> tuple[NDArray[np.int_], list[Any]]:
     seen: dict[Hashable, int] = {}
     codes = [seen.setdefault(value, len(seen)) for value in column]
     return np.array(codes, dtype=int), list(seen)
-
-
-def stream(seed: int, figure: str) -> np.random.Generator:
-    """Return the random numbers of one figure."""
-    return np.random.default_rng([seed % 2**64, zlib.crc32(figure.encode())])

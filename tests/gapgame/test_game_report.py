@@ -120,6 +120,22 @@ def test_splits_of_equal_size_have_the_size_of_the_smallest() -> None:
     assert equal.splits[1].outcomes["failed"].interval.width == 0
 
 
+def test_equal_samples_have_as_many_guesses_of_every_split_and_attempt() -> None:
+    turns = [Turn("failed", "intersect_0", similarities=near) for near in ((0.5, 0.2, 0.6), (0.5, 0.4, 0.8))]
+    turns += [Turn("failed", "intersect_0", similarities=(0.5,))] * 8
+    turns += [Turn("failed", "intersect_1", similarities=near) for near in ((0.1, 0.3, 0.9), (0.1, 0.3, 0.1))]
+    turns += [Turn("failed", "intersect_1", similarities=(0.1, 0.3))] * 2
+    equal = build_report(turns).equal_samples
+    assert not isinstance(equal, Undefined)
+    assert equal.size == 2
+    # By hand: 0.5 and 0.1; (0.2 + 0.4) / 2 and 0.3; 0.7 and 0.5. All first guesses alike would give 5.4 / 14 = 0.386.
+    assert [each.mean for each in equal.overall.similarity] == pytest.approx([0.3, 0.3, 0.6])  # type: ignore[union-attr]
+    assert [each.mean for each in equal.splits[1].similarity] == pytest.approx([0.1, 0.3, 0.5])  # type: ignore[union-attr]
+    short = build_report([*turns, Turn("attempt_1", "intersect_2", similarities=(1.0,))]).equal_samples
+    assert not isinstance(short, Undefined)
+    assert (short.size, short.overall.similarity[1]) == (1, Undefined(Missing.NO_GUESSES))
+
+
 def test_the_same_seed_gives_the_same_figures_and_another_does_not(golden: Path) -> None:
     assert run_json(golden, "--seed", "5") == run_json(golden, "--seed", "5")
     turns = [Turn(OUTCOMES[number % 3], f"intersect_{number % 2}", player=str(number % 9)) for number in range(200)]
@@ -129,7 +145,7 @@ def test_the_same_seed_gives_the_same_figures_and_another_does_not(golden: Path)
 def test_figures_without_a_value_say_why(tmp_path: Path) -> None:
     report = build_report([Turn("skipped", "intersect_0", similarities=())])
     assert report.overall.outcomes["failed"] == Undefined(Missing.NO_TURNS)
-    assert report.equal_size == Undefined(Missing.NO_TURNS)
+    assert report.equal_size == report.equal_samples == Undefined(Missing.NO_TURNS)
     assert {mean for each in report.overall.similarity for mean in (each.all, each.inexact)} == {
         Undefined(Missing.NO_TURNS)
     }
@@ -175,7 +191,7 @@ def test_counts_alone_give_shares(tmp_path: Path) -> None:
     assert report["splits"][1]["figures"]["outcomes"]["failed"]["percent"] == 60
     assert report["overall"]["similarity"][0]["all"]["undefined"] == "no_similarities"
     said = str(MESSAGES[Missing.NO_SIMILARITIES])
-    assert run(file).count(said) == 3, "Once for all splits, and once for each of the two."
+    assert run(file).count(said) == 4, "For all splits, each of the two, and equal samples."
 
 
 @pytest.mark.parametrize(

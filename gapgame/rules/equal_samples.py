@@ -1,0 +1,101 @@
+"""Mean similarity of attempts over as many guesses of every split and attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosslens_metrics.clusters import subset_sums
+from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.reports.figures import Figure
+from gapgame.rules.figures import Missing, Undefined, stream
+
+
+@dataclass(frozen=True)
+class Resampled(Figure):
+    """The mean of a figure over many draws, and the middle 95% of them: how much it depends on the draw."""
+
+    mean: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class EqualGuesses(Figure):
+    """The mean similarity of each attempt; `split` is empty for all splits together."""
+
+    split: str
+    similarity: tuple[Resampled | Undefined, ...]
+
+
+@dataclass(frozen=True)
+class EqualSamples(Figure):
+    """`size` guesses of each attempt in each split, drawn repeatedly without replacement."""
+
+    size: int
+    resamples: int
+    overall: EqualGuesses
+    splits: tuple[EqualGuesses, ...]
+
+
+def resampled(values: NDArray[np.float64]) -> Resampled:
+    return Resampled(float(values.mean()), percentile_interval(values))
+
+
+def equal_samples(
+    similarity: NDArray[np.float64],
+    split_of: NDArray[np.int_],
+    splits: Sequence[tuple[int, str]],
+    *,
+    resamples: int,
+    seed: int,
+    missing: Undefined,
+) -> EqualSamples | Undefined:
+    """Draw as many guesses of every split and attempt as the least of them has.
+
+    Later attempts have fewer guesses, as are splits that were played less; drawn alike, neither weighs more. An attempt
+    that nobody made in a split has no figure there, nor over all splits.
+
+    Parameters
+    ----------
+    similarity : ndarray, shape (n_turns, n_attempts)
+        From 0 to 1; NaN where there was no guess.
+    split_of : ndarray of int, shape (n_turns,)
+    splits : sequence of (code, name)
+        In the order of the answer.
+    missing : Undefined
+        The answer where there is no guess at all.
+    """
+    guesses = {
+        (split, attempt): column[~np.isnan(column)]
+        for code, split in splits
+        for attempt, column in enumerate(similarity[split_of == code].T)
+    }
+    sizes = [len(values) for values in guesses.values() if len(values)]
+    if not sizes:
+        return missing
+    size = min(sizes)
+    means = {
+        (split, attempt): subset_sums(
+            values[:, None], size=size, resamples=resamples, rng=stream(seed, f"equal samples {split} {attempt}")
+        )[:, 0]
+        / size
+        for (split, attempt), values in guesses.items()
+        if len(values)
+    }
+    attempts, none = range(similarity.shape[1]), Undefined(Missing.NO_GUESSES)
+
+    def figure(attempt: int, *names: str) -> Resampled | Undefined:
+        drawn = [means.get((name, attempt)) for name in names]
+        known = [values for values in drawn if values is not None]
+        return resampled(np.mean(known, axis=0)) if len(known) == len(drawn) else none
+
+    names = [split for _code, split in splits]
+    return EqualSamples(
+        size,
+        resamples,
+        EqualGuesses("", tuple(figure(attempt, *names) for attempt in attempts)),
+        tuple(EqualGuesses(name, tuple(figure(attempt, name) for attempt in attempts)) for name in names),
+    )
