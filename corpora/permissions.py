@@ -1,4 +1,4 @@
-"""Who may choose images: from (user, slug) to the row, or 404."""
+"""Who may choose images and build corpora: from (user, slug) to the row, or 404."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from corpora.models import Selection, Subset
+from corpora.models import CorpusBuild, Selection, Subset
 from people.models import Role, User
 from people.permissions import project_for
 
@@ -42,3 +42,18 @@ def subset_for(user: User | AnonymousUser, slug: str, subset_slug: str, *roles: 
     if subset is None:
         raise Http404(_("There is no such named subset."))
     return subset
+
+
+def corpus_managed_by(user: User | AnonymousUser, slug: str, corpus_slug: str) -> CorpusBuild:
+    """Find a corpus of a project that `user` manages.
+
+    Raises
+    ------
+    Http404
+        Also where it exists, for anybody else.
+    """
+    rows = CorpusBuild.objects.select_related("project", "created_by")
+    build = rows.filter(project=project_for(user, slug, Role.MANAGER), slug=corpus_slug).first()
+    if build is None:
+        raise Http404(_("There is no such corpus."))
+    return build
