@@ -103,6 +103,7 @@ class _Units:
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._characters
         self.parser.EntityDeclHandler = self._refuse_entity
+        self.parser.SkippedEntityHandler = self._mark_unknown
 
     def take(self) -> list[tuple[int, list[tuple[str, str]]]]:
         done, self._done = self._done, []
@@ -132,6 +133,10 @@ class _Units:
         if self._text is not None and not self._code_depth and self._length <= LONGEST_CHARACTERS:
             self._text.append(data)
             self._length += len(data)
+
+    def _mark_unknown(self, _entity: str, _is_parameter: bool) -> None:
+        """Let a sentence count as broken whose character is defined in another file, which is not read."""
+        self._characters(BROKEN)
 
     def _refuse_entity(self, entity: str, *_about: object) -> None:
         raise CorpusError(

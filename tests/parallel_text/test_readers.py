@@ -124,6 +124,15 @@ def test_a_broken_character_in_a_translation_memory_costs_its_unit_alone(read):
     )
 
 
+def test_a_character_that_another_file_defines_breaks_its_sentence_alone(read):
+    data = TMX.format(encoding="utf-8").replace("Una foca", "Una&nbsp;foca").encode()
+
+    assert read("tmx", a__tmx=data) == (
+        [("Ice", "Año & hielo", 7)],
+        [("bad_encoding", "a.tmx", 4), ("no_language", "a.tmx", 6)],
+    )
+
+
 def test_a_translation_memory_that_defines_entities_or_ends_too_early_is_refused(read):
     laughs = '<!DOCTYPE tmx [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
 
