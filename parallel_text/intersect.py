@@ -1,0 +1,147 @@
+"""Step `intersect`: how many languages agree on a sense of a noun in its sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parallel_text.config import Config
+from parallel_text.steps import Report, Work
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+INSTANCES = "intersect/instances.parquet"
+
+_INSTANCES = """
+    WITH sentences AS (
+        SELECT sentence, text FROM read_parquet($english)
+    ), range AS (
+        SELECT min(sentence) AS first, max(sentence) AS last FROM sentences
+    ), nouns AS (
+        SELECT sentence, position, start, word, lemma, synsets AS all_synsets
+        FROM read_parquet($nouns) JOIN senses USING (lemma)
+        WHERE sentence BETWEEN (SELECT first FROM range) AND (SELECT last FROM range)
+    ), aligned AS (
+        SELECT sentence, position, english, language, pair, target, word, lemma, synsets FROM read_parquet($aligned)
+        WHERE sentence BETWEEN (SELECT first FROM range) AND (SELECT last FROM range)
+    ), sharing AS (
+        SELECT sentence, position, synset, list(language ORDER BY language) AS languages
+        FROM (SELECT sentence, position, english, language, unnest(synsets) AS synset FROM aligned)
+        ANTI JOIN excluded USING (english, synset)
+        GROUP BY ALL
+    ), most AS (
+        SELECT sentence, position, max(len(languages)) AS n FROM sharing GROUP BY ALL
+    ), shared AS (
+        SELECT sentence, position, n,
+            list(struct_pack(synset := synset, languages := languages) ORDER BY synset) AS shared,
+            list(synset ORDER BY synset) AS synsets,
+            list_sort(list_distinct(flatten(list(languages)))) AS sharers
+        FROM sharing JOIN most USING (sentence, position) WHERE len(languages) = n GROUP BY ALL
+    ), every AS (
+        SELECT sentence, position, list(struct_pack(synset := synset, languages := languages) ORDER BY synset) AS every
+        FROM sharing GROUP BY ALL
+    ), translated AS (
+        SELECT sentence, position, list(
+            struct_pack(
+                language := language, lemma := lemma, word := word, pair := pair, target := target,
+                shares := coalesce(list_contains(sharers, language), false)
+            ) ORDER BY language
+        ) AS translations
+        FROM aligned LEFT JOIN shared USING (sentence, position) GROUP BY ALL
+    )
+    SELECT left(md5(text), 16) || '-' || position AS id, sentence, position, start, text, word, lemma,
+        coalesce(translations, []) AS translations,
+        CASE WHEN shared.n IS NULL THEN all_synsets ELSE shared.synsets END AS synsets,
+        coalesce(every.every, []) AS shared,
+        coalesce(shared.n, 0)::INTEGER AS n
+    FROM nouns JOIN sentences USING (sentence)
+    LEFT JOIN shared USING (sentence, position)
+    LEFT JOIN every USING (sentence, position)
+    LEFT JOIN translated USING (sentence, position)
+    ORDER BY sentence, position
+"""
+
+
+class Intersect:
+    """An instance is in *intersect_N* where its `n` is at least N, so that intersect_(N+1) is a part of intersect_N."""
+
+    name = "intersect"
+    version = 1
+    needs = ("ingest", "candidates", "senses")
+
+    def settings(self, config: Config) -> dict[str, Any]:
+        return {"words": list(config.exclude.words), "senses": [list(pair) for pair in config.exclude.senses]}
+
+    def files(self, config: Config) -> list[str]:
+        return []
+
+    def chunks(self, work: Work) -> list[str]:
+        return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
+
+    def run_chunk(self, work: Work, chunk: str) -> None:
+        files = {
+            "english": str(work.folder.read(f"ingest/english/{chunk}.parquet")),
+            "nouns": str(work.folder.read("candidates/nouns.parquet")),
+            "aligned": str(work.folder.read("senses/aligned.parquet")),
+        }
+        with work.database() as database:
+            _add_senses(database, work)
+            rows = database.execute(_INSTANCES, files).to_arrow_table()
+        with work.folder.writing(_part(chunk)) as path:
+            pq.write_table(rows, path, compression="zstd")
+
+    def is_written(self, work: Work, chunk: str) -> bool:
+        return _part(chunk) in work.folder.names(_part(chunk))
+
+    def finish(self, work: Work) -> Report:
+        """Put the parts together, and count instances by N."""
+        parts = [work.folder.read(_part(chunk)) for chunk in self.chunks(work)]
+        with work.folder.writing(INSTANCES) as path:
+            with pq.ParquetWriter(path, pq.read_schema(parts[0]), compression="zstd") as writer:
+                for part in parts:
+                    writer.write_table(pq.read_table(part))
+        work.folder.remove("intersect/parts/")
+        with work.database() as database:
+            rows = database.execute(
+                "SELECT n, count(*) FROM read_parquet($1) GROUP BY n ORDER BY n", [str(work.folder.read(INSTANCES))]
+            ).fetchall()
+        import duckdb
+
+        instances = sum(count for _n, count in rows)
+        return Report(
+            {"instances": instances, "by_n": {str(n): count for n, count in rows}}, tools={"DuckDB": duckdb.__version__}
+        )
+
+
+STEP = Intersect()
+
+
+def _part(chunk: str) -> str:
+    return f"intersect/parts/{chunk}.parquet"
+
+
+def _add_senses(database: DuckDBPyConnection, work: Work) -> None:
+    """Make tables of the senses of English nouns and of those that were struck out."""
+    exclude = work.config.exclude
+    excluded = pa.table(
+        {
+            "english": pa.array([word.lower() for word, _synset in exclude.senses], pa.string()),
+            "synset": pa.array([synset for _word, synset in exclude.senses], pa.string()),
+        }
+    )
+    words = pa.table({"lemma": pa.array([word.lower() for word in exclude.words], pa.string())})
+    database.register("excluded", excluded)
+    database.register("excluded_words", words)
+    database.execute(
+        """
+        CREATE TABLE senses AS
+        SELECT lemma, list(synset ORDER BY synset) AS synsets
+        FROM (SELECT lemma, lemma AS english, synset FROM read_parquet($1) WHERE language = 'en')
+        ANTI JOIN excluded USING (english, synset) ANTI JOIN excluded_words USING (lemma)
+        GROUP BY lemma
+        """,
+        [str(work.folder.read("senses/inventory.parquet"))],
+    )
