@@ -17,6 +17,7 @@ from parallel_text.config import Config
 from parallel_text.fragments import fragments
 from parallel_text.imageability import Imageability, read_ratings
 from parallel_text.problems import CorpusError, Problems
+from parallel_text.sql import write_table
 from parallel_text.steps import Report, Work
 from parallel_text.tagging import COMMON_NOUNS, Tagger, tagger_version
 
@@ -108,10 +109,8 @@ class Candidates:
             """
         )
         with work.folder.writing("candidates/fragments.parquet") as path:
-            database.execute(
-                f"COPY (SELECT fragment, kind, occurrences, imageability, source, kept, reason FROM decided "
-                f"ORDER BY kind, occurrences DESC, fragment) TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
-            )
+            columns = "fragment, kind, occurrences, imageability, source, kept, reason"
+            write_table(database, f"SELECT {columns} FROM decided ORDER BY kind, occurrences DESC, fragment", path)
         [(sentences, tokens)] = database.sql("SELECT count(*), coalesce(sum(len(words)), 0) FROM tokens").fetchall()
         kinds = database.sql(
             "SELECT kind, count(*), count(*) FILTER (kept) FROM decided GROUP BY kind ORDER BY kind"
@@ -194,17 +193,17 @@ def _score(database: DuckDBPyConnection, imageability: Imageability) -> None:
 def _write_nouns(database: DuckDBPyConnection, work: Work) -> None:
     tags = ", ".join(f"'{tag}'" for tag in sorted(COMMON_NOUNS))
     with work.folder.writing("candidates/nouns.parquet") as path:
-        database.execute(
+        write_table(
+            database,
             f"""
-            COPY (
-                WITH nouns AS (SELECT fragment FROM decided WHERE kind = 'noun' AND kept),
-                each AS (
-                    SELECT sentence, unnest(range(len(words))) AS position, unnest(starts) AS start,
-                        unnest(words) AS word, unnest(tags) AS tag, unnest(lemmas) AS lemma FROM tokens
-                )
-                SELECT sentence, position::INTEGER AS position, start, word, lemma
-                FROM each SEMI JOIN nouns ON each.lemma = nouns.fragment WHERE tag IN ({tags})
-                ORDER BY sentence, position
-            ) TO '{path}' (FORMAT parquet, COMPRESSION zstd)
-            """
+            WITH nouns AS (SELECT fragment FROM decided WHERE kind = 'noun' AND kept),
+            each AS (
+                SELECT sentence, unnest(range(len(words))) AS position, unnest(starts) AS start,
+                    unnest(words) AS word, unnest(tags) AS tag, unnest(lemmas) AS lemma FROM tokens
+            )
+            SELECT sentence, position::INTEGER AS position, start, word, lemma
+            FROM each SEMI JOIN nouns ON each.lemma = nouns.fragment WHERE tag IN ({tags})
+            ORDER BY sentence, position
+            """,
+            path,
         )

@@ -55,6 +55,7 @@ _INSTANCES = """
     SELECT left(md5(text), 16) || '-' || position AS id, sentence, position, start, text, word, lemma,
         coalesce(translations, []) AS translations,
         CASE WHEN shared.n IS NULL THEN all_synsets ELSE shared.synsets END AS synsets,
+        len(all_synsets)::INTEGER AS english_senses,
         coalesce(every.every, []) AS shared,
         coalesce(shared.n, 0)::INTEGER AS n
     FROM nouns JOIN sentences USING (sentence)
@@ -89,7 +90,7 @@ class Intersect:
         }
         with work.database() as database:
             _add_senses(database, work)
-            rows = database.execute(_INSTANCES, files).to_arrow_table()
+            rows = database.sql(_INSTANCES, params=files).to_arrow_table()
         with work.folder.writing(_part(chunk)) as path:
             pq.write_table(rows, path, compression="zstd")
 
@@ -99,10 +100,12 @@ class Intersect:
     def finish(self, work: Work) -> Report:
         """Put the parts together, and count instances by N."""
         parts = [work.folder.read(_part(chunk)) for chunk in self.chunks(work)]
-        with work.folder.writing(INSTANCES) as path:
-            with pq.ParquetWriter(path, pq.read_schema(parts[0]), compression="zstd") as writer:
-                for part in parts:
-                    writer.write_table(pq.read_table(part))
+        with (
+            work.folder.writing(INSTANCES) as path,
+            pq.ParquetWriter(path, pq.read_schema(parts[0]), compression="zstd") as writer,
+        ):
+            for part in parts:
+                writer.write_table(pq.read_table(part))
         work.folder.remove("intersect/parts/")
         with work.database() as database:
             rows = database.execute(
@@ -110,10 +113,8 @@ class Intersect:
             ).fetchall()
         import duckdb
 
-        instances = sum(count for _n, count in rows)
-        return Report(
-            {"instances": instances, "by_n": {str(n): count for n, count in rows}}, tools={"DuckDB": duckdb.__version__}
-        )
+        counts = {"instances": sum(count for _n, count in rows), "by_n": {str(n): count for n, count in rows}}
+        return Report(counts, tools={"DuckDB": duckdb.__version__})
 
 
 STEP = Intersect()

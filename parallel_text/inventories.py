@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Inventory
@@ -137,8 +138,9 @@ def _lmf(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense
             _("%(file)s is not a lexicon in WN-LMF: %(error)s") % {"file": inventory.file, "error": error}
         ) from error
     for lexicon in lexicons:
-        names = {synset["id"]: _lmf_name(synset["id"], synset.get("ili", "")) for synset in lexicon["synsets"]}
-        for entry in lexicon["entries"]:
+        names = {synset["id"]: _lmf_name(synset["id"], str(synset.get("ili") or "")) for synset in lexicon["synsets"]}
+        entries: list[Any] = list(lexicon["entries"])
+        for entry in entries:
             if entry["lemma"]["partOfSpeech"] != NOUN:
                 continue
             for sense in entry["senses"]:
@@ -179,7 +181,11 @@ def _lines(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         is_packed = file.read(2) == _GZIP
         file.seek(0)
-        yield from gzip.open(file) if is_packed else file
+        if is_packed:
+            with gzip.open(file) as unpacked:
+                yield from unpacked
+        else:
+            yield from file
 
 
 def _bad(problems: Problems, inventory: Inventory, line: int, message: str) -> None:

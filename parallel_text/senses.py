@@ -14,6 +14,7 @@ from parallel_text import words
 from parallel_text.config import ENGLISH, Config, Inventory
 from parallel_text.inventories import Sense, read_inventory
 from parallel_text.problems import CorpusError, Problems
+from parallel_text.sql import quoted, write_table
 from parallel_text.steps import Report, Work
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _ALIGNED = """
         WHERE sentence BETWEEN (SELECT first FROM range) AND (SELECT last FROM range)
     )
     SELECT sentence, position, english, $language AS language, chosen.* FROM (
-        SELECT sentence, position, english, arg_min(
+        SELECT sentence, position, nouns.english AS english, arg_min(
             struct_pack(pair := pair, target := target, word := spelt, lemma := lemma, synsets := synsets),
             (len(synsets) = 0, pair, target)
         ) AS chosen
@@ -97,7 +98,8 @@ class Senses:
         problems = Problems()
         counts = {"synsets": _write_inventory(work, problems)}
         with work.database() as database:
-            database.execute(f"CREATE VIEW inventory AS FROM read_parquet('{_quoted(work, INVENTORY)}')")
+            inventory = quoted(work.folder.read(INVENTORY))
+            database.execute(f"CREATE VIEW inventory AS FROM read_parquet('{inventory}')")
             database.execute(_ENTRIES, {"entries": str(work.folder.read("dictionary/entries.parquet"))})
             counts |= _write_aligned(work, database)
         import duckdb
@@ -106,10 +108,6 @@ class Senses:
 
 
 STEP = Senses()
-
-
-def _quoted(work: Work, name: str) -> str:
-    return str(work.folder.read(name)).replace("'", "''")
 
 
 def _write_inventory(work: Work, problems: Problems) -> dict[str, int]:
@@ -135,10 +133,9 @@ def _write_inventory(work: Work, problems: Problems) -> dict[str, int]:
                 raise CorpusError(_no_senses(inventory))
             counts[inventory.language] = counts.get(inventory.language, 0) + len(known)
     with work.database() as database, work.folder.writing(INVENTORY) as path:
-        database.execute(
-            f"COPY (SELECT DISTINCT * FROM read_parquet('{_quoted(work, 'senses/read.parquet')}') "
-            f"ORDER BY language, lemma, synset) TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
-        )
+        read = quoted(work.folder.read("senses/read.parquet"))
+        query = f"SELECT DISTINCT * FROM read_parquet('{read}') ORDER BY language, lemma, synset"
+        write_table(database, query, path)
     work.folder.remove("senses/read.parquet")
     return dict(sorted(counts.items()))
 
@@ -182,10 +179,10 @@ def _write_aligned(work: Work, database: DuckDBPyConnection) -> dict[str, Any]:
                     aligned = str(work.folder.read(name))
                     _add_forms(database, aligned, language)
                     query = {"aligned": aligned, "nouns": nouns, "language": language}
-                    table = database.execute(_ALIGNED, query).to_arrow_table()
+                    table: pa.Table = database.sql(_ALIGNED, params=query).to_arrow_table()
                     counts[language] += table.num_rows
                     tables.append(table)
-                    shared[language] += sum(1 for synsets in table["synsets"].to_pylist() if synsets)
+                    shared[language] += sum(bool(synsets) for synsets in table["synsets"].to_pylist())
                 rows = pa.concat_tables(tables).sort_by(
                     [("sentence", "ascending"), ("position", "ascending"), ("language", "ascending")]
                 )

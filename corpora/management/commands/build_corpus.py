@@ -15,8 +15,7 @@ from parallel_text.building import STEP_NAMES, build, work_in
 from parallel_text.config import MOST_WORKERS, read_config
 from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError
-
-PUBLISHED = ("instances.jsonl", "dictionary.jsonl", "images.jsonl", "items.jsonl", "statistics.json")
+from parallel_text.publish import PUBLISHED
 
 
 class Command(BaseCommand):

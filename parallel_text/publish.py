@@ -1,0 +1,251 @@
+"""Step `publish`: the files of a corpus that others use, at the top of its folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from parallel_text.config import ENGLISH, Config
+from parallel_text.statistics import LARGEST_N, compute
+from parallel_text.steps import Report, Work
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+IMAGE_COLUMNS = ("file", "author", "licence", "licence_url", "title", "source")
+PUBLISHED = ("instances.jsonl", "dictionary.jsonl", "images.jsonl", "items.jsonl", "statistics.json")
+MOST_IMAGES = 100
+"""Images of an item of the Gap Filling Game."""
+
+ROWS_AT_ONCE = 10_000
+BEFORE = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images")
+
+
+class Publish:
+    """Each chunk of sentences is written by itself; the end joins them. The same corpus gives the same bytes."""
+
+    name = "publish"
+    version = 1
+    needs = BEFORE
+
+    def settings(self, config: Config) -> dict[str, Any]:
+        return {"name": config.name, "seed": config.seed}
+
+    def files(self, config: Config) -> list[str]:
+        return []
+
+    def chunks(self, work: Work) -> list[str]:
+        return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
+
+    def run_chunk(self, work: Work, chunk: str) -> None:
+        with (
+            work.folder.writing(f"publish/instances/{chunk}.jsonl") as path,
+            work.folder.writing(f"publish/items/{chunk}.jsonl") as items_path,
+            path.open("w", encoding="utf-8") as file,
+            items_path.open("w", encoding="utf-8") as items,
+            work.database() as database,
+        ):
+            part = _Part(database, work, chunk)
+            for instance in part.instances():
+                file.write(_line(part.published(instance)))
+                if instance["images"]:
+                    items.write(_line(part.item(instance)))
+
+    def is_written(self, work: Work, chunk: str) -> bool:
+        # The items have their name first: where the instances are, both are.
+        name = f"publish/instances/{chunk}.jsonl"
+        return name in work.folder.names(name)
+
+    def finish(self, work: Work) -> Report:
+        chunks = self.chunks(work)
+        for kind in ("instances", "items"):
+            with work.folder.writing(f"{kind}.jsonl") as path, path.open("wb") as whole:
+                for chunk in chunks:
+                    with work.folder.read(f"publish/{kind}/{chunk}.jsonl").open("rb") as part:
+                        shutil.copyfileobj(part, whole)
+        with work.database() as database:
+            _write(work, "dictionary.jsonl", _dictionary(database, work))
+            images = _write(work, "images.jsonl", _images(database, work))
+        statistics = compute(work)
+        made_by = {name: _made_by(work, name) for name in BEFORE}
+        about = {"name": work.config.name, "seed": work.config.seed, **statistics.as_json(), "made_by": made_by}
+        with work.folder.writing("statistics.json") as path:
+            path.write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        files = {name: _sha256(work, name) for name in PUBLISHED}
+        return Report({"instances": statistics.instances, "images": images, "sha256": files})
+
+
+STEP = Publish()
+
+
+class _Part:
+    """The instances of one chunk, with what they refer to."""
+
+    def __init__(self, database: DuckDBPyConnection, work: Work, chunk: str) -> None:
+        self._database, self._work, self._chunk = database, work, chunk
+        english = str(work.folder.read(f"ingest/english/{chunk}.parquet"))
+        database.execute(
+            """
+            CREATE TABLE part AS SELECT * FROM read_parquet($instances)
+            WHERE sentence BETWEEN (SELECT min(sentence) FROM read_parquet($english))
+                AND (SELECT max(sentence) FROM read_parquet($english))
+            """,
+            {"instances": str(work.folder.read("images/instances.parquet")), "english": english},
+        )
+        self._texts = {language: self._pairs(language) for language in work.config.languages}
+        self._images = self._images_of_synsets()
+
+    def instances(self) -> Iterator[dict[str, Any]]:
+        """Give the rows, in the order of sentences and positions."""
+        cursor = self._database.execute("SELECT * FROM part ORDER BY sentence, position")
+        columns = [column[0] for column in cursor.description or ()]
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            for row in rows:
+                yield dict(zip(columns, row, strict=True))
+
+    def published(self, instance: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an instance as its line in instances.jsonl."""
+        translations = {
+            each["language"]: {
+                "lemma": each["lemma"],
+                "word": each["word"],
+                "sentence": self._texts[each["language"]][each["pair"]],
+            }
+            for each in instance["translations"]
+        }
+        return {
+            "id": instance["id"],
+            "sentence": instance["text"],
+            "word": instance["word"],
+            "lemma": instance["lemma"],
+            "start": instance["start"],
+            "languages": {language: each["lemma"] for language, each in translations.items()},
+            "translations": translations,
+            "synsets": instance["synsets"],
+            "n": instance["n"],
+            "shared": {each["synset"]: each["languages"] for each in instance["shared"]},
+        }
+
+    def item(self, instance: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an instance as an item of the Gap Filling Game."""
+        of_senses = [image for synset in instance["synsets"] for image in self._images.get(synset, ())]
+        by_file = {image["file"]: image for image in of_senses}
+        files = _drawn(sorted(by_file), instance["id"], self._work.config.seed)
+        kept = [{name: by_file[file][name] for name in IMAGE_COLUMNS if by_file[file].get(name)} for file in files]
+        item = {
+            "key": instance["id"],
+            "language": ENGLISH,
+            "sentence": instance["text"],
+            "word": instance["word"],
+            "start": instance["start"],
+            "split": f"intersect_{min(instance['n'], LARGEST_N)}",
+            "sense": instance["synsets"],
+            "images": kept,
+        }
+        representative = next((image["file"] for image in of_senses if image["representative"]), None)
+        return item | ({"representative": representative} if representative in files else {})
+
+    def _pairs(self, language: str) -> dict[int, str]:
+        name = f"ingest/pairs.{language}/{self._chunk}.parquet"
+        if not self._work.folder.names(name):
+            return {}
+        return dict(
+            self._database.execute(
+                """
+                SELECT pair, text FROM read_parquet($file) SEMI JOIN (
+                    SELECT each.pair AS pair FROM (SELECT unnest(translations) AS each FROM part)
+                    WHERE each.language = $language
+                ) USING (pair)
+                """,
+                {"file": str(self._work.folder.read(name)), "language": language},
+            ).fetchall()
+        )
+
+    def _images_of_synsets(self) -> Mapping[str, list[dict[str, Any]]]:
+        cursor = self._database.execute(
+            "SELECT * FROM read_parquet($1) SEMI JOIN (SELECT DISTINCT unnest(synsets) AS synset FROM part) "
+            "USING (synset) ORDER BY synset, file",
+            [str(self._work.folder.read("images/images.parquet"))],
+        )
+        columns = [column[0] for column in cursor.description or ()]
+        images = defaultdict(list)
+        for row in cursor.fetchall():
+            image = dict(zip(columns, row, strict=True))
+            images[image["synset"]].append(image)
+        return images
+
+
+def _drawn(files: Sequence[str], key: str, seed: int) -> list[str]:
+    """Draw as many files as an item may have: those whose hash with the seed is least."""
+    if len(files) <= MOST_IMAGES:
+        return list(files)
+
+    def drawn(file: str) -> bytes:
+        return hashlib.sha256(f"{seed}\0{key}\0{file}".encode()).digest()
+
+    return sorted(sorted(files, key=drawn)[:MOST_IMAGES])
+
+
+def _dictionary(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, Any]]:
+    """Give a line for each noun and language: its translations by lemma, most frequent first."""
+    cursor = database.execute(
+        "SELECT english, language, total, lemma, word, alignments, share FROM read_parquet($1) WHERE kept "
+        "ORDER BY english, language, alignments DESC, word",
+        [str(work.folder.read("dictionary/entries.parquet"))],
+    )
+    for (english, language, total), rows in groupby(_rows(cursor), key=lambda row: row[:3]):
+        lemmas: dict[str, dict[str, Any]] = {}
+        for *_key, lemma, word, alignments, _share in rows:
+            entry = lemmas.setdefault(lemma, {"lemma": lemma, "share": 0, "words": {}})
+            entry["share"] += alignments
+            entry["words"][word] = alignments
+        translations = sorted(lemmas.values(), key=lambda entry: (-entry["share"], entry["lemma"]))
+        for entry in translations:
+            entry["share"] /= total
+        yield {"word": english, "language": language, "alignments": total, "translations": translations}
+
+
+def _images(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, Any]]:
+    cursor = database.execute(
+        "SELECT * FROM read_parquet($1) ORDER BY synset, file", [str(work.folder.read("images/images.parquet"))]
+    )
+    columns = [column[0] for column in cursor.description or ()]
+    for row in _rows(cursor):
+        yield {name: value for name, value in zip(columns, row, strict=True) if value not in (None, "")}
+
+
+def _rows(cursor: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        yield from rows
+
+
+def _write(work: Work, name: str, lines: Iterable[Mapping[str, Any]]) -> int:
+    """Write lines of JSON to a file, and count them."""
+    count = 0
+    with work.folder.writing(name) as path, path.open("w", encoding="utf-8") as file:
+        for line in lines:
+            file.write(_line(line))
+            count += 1
+    return count
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _made_by(work: Work, name: str) -> dict[str, Any]:
+    """Return what a step says of how it was made, without how long it took."""
+    record = json.loads(work.folder.read(f"steps/{name}.json").read_text(encoding="utf-8"))
+    problems = {problem["kind"]: problem["count"] for problem in record["problems"]}
+    kept = ("version", "settings", "files", "tools", "counts")
+    return {key: record[key] for key in kept} | {"problems": problems}
+
+
+def _sha256(work: Work, name: str) -> str:
+    with work.folder.read(name).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

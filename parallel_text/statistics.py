@@ -1,0 +1,254 @@
+"""Statistics of a corpus, as published of MultiSubs: sentences by N, tokens, types, images, and the senses left.
+
+J. Wang, J. Figueiredo, L. Specia (2022), MultiSubs: A Large-scale Multimodal and Multilingual Dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from parallel_text.config import ENGLISH
+from parallel_text.sql import quoted
+from parallel_text.steps import Work
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+LARGEST_N = 4
+"""Splits of the game and of the tasks end here; statistics go as far as there are languages."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Table 2: one side of the sentences that English and `language` illustrate together.
+
+    `mean_length` is in tokens; `singletons` are types, in lower case, that occur once.
+    """
+
+    language: str
+    is_english: bool
+    sentences: int
+    tokens: int
+    types: int
+    singletons: int
+    mean_length: float
+
+
+@dataclass(frozen=True)
+class Senses:
+    """Of the instances of intersect_`n`: how many have one sense that at least `n` languages share.
+
+    At 0, their senses are all of the English word.
+    """
+
+    n: int
+    instances: int
+    one_sense: int
+
+    @property
+    def share(self) -> float | None:
+        """From 0 to 1, or None without instances."""
+        return self.one_sense / self.instances if self.instances else None
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All figures of a corpus.
+
+    Attributes
+    ----------
+    sentences : dict of str to list of int
+        Table 1: by language, the sentences of intersect_1, intersect_2 … in which the language shares a sense; of
+        English, all of them.
+    sides : list of Side
+        Table 2.
+    words_per_sentence : dict of int to int
+        How many sentences have so many illustrated words.
+    images_per_synset : dict of int to int
+        How many synsets have so many images.
+    senses : list of Senses
+        By N from 0.
+    """
+
+    instances: int
+    nouns: int
+    sentences: Mapping[str, list[int]]
+    sides: list[Side]
+    words_per_sentence: Mapping[int, int]
+    images_per_synset: Mapping[int, int]
+    senses: list[Senses]
+
+    @property
+    def mean_words_per_sentence(self) -> float | None:
+        return _mean(self.words_per_sentence)
+
+    @property
+    def mean_images_per_synset(self) -> float | None:
+        return _mean(self.images_per_synset)
+
+    @property
+    def median_images_per_synset(self) -> float | None:
+        return _median(self.images_per_synset)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "instances": self.instances,
+            "nouns": self.nouns,
+            "table_1": {language: dict(enumerate(counts, start=1)) for language, counts in self.sentences.items()},
+            "table_2": [asdict(side) for side in self.sides],
+            "words_per_sentence": {"mean": self.mean_words_per_sentence, "sentences": dict(self.words_per_sentence)},
+            "images_per_synset": {
+                "mean": self.mean_images_per_synset,
+                "median": self.median_images_per_synset,
+                "synsets": dict(self.images_per_synset),
+            },
+            "one_sense": [asdict(senses) | {"share": senses.share} for senses in self.senses],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `as_json` gave."""
+        return cls(
+            instances=data["instances"],
+            nouns=data["nouns"],
+            sentences={language: list(counts.values()) for language, counts in data["table_1"].items()},
+            sides=[Side(**side) for side in data["table_2"]],
+            words_per_sentence=_numbered(data["words_per_sentence"]["sentences"]),
+            images_per_synset=_numbered(data["images_per_synset"]["synsets"]),
+            senses=[Senses(each["n"], each["instances"], each["one_sense"]) for each in data["one_sense"]],
+        )
+
+
+def compute(work: Work) -> Statistics:
+    """Compute the statistics of a corpus whose images are there."""
+    with work.database() as database:
+        instances = quoted(work.folder.read("images/instances.parquet"))
+        database.execute(f"CREATE VIEW instances AS FROM read_parquet('{instances}')")
+        languages = work.config.languages
+        [(count, nouns)] = database.sql("SELECT count(*), count(DISTINCT lemma) FROM instances").fetchall()
+        return Statistics(
+            instances=count,
+            nouns=nouns,
+            sentences=_sentences(database, languages),
+            sides=[side for language in languages for side in _sides(database, work, language)],
+            words_per_sentence=_pairs(database, "SELECT count(*) AS words FROM instances GROUP BY sentence", "words"),
+            images_per_synset=_images(database, work),
+            senses=_senses(database, len(languages)),
+        )
+
+
+def _sentences(database: DuckDBPyConnection, languages: tuple[str, ...]) -> dict[str, list[int]]:
+    rows = database.sql(
+        """
+        SELECT language, n, count(DISTINCT sentence) FROM (
+            SELECT sentence, language, unnest(range(1, max(n) + 1)) AS n FROM (
+                SELECT sentence, n, unnest(['en'] || list_transform(
+                    list_filter(translations, lambda each: each.shares), lambda each: each.language
+                )) AS language
+                FROM instances WHERE n > 0
+            ) GROUP BY sentence, language
+        ) GROUP BY language, n
+        """
+    ).fetchall()
+    counts = {(language, n): count for language, n, count in rows}
+    return {
+        language: [counts.get((language, n), 0) for n in range(1, len(languages) + 1)]
+        for language in (ENGLISH, *languages)
+    }
+
+
+def _sides(database: DuckDBPyConnection, work: Work, language: str) -> list[Side]:
+    """Tokens of the pairs that hold an instance in which the language shares a sense, English first."""
+    database.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE held AS
+        SELECT DISTINCT sentence, translation.pair AS pair
+        FROM (SELECT sentence, unnest(translations) AS translation FROM instances)
+        WHERE translation.language = $1 AND translation.shares
+        """,
+        [language],
+    )
+    sides = []
+    for prefix, column in (("candidates/tokens/", "sentence"), (f"align/{language}/", "pair")):
+        files = [str(work.folder.read(name)) for name in work.folder.names(prefix)]
+        figures = (0, 0, 0, 0)
+        if files:
+            [figures] = database.execute(
+                f"""
+                WITH texts AS (
+                    SELECT words FROM read_parquet($1) SEMI JOIN held USING ({column})
+                ), types AS (
+                    SELECT word, count(*) AS occurrences
+                    FROM (SELECT lower(unnest(words)) AS word FROM texts) GROUP BY word
+                )
+                SELECT (SELECT count(*) FROM texts), coalesce(sum(occurrences), 0)::BIGINT, count(*),
+                    count(*) FILTER (occurrences = 1)
+                FROM types
+                """,
+                [files],
+            ).fetchall()
+        sentences, tokens, types, singletons = figures
+        sides.append(
+            Side(
+                language=language,
+                is_english=column == "sentence",
+                sentences=sentences,
+                tokens=tokens,
+                types=types,
+                singletons=singletons,
+                mean_length=tokens / sentences if sentences else 0.0,
+            )
+        )
+    return sides
+
+
+def _images(database: DuckDBPyConnection, work: Work) -> dict[int, int]:
+    images = quoted(work.folder.read("images/images.parquet"))
+    return _pairs(database, f"SELECT count(*) AS images FROM read_parquet('{images}') GROUP BY synset", "images")
+
+
+def _senses(database: DuckDBPyConnection, languages: int) -> list[Senses]:
+    """Count instances by their senses at each N; at 0, the senses of the English word are those of the inventory."""
+    [(instances, one)] = database.sql("SELECT count(*), count(*) FILTER (english_senses = 1) FROM instances").fetchall()
+    senses = [Senses(0, instances, one)]
+    for n in range(1, languages + 1):
+        [(instances, one)] = database.execute(
+            "SELECT count(*), count(*) FILTER (len(list_filter(shared, lambda each: len(each.languages) >= $n)) = 1) "
+            "FROM instances WHERE n >= $n",
+            {"n": n},
+        ).fetchall()
+        senses.append(Senses(n, instances, one))
+    return senses
+
+
+def _pairs(database: DuckDBPyConnection, query: str, column: str) -> dict[int, int]:
+    return dict(
+        database.sql(f"SELECT {column}, count(*) FROM ({query}) GROUP BY {column} ORDER BY {column}").fetchall()
+    )
+
+
+def _numbered(data: Mapping[str, int]) -> dict[int, int]:
+    return {int(number): count for number, count in data.items()}
+
+
+def _mean(counts: Mapping[int, int]) -> float | None:
+    total = sum(counts.values())
+    return sum(number * count for number, count in counts.items()) / total if total else None
+
+
+def _median(counts: Mapping[int, int]) -> float | None:
+    total = sum(counts.values())
+    if not total:
+        return None
+    return (_nth(counts, (total - 1) // 2) + _nth(counts, total // 2)) / 2
+
+
+def _nth(counts: Mapping[int, int], position: int) -> int:
+    """The number at a position from 0 of all numbers in order."""
+    for number, count in sorted(counts.items()):
+        if position < count:
+            return number
+        position -= count
+    raise IndexError(position)
