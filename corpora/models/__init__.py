@@ -1,6 +1,8 @@
 """What comes before annotation: images chosen by place, and illustrated corpora built from parallel text."""
 
 from corpora.models.building import (
+    ONE_EACH,
+    WITH_LANGUAGE,
     CorpusBuild,
     CorpusExclusion,
     CorpusFile,
@@ -30,6 +32,8 @@ from corpora.models.choosing import (
 )
 
 __all__ = [
+    "ONE_EACH",
+    "WITH_LANGUAGE",
     "Candidate",
     "CandidateList",
     "CorpusBuild",
