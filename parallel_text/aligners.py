@@ -153,7 +153,10 @@ class Aligner:
         with lines:
             count = 0
             for line, number in zip_longest(lines, aligned):
-                if line is None or number is None or not line.endswith("\n"):
+                if number is None:
+                    count += 1 + sum(1 for _more in lines)
+                    break
+                if line is None or not line.endswith("\n"):
                     break
                 source, target = map(len, pairs[number])
                 count += 1

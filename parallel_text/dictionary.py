@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parallel_text import words
 from parallel_text.config import Config
+from parallel_text.sql import quoted
 from parallel_text.steps import Report, Work
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 ENTRIES = "dictionary/entries.parquet"
+WORDS_AT_ONCE = 100_000
 
 # A chunk's sentences follow one another in `nouns`: each chunk reads its own rows only, and memory does not grow.
 COUNT_CHUNK = """
@@ -30,24 +34,27 @@ COUNT_CHUNK = """
     GROUP BY ALL
 """
 
-ENTRIES_OF_A_LANGUAGE = """
+SHARES = """
+    CREATE TABLE shared AS
     WITH summed AS (
-        SELECT english, form AS word, any_value(lemma) AS lemma, sum(alignments)::BIGINT AS alignments
-        FROM counted JOIN forms USING (word)
-        GROUP BY ALL
-    ), shared AS (
-        SELECT *, sum(alignments) OVER (PARTITION BY english)::BIGINT AS total FROM summed
-    )
-    SELECT $language AS language, english, word, lemma, alignments, total,
+        SELECT english, form AS word, sum(alignments)::BIGINT AS alignments
+        FROM counted JOIN forms USING (word) GROUP BY ALL
+    ), totals AS (SELECT english, sum(alignments)::BIGINT AS total FROM summed GROUP BY ALL)
+    SELECT english, word, alignments, total,
         -- Rounded once, as the share in the configuration is: exactly 1% is at least 1%.
         alignments::DOUBLE / total AS share, share >= $share AS kept
-    FROM shared
+    FROM summed JOIN totals USING (english)
+"""
+
+ENTRIES_OF_A_LANGUAGE = """
+    SELECT $language AS language, english, word, coalesce(lemma, word) AS lemma, alignments, total, share, kept
+    FROM shared LEFT JOIN lemmas ON kept AND shared.word = lemmas.form
     ORDER BY english, alignments DESC, word
 """
 
 
 class Dictionary:
-    """One part for each language.
+    """One part for each language. Words that are kept have lemmas; the lemma of others is the word itself.
 
     Each link counts: intersection leaves a token one link in each direction. A link with a number or with punctuation
     is no alignment of the noun, and is not in its total either.
@@ -75,16 +82,20 @@ class Dictionary:
             database.execute("CREATE TABLE counted (english VARCHAR, word VARCHAR, alignments BIGINT)")
             for name in work.folder.names(f"align/{chunk}/"):
                 database.execute(COUNT_CHUNK, {"aligned": str(work.folder.read(name)), "nouns": nouns})
-            _add_forms(database, chunk)
-            query = {"language": chunk, "share": work.config.dictionary.share}
+            database.execute("CREATE TABLE forms (word VARCHAR, form VARCHAR)")
+            _translate(database, "SELECT DISTINCT word FROM counted", "forms", lambda word: _form(word, chunk))
+            database.execute(SHARES, {"share": work.config.dictionary.share})
+            database.execute("DROP TABLE counted; DROP TABLE forms; CREATE TABLE lemmas (form VARCHAR, lemma VARCHAR)")
+            kept = "SELECT DISTINCT word FROM shared WHERE kept"
+            _translate(database, kept, "lemmas", lambda form: words.lemma_of(form, chunk))
             with work.folder.writing(_part(chunk)) as path:
-                _copy(database, ENTRIES_OF_A_LANGUAGE, query, str(path))
+                _copy(database, ENTRIES_OF_A_LANGUAGE, {"language": chunk}, path)
 
     def finish(self, work: Work) -> Report:
         files = [str(work.folder.read(_part(language))) for language in work.config.languages]
         with work.database() as database, work.folder.writing(ENTRIES) as path:
             rows = "SELECT * FROM read_parquet($files) ORDER BY language, english, alignments DESC, word"
-            _copy(database, rows, {"files": files}, str(path))
+            _copy(database, rows, {"files": files}, path)
             counts = _counts(database, str(path))
         tools = {"duckdb": version("duckdb"), **words.lemma_tools(work.config.languages)}
         return Report(counts, tools=tools)
@@ -94,28 +105,25 @@ def _part(language: str) -> str:
     return f"dictionary/languages/{language}.parquet"
 
 
-def _copy(database: DuckDBPyConnection, query: str, values: dict[str, Any], path: str) -> None:
-    quoted = path.replace("'", "''")
-    database.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)", values)
+def _copy(database: DuckDBPyConnection, query: str, values: dict[str, Any], path: Path) -> None:
+    database.execute(f"COPY ({query}) TO '{quoted(path)}' (FORMAT parquet, COMPRESSION zstd)", values)
 
 
-def _add_forms(database: DuckDBPyConnection, language: str) -> None:
-    """Make a table of the words that translate: as spelt, as they compare, and their lemmas."""
+def _form(word: str, language: str) -> str | None:
+    return words.lower(word, language) if words.is_word(word) else None
+
+
+def _translate(database: DuckDBPyConnection, query: str, table: str, function: Callable[[str], str | None]) -> None:
+    """Write each word that `query` selects and what `function` makes of it, unless that is nothing, to `table`."""
     import pyarrow as pa
 
-    spelt = [word for (word,) in database.execute("SELECT DISTINCT word FROM counted").fetchall()]
-    spelt = [word for word in spelt if words.is_word(word)]
-    forms = [words.lower(word, language) for word in spelt]
-    lemmas = {form: words.lemma_of(form, language) for form in set(forms)}
-    table = pa.table(
-        {
-            "word": pa.array(spelt, pa.string()),
-            "form": pa.array(forms, pa.string()),
-            "lemma": pa.array([lemmas[form] for form in forms], pa.string()),
-        }
-    )
-    database.register("spelt", table)
-    database.execute("CREATE TABLE forms AS SELECT * FROM spelt")
+    with database.cursor() as writer:
+        for batch in database.sql(query).to_arrow_reader(WORDS_AT_ONCE):
+            of = {word: made for word in batch[0].to_pylist() if (made := function(word)) is not None}
+            rows = pa.table([pa.array(of, pa.string()), pa.array(of.values(), pa.string())], ["word", "made"])
+            writer.register("rows", rows)
+            writer.execute(f"INSERT INTO {table} SELECT * FROM rows")
+            writer.unregister("rows")
 
 
 def _counts(database: DuckDBPyConnection, path: str) -> dict[str, Any]:
