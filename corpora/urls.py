@@ -1,13 +1,14 @@
-"""Addresses of choosing images by place."""
+"""Addresses of choosing images by place and of building corpora."""
 
 from django.urls import path
 
-from corpora.views import candidates, places, selected_files, selections, subsets, tables
+from corpora.views import candidates, corpora, corpus_files, places, selected_files, selections, subsets, tables
 
 app_name = "corpora"
 
 TABLE = "projects/<slug:slug>/where-spoken"
 SELECTION = "projects/<slug:slug>/selections/<int:number>"
+CORPUS = "projects/<slug:slug>/corpora/<slug:corpus_slug>"
 SUBSET = "projects/<slug:slug>/subsets/<slug:subset_slug>"
 
 urlpatterns = [
@@ -48,4 +49,16 @@ urlpatterns = [
     path(f"{SUBSET}/rename/", subsets.subset_rename, name="subset-rename"),
     path(f"{SUBSET}/delete/", subsets.subset_delete, name="subset-delete"),
     path(f"{SUBSET}/keys.csv", subsets.subset_export, name="subset-export"),
+    path("projects/<slug:slug>/corpora/", corpora.corpus_list, name="corpus-list"),
+    path("projects/<slug:slug>/new-corpus/", corpora.corpus_create, name="corpus-create"),
+    path(f"{CORPUS}/", corpora.corpus_show, name="corpus-show"),
+    path(f"{CORPUS}/progress/", corpora.corpus_progress, name="corpus-progress"),
+    path(f"{CORPUS}/settings/", corpora.corpus_configure, name="corpus-configure"),
+    path(f"{CORPUS}/start/", corpora.corpus_start, name="corpus-start"),
+    path(f"{CORPUS}/stop/", corpora.corpus_stop, name="corpus-stop"),
+    path(f"{CORPUS}/delete/", corpora.corpus_delete, name="corpus-delete"),
+    path(f"{CORPUS}/download/<str:name>", corpora.corpus_download, name="corpus-download"),
+    path(f"{CORPUS}/files/add/", corpus_files.corpus_upload, name="corpus-upload"),
+    path(f"{CORPUS}/files/<int:file_id>/", corpus_files.corpus_file_edit, name="corpus-file-edit"),
+    path(f"{CORPUS}/files/<int:file_id>/delete/", corpus_files.corpus_file_delete, name="corpus-file-delete"),
 ]
