@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crosslens_metrics.messages import gettext as _
-from parallel_text import words
+from parallel_text import tagging, words
 from parallel_text.aligners import LONGEST, Aligner, Links, find_aligner
 from parallel_text.config import ENGLISH, Config
-from parallel_text.problems import CorpusError, Problems
+from parallel_text.problems import Problems
 from parallel_text.steps import Report, Work
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ class Align:
 
     name = "align"
     version = 1
-    needs = ("ingest", "candidates")
+    # Not `candidates`, whose thresholds would have everything aligned again: its English tokens are found here, too.
+    needs = ("ingest",)
 
     def settings(self, config: Config) -> dict[str, Any]:
-        return {"program": config.align.program, "words": words.VERSION}
+        return {"program": config.align.program, "english_words": tagging.VERSION, "words": words.VERSION}
 
     def files(self, config: Config) -> list[str]:
         return []
@@ -52,8 +53,7 @@ class Align:
         table, english = _pairs(work, chunk)
         theirs = words.tokens_of(table["text"].to_pylist(), language)
         sides = [
-            (_compared(one, ENGLISH), _compared(other, language))
-            for one, other in zip(english.to_pylist(), theirs, strict=True)
+            (_compared(one, ENGLISH), _compared(other, language)) for one, other in zip(english, theirs, strict=True)
         ]
         links = aligner.links(sides, scratch=work.scratch)
         made = _table(table, theirs, links, _tools(aligner, language))
@@ -85,32 +85,21 @@ def _file(chunk: str) -> str:
     return f"align/{language}/{number}.parquet"
 
 
-def _pairs(work: Work, chunk: str) -> tuple[pa.Table, pa.ChunkedArray]:
-    """Read a part's pairs in their order, and the English tokens of each.
-
-    Raises
-    ------
-    CorpusError
-        If a sentence has no tokens in `candidates`: the two are not of the same sentences.
-    """
+def _pairs(work: Work, chunk: str) -> tuple[pa.Table, list[list[str]]]:
+    """Read a part's pairs in their order, and the English tokens of each."""
     language, _dash, number = chunk.rpartition("-")
     query = """
-        SELECT pair, pairs.sentence, text, words
-        FROM read_parquet($pairs) AS pairs LEFT JOIN read_parquet($tokens) AS tokens USING (sentence)
+        SELECT pair, pairs.sentence, pairs.text, english.text AS english
+        FROM read_parquet($pairs) AS pairs JOIN read_parquet($english) AS english USING (sentence)
         ORDER BY pair
     """
     files = {
         "pairs": str(work.folder.read(f"ingest/pairs.{language}/{number}.parquet")),
-        "tokens": str(work.folder.read(f"candidates/tokens/{number}.parquet")),
+        "english": str(work.folder.read(f"ingest/english/{number}.parquet")),
     }
     with work.database() as database:
         table = database.sql(query, params=files).to_arrow_table()
-    if table["words"].null_count:
-        raise CorpusError(
-            _("candidates/tokens/%(number)s.parquet lacks sentences of ingest. Delete the folder and build it again.")
-            % {"number": number}
-        )
-    return table, table["words"]
+    return table, [[word for word, _start in tagging.tokens(text)] for text in table["english"].to_pylist()]
 
 
 def _compared(tokens: Sequence[str], language: str) -> list[str]:

@@ -19,7 +19,7 @@ from parallel_text.imageability import Imageability, read_ratings
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.sql import write_table
 from parallel_text.steps import Report, Work
-from parallel_text.tagging import COMMON_NOUNS, Tagger, tagger_version
+from parallel_text.tagging import COMMON_NOUNS, VERSION, Tagger, tagger_version
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -44,7 +44,8 @@ class Candidates:
 
     def settings(self, config: Config) -> dict[str, Any]:
         settings = asdict(config.candidates)
-        return {"threshold": settings["threshold"], "occurrences": settings["occurrences"], "seed": config.seed}
+        kept = {"threshold": settings["threshold"], "occurrences": settings["occurrences"]}
+        return kept | {"seed": config.seed, "words": VERSION}
 
     def files(self, config: Config) -> list[str]:
         return [name for name in (config.candidates.ratings, config.candidates.vectors) if name]

@@ -134,7 +134,7 @@ def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: in
     targets : array of float, shape (n_words,)
         Ratings from 100 to 700.
     threshold : float
-        At which precision and recall are told.
+        Of precision and recall.
     seed : int
         Of the folds.
     """

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from HanTa.HanoverTagger import HanoverTagger
 
 MODEL = "morphmodel_en.pgz"
+VERSION = 1
+"""Raised when the same text gives other tokens."""
+
 COMMON_NOUNS = frozenset({"NN0", "NN1", "NN2"})
 """Tags of the CLAWS C5 tag set, which HanTa's English model has: neutral, singular and plural."""
 

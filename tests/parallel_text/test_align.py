@@ -16,10 +16,8 @@ FIRST_WORDS = "sed 's/[0-9][0-9]* *.*/0-0/' $2 > $6; cp $6 $8"
 def work(tmp_path):
     aligner = aligner_made_of(tmp_path, f"cp $2 $4 {tmp_path}; {FIRST_WORDS}")
     work = work_with(tmp_path, "fr", "pt-BR", program=str(aligner.path))
-    write(
-        work, "candidates/tokens/00000.parquet", {"sentence": [0, 1], "words": [["The", "seal"], ["the", "Seal", "."]]}
-    )
-    write(work, "candidates/tokens/00001.parquet", {"sentence": [2], "words": [["A", "seal"]]})
+    write(work, "ingest/english/00000.parquet", {"sentence": [0, 1], "text": ["The seal", "the Seal."]})
+    write(work, "ingest/english/00001.parquet", {"sentence": [2], "text": ["A seal"]})
     pairs = {"pair": [1, 0, 2], "sentence": [1, 0, 1], "text": ["L’Otarie", "Le phoque !", "?"]}
     write(work, "ingest/pairs.fr/00000.parquet", pairs)
     write(work, "ingest/pairs.pt-BR/00001.parquet", {"pair": [0], "sentence": [2], "text": ["uma foca"]})
@@ -70,12 +68,6 @@ def test_without_an_aligner_no_part_begins(work, tmp_path):
     (tmp_path / "bin" / "eflomal-align").unlink()
     with pytest.raises(CorpusError, match=r"There is no program .*eflomal-align"):
         STEP.chunks(work)
-
-
-def test_pairs_of_sentences_without_tokens_are_refused(work):
-    write(work, "candidates/tokens/00001.parquet", {"sentence": [3], "words": [["A", "seal"]]})
-    with pytest.raises(CorpusError, match=r"tokens/00001\.parquet lacks sentences of ingest"):
-        STEP.run_chunk(work, "pt-BR-00001")
 
 
 def test_pairs_too_long_to_be_aligned_are_named(work):
