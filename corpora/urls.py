@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from corpora.views import candidates, corpora, corpus_files, places, selected_files, selections, subsets, tables
+from corpora.views import (
+    candidates,
+    corpora,
+    corpus_files,
+    corpus_statistics,
+    corpus_words,
+    exclusions,
+    places,
+    selected_files,
+    selections,
+    subsets,
+    tables,
+)
 
 app_name = "corpora"
 
@@ -61,4 +73,14 @@ urlpatterns = [
     path(f"{CORPUS}/files/add/", corpus_files.corpus_upload, name="corpus-upload"),
     path(f"{CORPUS}/files/<int:file_id>/", corpus_files.corpus_file_edit, name="corpus-file-edit"),
     path(f"{CORPUS}/files/<int:file_id>/delete/", corpus_files.corpus_file_delete, name="corpus-file-delete"),
+    path(f"{CORPUS}/words/", corpus_words.corpus_words, name="corpus-words"),
+    path(f"{CORPUS}/word/", corpus_words.corpus_word, name="corpus-word"),
+    path(f"{CORPUS}/sense/", corpus_words.corpus_sense, name="corpus-sense"),
+    path(f"{CORPUS}/image/", corpus_words.corpus_image, name="corpus-image"),
+    path(f"{CORPUS}/sentences/<int:number>/", corpus_words.corpus_sentence, name="corpus-sentence"),
+    path(f"{CORPUS}/candidates/", corpus_words.corpus_candidates, name="corpus-candidates"),
+    path(f"{CORPUS}/statistics/", corpus_statistics.corpus_statistics, name="corpus-statistics"),
+    path(f"{CORPUS}/struck-out/", exclusions.exclusion_list, name="exclusion-list"),
+    path(f"{CORPUS}/strike-out/", exclusions.exclusion_create, name="exclusion-create"),
+    path(f"{CORPUS}/struck-out/<int:number>/take-back/", exclusions.exclusion_delete, name="exclusion-delete"),
 ]

@@ -72,6 +72,10 @@ class Translation:
     alignments: int
     forms: Mapping[str, int]
 
+    @property
+    def percent(self) -> float:
+        return 100 * self.share
+
 
 @dataclass(frozen=True)
 class Translations:

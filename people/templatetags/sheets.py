@@ -12,7 +12,7 @@ register = template.Library()
 
 APP_SHEETS = {
     "annotation": ("annotation", "campaigns", "reports"),
-    "corpora": ("places", "reports"),
+    "corpora": ("places", "reports", "corpora"),
     "gapgame": ("game", "seasons", "reports"),
     "inference": ("models", "reports"),
     "scoring": ("reports",),

@@ -1,0 +1,103 @@
+"""Print the statistics of a corpus."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from corpora.models import CorpusBuild
+from corpora.selectors.corpus_folders import folder_of
+from corpora.selectors.corpus_statistics import statistics_in
+from parallel_text.folder import Folder, LocalFolder
+from parallel_text.looking import NotBuiltError
+from parallel_text.problems import CorpusError
+from parallel_text.statistics import Side, Statistics
+from people.management.arguments import project_named
+
+
+class Command(BaseCommand):
+    help = "Print the statistics of a corpus: of a folder that build_corpus made, or of one built on the platform."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", nargs="?", type=Path, help="folder that build_corpus made")
+        parser.add_argument("--project", help="slug of a project")
+        parser.add_argument("--corpus", help="slug of a corpus of the project")
+        parser.add_argument("--json", action="store_true", help="print all of statistics.json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            data = statistics_in(_folder(options))
+        except (NotBuiltError, CorpusError) as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
+            return
+        for line in _lines(Statistics.from_json(data)):
+            self.stdout.write(line)
+
+
+def _folder(options: dict[str, Any]) -> Folder:
+    folder, project, corpus = options["folder"], options["project"], options["corpus"]
+    if folder is not None and not (project or corpus):
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is not a folder.")
+        return LocalFolder(folder)
+    if folder is not None or not (project and corpus):
+        raise CommandError("Name either a folder, or --project and --corpus.")
+    rows = CorpusBuild.objects.filter(project=project_named(project))
+    build = rows.filter(slug=corpus).first()
+    if build is None:
+        known = ", ".join(rows.order_by("slug").values_list("slug", flat=True)) or "none"
+        raise CommandError(f"The project has no corpus {corpus}. It has: {known}.")
+    return folder_of(build)
+
+
+def _lines(statistics: Statistics) -> Iterator[str]:
+    yield f"Illustrated words: {statistics.instances}, of {statistics.nouns} nouns"
+    yield ""
+    yield "Sentences (table 1)"
+    levels = max((len(counts) for counts in statistics.sentences.values()), default=0)
+    yield from _table(
+        ["language", *(f"intersect_{n}" for n in range(1, levels + 1))],
+        [[tag, *counts] for tag, counts in statistics.sentences.items()],
+    )
+    yield ""
+    yield "Tokens and types of each side (table 2)"
+    yield from _table(
+        ["pair", "side", "sentences", "tokens", "types", "length", "singletons"],
+        [[f"en-{one.language}", "en" if one.is_english else one.language, *_figures(one)] for one in statistics.sides],
+    )
+    yield ""
+    yield "Instances down to one sense"
+    yield from _table(
+        ["split", "instances", "one sense", "share"],
+        [
+            [f"intersect_{one.n}", one.instances, one.one_sense, "-" if one.share is None else f"{one.share:.1%}"]
+            for one in statistics.senses
+        ],
+    )
+    yield ""
+    yield f"Illustrated words per sentence, mean: {_figure(statistics.mean_words_per_sentence)}"
+    yield f"Images per synset, mean: {_figure(statistics.mean_images_per_synset)}"
+    yield f"Images per synset, median: {_figure(statistics.median_images_per_synset)}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    texts = [list(head), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in texts) for column in range(len(head))]
+    for first, *others in texts:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+        yield "  ".join(cells).rstrip()
+
+
+def _figures(side: Side) -> list[object]:
+    return [side.sentences, side.tokens, side.types, f"{side.mean_length:.1f}", side.singletons]
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
