@@ -99,7 +99,7 @@ def builds_of(project: Project) -> QuerySet[CorpusBuild]:
         steps_going=Count("steps", filter=Q(steps__state__in=GOING), distinct=True),
         steps_failed=Count("steps", filter=Q(steps__state=StepState.FAILED), distinct=True),
         steps_all=Count("steps", distinct=True),
-    )
+    ).order_by("-created_at", "-pk")
 
 
 def corpus_page(build: CorpusBuild) -> CorpusPage:
