@@ -16,9 +16,10 @@ from images.models import JobState
 from parallel_text.aligners import find_aligner
 from parallel_text.config import ConfigError
 from parallel_text.problems import CorpusError
+from parallel_text.publish import PUBLISHED
 from people.models import Project
 
-PUBLISHED = ("instances.jsonl", "dictionary.jsonl", "images.jsonl", "items.jsonl", "statistics.json")
+LONGEST_SHOWN = 40
 GOING = (StepState.RUNNING, StepState.WAITING)
 
 STEP_TITLES = {
@@ -164,4 +165,6 @@ def _shown(value: Any) -> str:
         return ", ".join(f"{_words(str(key))}: {_shown(each)}" for key, each in value.items())
     if isinstance(value, list):
         return ", ".join(_shown(each) for each in value)
+    if isinstance(value, str) and len(value) > LONGEST_SHOWN:
+        return f"{value[:LONGEST_SHOWN]}…"
     return f"{value:g}" if isinstance(value, float) else str(value)

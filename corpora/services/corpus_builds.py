@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -25,6 +24,11 @@ class CorpusRefusedError(Exception):
     """It cannot be done; the message says why and what to do."""
 
 
+def slug_of(name: str) -> str:
+    """Return the slug of a corpus with this name."""
+    return slugify(name)[:80].strip("-") or "corpus"
+
+
 def create_build(
     *,
     project: Project,
@@ -40,7 +44,7 @@ def create_build(
     CorpusRefusedError
         Where the project has a corpus of this name.
     """
-    slug = slugify(name)[:80].strip("-") or f"corpus-{uuid.uuid4().hex[:8]}"
+    slug = slug_of(name)
     with transaction.atomic():
         audit_log.lock(project, by)
         if CorpusBuild.objects.filter(project=project, slug=slug).exists():

@@ -20,6 +20,7 @@ from corpora.permissions import corpus_managed_by
 from corpora.selectors import corpus_pages as selectors
 from corpora.services import corpus_builds as services
 from parallel_text.building import STEP_NAMES
+from parallel_text.publish import PUBLISHED
 from people.models import Role
 from people.permissions import project_for
 from people.requests import is_htmx, user_of
@@ -129,7 +130,7 @@ def corpus_delete(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResp
 def corpus_download(request: HttpRequest, slug: str, corpus_slug: str, name: str) -> FileResponse:
     build = corpus_managed_by(request.user, slug, corpus_slug)
     stored = selectors.stored_name(build, name)
-    if name not in selectors.PUBLISHED or not default_storage.exists(stored):
+    if name not in PUBLISHED or not default_storage.exists(stored):
         raise Http404(_("There is no such file of this corpus."))
     file = default_storage.open(stored)
     return FileResponse(

@@ -37,7 +37,7 @@ def test_a_manager_builds_a_corpus_from_the_first_page_to_its_files(
     mia: Client, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CROSSLENS_ALIGNER", str(made_aligner(tmp_path)))
-    assert mia.post(address("create"), {"name": "Animals"}).url == address("show", "animals")
+    assert mia.post(address("create"), {"name": "Animals"})["Location"] == address("show", "animals")
     assert "Add ratings of imageability." in mia.get(address("show", "animals")).content.decode()
     files = [SimpleUploadedFile(name, path.read_bytes()) for name, path in made_files(tmp_path).items()]
 

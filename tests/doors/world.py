@@ -14,9 +14,12 @@ from django.utils import timezone
 from annotation.models import Release
 from annotation.services import corrections
 from corpora.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset
+from corpora.selectors.corpus_pages import stored_name
+from corpora.services import corpus_builds
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
+from images.services import file_storage
 from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
 from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
@@ -123,6 +126,11 @@ def make_world(media: Path) -> World:
     ImportJob.objects.update(project=project)
     draft_selection(project, seeded.main.collection)
     CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
+    corpus = corpus_builds.create_build(project=project, name="World", by=None, now=now)
+    corpus_file = corpus.files.create(
+        role="ratings", name="ratings.csv", stored="corpora/world/ratings.csv", sha256="0", bytes=1, added_at=now
+    )
+    file_storage.put(stored_name(corpus, "instances.jsonl"), b"{}\n")
     Subset.objects.create(project=project, slug="few", name=NAME, created_at=now).images.add(image)
     LanguageTable.objects.create(project=project, number=1, areas={}, created_at=now)
     parts = served_image(image, seeded.ann).large.split("/")
@@ -150,6 +158,9 @@ def make_world(media: Path) -> World:
         "season_slug": [season.slug],
         "list_slug": ["world"],
         "subset_slug": ["few"],
+        "corpus_slug": ["world"],
+        "corpora:corpus-download name": ["instances.jsonl"],
+        "file_id": [corpus_file.pk],
         "item_set_id": [season.item_set_id],
         "item_id": [season.item_set.items.first().pk],
         "player_id": [player.pk],

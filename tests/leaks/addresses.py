@@ -19,11 +19,13 @@ GUESSED: Mapping[str, Sequence[object]] = {
         (
             *("position", "round_id", "job_id", "caption_id", "feedback_id", "comparison_id", "item_set_id", "item_id"),
             *("player_id", "gold_id", "scoring_id", "model_id", "run_id", "trial_id", "set_id", "pk", "token_id"),
-            *("webhook_id", "delivery_id", "number", "content_type_id", "image_number"),
+            *("webhook_id", "delivery_id", "number", "content_type_id", "image_number", "file_id"),
         ),
         (1,),
     ),
-    **dict.fromkeys(("signature", "handle", "token", "key", "season_slug", "list_slug", "subset_slug"), ("guessed",)),
+    **dict.fromkeys(
+        ("signature", "handle", "token", "key", "season_slug", "list_slug", "subset_slug", "corpus_slug"), ("guessed",)
+    ),
     "tag": ["de"],
     "uidb36": ["1"],
     "name": ["manifest.json"],
