@@ -94,13 +94,17 @@ class CorpusPage:
 
 def builds_of(project: Project) -> QuerySet[CorpusBuild]:
     """Corpora of a project, each with how many steps are done, running and failed."""
-    return CorpusBuild.objects.filter(project=project).annotate(
-        file_count=Count("files", distinct=True),
-        steps_done=Count("steps", filter=Q(steps__state=StepState.DONE), distinct=True),
-        steps_going=Count("steps", filter=Q(steps__state__in=GOING), distinct=True),
-        steps_failed=Count("steps", filter=Q(steps__state=StepState.FAILED), distinct=True),
-        steps_all=Count("steps", distinct=True),
-    ).order_by("-created_at", "-pk")
+    return (
+        CorpusBuild.objects.filter(project=project)
+        .annotate(
+            file_count=Count("files", distinct=True),
+            steps_done=Count("steps", filter=Q(steps__state=StepState.DONE), distinct=True),
+            steps_going=Count("steps", filter=Q(steps__state__in=GOING), distinct=True),
+            steps_failed=Count("steps", filter=Q(steps__state=StepState.FAILED), distinct=True),
+            steps_all=Count("steps", distinct=True),
+        )
+        .order_by("-created_at", "-pk")
+    )
 
 
 def corpus_page(build: CorpusBuild) -> CorpusPage:
