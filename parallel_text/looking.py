@@ -232,7 +232,7 @@ def instances(folder: Folder, lemma: str, *, synset: str = "", least_n: int = 0)
 
 def instances_in(folder: Folder, sentence: int, lemmas: Sequence[str]) -> list[Instance]:
     """Return the nouns of a sentence, which has these lemmas, in their order."""
-    # Each by itself: groups of rows are told apart by their first and last lemma.
+    # Each by itself: which groups of rows are read depends on their first and last lemma.
     named = {f"lemma_{number}": lemma for number, lemma in enumerate(sorted(set(lemmas)))}
     among = ", ".join(f"${name}" for name in named)
     query = f"SELECT * FROM read_parquet($instances) WHERE lemma IN ({among}) AND sentence = $sentence"
