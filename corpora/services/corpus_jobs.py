@@ -94,6 +94,12 @@ def claim(*, build_id: int, worker: str, now: datetime) -> CorpusJob | None:
     return CorpusJob.objects.select_related("step__build__created_by", "step__build__project").get(pk=job.pk)
 
 
+def release(job: CorpusJob) -> None:
+    """Let another worker have a job that was claimed; this does not count as a start in which the worker died."""
+    attempts = max(job.attempts - 1, 0)
+    leases.held(job).update(state=JobState.QUEUED, lease_until=None, holder="", attempts=attempts)
+
+
 def run_job(job: CorpusJob, *, clock: Clock) -> None:
     """Do a job that was claimed. An error ends its step, which can be run again."""
     if job.attempts > MAX_ATTEMPTS:

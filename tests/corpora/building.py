@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -79,7 +80,7 @@ class Clock:
         self.now += by
 
 
-def work_off(build: CorpusBuild, clock: Clock | None = None, *, worker: str = "ann") -> list[str]:
+def work_off(build: CorpusBuild, clock: Callable[[], datetime] | None = None, *, worker: str = "ann") -> list[str]:
     """Do all jobs of a corpus; returns their kinds in order."""
     kinds = []
     while (kind := corpus_jobs.work_on(build_id=build.pk, worker=worker, clock=clock or Clock())) is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -60,7 +61,7 @@ def digests(build: CorpusBuild) -> dict[str, str]:
     return {name: hashlib.sha256(folder_of(build).read(name).read_bytes()).hexdigest() for name in PUBLISHED}
 
 
-def work_until(build: CorpusBuild, step: str, kind: JobKind, clock: Clock) -> CorpusJob:
+def work_until(build: CorpusBuild, step: str, kind: JobKind, clock: Callable[[], datetime]) -> CorpusJob:
     """Do the jobs before the first of this kind of a step, and claim that one."""
     while True:
         job = corpus_jobs.claim(build_id=build.pk, worker="ann", now=clock())
