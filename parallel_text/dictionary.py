@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parallel_text import words
-from parallel_text.config import Config
+from parallel_text.config import ENGLISH, Config, Inventory
+from parallel_text.inventories import read_inventory
+from parallel_text.problems import Problems
 from parallel_text.sql import quoted
 from parallel_text.steps import Report, Work
 
@@ -65,10 +67,11 @@ class Dictionary:
     needs = ("candidates", "align")
 
     def settings(self, config: Config) -> dict[str, Any]:
-        return {"share": config.dictionary.share, "words": words.VERSION}
+        inventories = [[inventory.language, inventory.format] for inventory in _inventories(config)]
+        return {"share": config.dictionary.share, "inventories": inventories, "words": words.VERSION}
 
     def files(self, config: Config) -> list[str]:
-        return []
+        return [inventory.file for inventory in _inventories(config)]
 
     def chunks(self, work: Work) -> list[str]:
         return list(work.config.languages)
@@ -87,7 +90,8 @@ class Dictionary:
             database.execute(SHARES, {"share": work.config.dictionary.share})
             database.execute("DROP TABLE counted; DROP TABLE forms; CREATE TABLE lemmas (form VARCHAR, lemma VARCHAR)")
             kept = "SELECT DISTINCT word FROM shared WHERE kept"
-            _translate(database, kept, "lemmas", lambda form: words.lemma_of(form, chunk))
+            known = _nouns(work, chunk)
+            _translate(database, kept, "lemmas", lambda form: words.noun_lemma(form, chunk, known))
             with work.folder.writing(_part(chunk)) as path:
                 _copy(database, ENTRIES_OF_A_LANGUAGE, {"language": chunk}, path)
 
@@ -99,6 +103,22 @@ class Dictionary:
             counts = _counts(database, str(path))
         tools = {"duckdb": version("duckdb"), **words.lemma_tools(work.config.languages)}
         return Report(counts, tools=tools)
+
+
+def _inventories(config: Config) -> list[Inventory]:
+    """The sense inventories of the languages besides English, whose nouns tell lemmas of nouns from others."""
+    return [inventory for inventory in config.inventories if inventory.language != ENGLISH]
+
+
+def _nouns(work: Work, language: str) -> set[str]:
+    """Read the nouns of a language. What is wrong with its inventories is reported by `senses`."""
+    return {
+        sense.lemma
+        for inventory in _inventories(work.config)
+        if inventory.language == language
+        for sense in read_inventory(inventory, work.input(inventory.file), Problems())
+        if sense.is_noun
+    }
 
 
 def _part(language: str) -> str:

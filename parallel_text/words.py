@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from importlib.metadata import version
 
 import regex
@@ -19,6 +19,8 @@ SPACELESS = frozenset({"ja", "km", "lo", "my", "th", "yue", "zh"})
 
 ELIDING = frozenset({"ca", "fr", "ga", "gl", "it", "oc", "pt"})
 """Languages in which an apostrophe ends a word: French "l'homme" is "l'" and "homme"."""
+
+LONGEST_ENDING, SHORTEST_STEM = 3, 3
 
 NOUNS_IN_CAPITALS = frozenset({"de", "lb"})
 
@@ -90,6 +92,19 @@ def lemma_of(word: str, language: str) -> str:
     # As the noun that it is: in German "Siegel" is a seal, and "siegel" the imperative of to seal.
     spellings = (form.title(), form) if tag in NOUNS_IN_CAPITALS else (form,)
     return lower(_simplemma(spellings, tag), language)
+
+
+def noun_lemma(form: str, language: str, nouns: Set[str]) -> str:
+    """Return the lemma of a word that translates a noun, given the nouns of the language.
+
+    Where the lemma is no noun, as that of Spanish "flores" is "florar", the word itself is taken if it is one, or else
+    the noun that is left without one to `LONGEST_ENDING` letters at its end.
+    """
+    lemma = lemma_of(form, language)
+    if lemma in nouns:
+        return lemma
+    stems = (form[: len(form) - cut] for cut in range(LONGEST_ENDING + 1) if len(form) - cut >= SHORTEST_STEM)
+    return next((stem for stem in stems if stem in nouns), lemma)
 
 
 def lemmas_for(language: str) -> str:

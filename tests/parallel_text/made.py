@@ -16,6 +16,7 @@ INTEGERS = pa.list_(pa.int32())
 
 
 def work_with(folder: Path, *languages: str, program: str = "", share: float = 0.01) -> Work:
+    (folder / "senses.tsv").write_text("00000001-n\tnothing\n")
     config = Config(
         name="made",
         texts=tuple(Text(language, "tsv", (f"{language}.tsv",)) for language in languages),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parallel_text.words import is_word, lemma_of, lower, tokens_of
+from parallel_text.words import is_word, lemma_of, lower, noun_lemma, tokens_of
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,17 @@ def test_words_compare_in_lower_case_and_composed():
     assert lower("CAFE\u0301", "fr") == "caf\u00e9"
     assert lower("IŞIK İZ", "tr") == "ışık iz"
     assert [is_word(token) for token in ("4x4", "ş", "海", "1.000", "…", "€", "'")] == [True] * 3 + [False] * 4
+
+
+@pytest.mark.parametrize(
+    ("form", "nouns", "lemma"),
+    [
+        ("flores", {"flor"}, "flor"),  # simplemma takes it for a verb
+        ("sellos", {"sello", "sell"}, "sello"),
+        ("gafas", {"gafas"}, "gafas"),
+        ("flores", set(), "florar"),
+        ("osos", {"o", "os"}, "oso"),  # no noun is known: as simplemma says
+    ],
+)
+def test_the_lemma_of_a_translation_is_a_noun_where_one_is_known(form, nouns, lemma):
+    assert noun_lemma(form, "es", nouns) == lemma
