@@ -23,7 +23,7 @@ SMALL: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-"""Settings of the database that answers a question."""
+"""Settings of the database that answers a question. Rows without ORDER BY come in the order of the file."""
 
 SORTS = {
     "occurrences": "occurrences DESC, lemma",
@@ -226,7 +226,8 @@ def lemmas_of(folder: Folder, synsets: Sequence[str]) -> dict[str, dict[str, lis
 def instances(folder: Folder, lemma: str, *, synset: str = "", least_n: int = 0) -> Rows[Instance]:
     """List sentences with a noun: with `synset`, in that sense; with `least_n`, those of intersect_N."""
     where = "lemma = $lemma AND n >= $least_n" + (" AND list_contains(synsets, $synset)" if synset else "")
-    query = f"SELECT * FROM read_parquet($instances) WHERE {where} ORDER BY sentence, position"
+    # The file is in the order wanted, here and below: sorting again would hold all rows in memory.
+    query = f"SELECT * FROM read_parquet($instances) WHERE {where}"
     return _rows(folder, query, _instance, lemma=lemma, synset=synset, least_n=least_n)
 
 
@@ -242,7 +243,7 @@ def instances_in(folder: Folder, sentence: int, lemmas: Sequence[str]) -> list[I
 
 def images(folder: Folder, synset: str) -> Rows[CorpusImage]:
     """List the images of a synset, the representative one first."""
-    query = "SELECT * FROM read_parquet($images) WHERE synset = $synset ORDER BY representative DESC, file"
+    query = "SELECT * FROM read_parquet($images) WHERE synset = $synset"
     return _rows(folder, query, _image, synset=synset)
 
 
@@ -263,7 +264,6 @@ def candidates(folder: Folder, *, search: str = "", kind: str = "", reason: str 
     wanted += ["kind = $kind"] if kind else []
     wanted += ["kept"] if reason == KEPT else ["reason = $reason"] if reason else []
     where = " AND ".join(wanted) or "true"
-    # Both files are in the order wanted: sorting them again would read all of them.
     query = f"SELECT * FROM read_parquet(${'fragments' if search else 'frequent'}) WHERE {where}"
     if search:
         return _rows(folder, query, _candidate, search=search, kind=kind, reason=reason)
