@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def read_named_vectors(path: Path) -> NamedVectors:
         raise
     except OSError as error:
         raise MalformedVectorsError(f"{path} cannot be read ({error.strerror or error}).") from error
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
         raise MalformedVectorsError(f"{path} is not an npz file of vectors ({error}).") from error
     if keys.ndim != 1 or keys.dtype.kind != "U" or vectors.dtype.kind != "f":
         raise MalformedVectorsError(f"{path}: keys must be texts and vectors floating-point numbers.")

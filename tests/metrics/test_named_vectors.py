@@ -60,6 +60,17 @@ def test_files_of_another_kind_are_refused(tmp_path):
         read_named_vectors(tmp_path / "none.npz")
 
 
+def test_an_archive_that_claims_encryption_or_has_a_broken_stream_is_refused(tmp_path):
+    np.savez_compressed(tmp_path / "file.npz", **GOOD)
+    whole = (tmp_path / "file.npz").read_bytes()
+    listed = whole.index(b"PK\x01\x02")
+
+    for place, byte in ((listed + 8, 0x41), (whole.index(b"keys.npy") + 40, 0xFF)):
+        (tmp_path / "file.npz").write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+        with pytest.raises(MalformedVectorsError, match="is not an npz file"):
+            read_named_vectors(tmp_path / "file.npz")
+
+
 def test_vectors_come_in_the_order_of_the_captions():
     candidates = named("c b a", [[0, 1], [1, 1], [2, 0]], "w2vv++-es")
     references = named("a b c a", [[1, 0], [1, 1], [1, 0], [0, 9]], "w2vv++-en")
