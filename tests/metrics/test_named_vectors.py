@@ -61,7 +61,7 @@ def test_files_of_another_kind_are_refused(tmp_path):
 
 
 def test_an_archive_that_claims_encryption_or_has_a_broken_stream_is_refused(tmp_path):
-    np.savez_compressed(tmp_path / "file.npz", **GOOD)
+    np.savez_compressed(tmp_path / "file.npz", **GOOD)  # type: ignore[arg-type]
     whole = (tmp_path / "file.npz").read_bytes()
     listed = whole.index(b"PK\x01\x02")
 
