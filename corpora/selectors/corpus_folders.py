@@ -26,6 +26,7 @@ CACHE_BYTES = 20 << 30
 COPY_BYTES = 1 << 20
 UNFINISHED = ".unfinished-"
 ABANDONED_AFTER_S = 24 * 3600
+SCRATCH_KEPT_S = 7 * ABANDONED_AFTER_S
 
 
 def folder_of(build: CorpusBuild, scratch: Path | None = None) -> Folder:
@@ -50,6 +51,23 @@ def delete_files(build: CorpusBuild) -> None:
     except NotImplementedError:
         for name in _all_names(build.folder):
             default_storage.delete(name)
+
+
+def forget_partial(build: CorpusBuild) -> None:
+    """Delete what killed workers left half written. Nobody else may be writing."""
+    with suppress(NotImplementedError):
+        LocalFolder(Path(default_storage.path(f"{build.folder}/work"))).forget_partial()
+
+
+def new_scratch() -> Path:
+    """Make a folder for one job; those of killed workers go after some days."""
+    folder = Path(settings.VAR) / "corpora-scratch"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < time.time() - SCRATCH_KEPT_S:
+                shutil.rmtree(path, ignore_errors=True)
+    return Path(tempfile.mkdtemp(dir=folder))
 
 
 class StoredFolder:
@@ -132,7 +150,9 @@ def cache() -> Path:
 
 def _kept(path: Path, name: str, scratch: Path | None) -> Path:
     """Link a file of the cache into `scratch` under its own name, so that it stays there and programs know its kind."""
-    place = (scratch or path.parent / ".named") / path.name
+    if scratch is None:
+        return path
+    place = scratch / path.name
     place.mkdir(parents=True, exist_ok=True)
     link = place / name
     with suppress(FileExistsError):

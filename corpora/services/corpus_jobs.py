@@ -9,7 +9,6 @@ import logging
 import os
 import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from django.utils.translation import gettext as _
 from corpora.formats.corpus_inputs import input_of
 from corpora.models import CorpusBuild, CorpusJob, CorpusStep, JobKind, StepState
 from corpora.selectors.corpus_configs import config_of, fingerprints_of
-from corpora.selectors.corpus_folders import GuardedFolder, folder_of
+from corpora.selectors.corpus_folders import GuardedFolder, folder_of, forget_partial, new_scratch
 from crosslens_metrics.formats.records import printable
 from images.models import OPEN_STATES, JobState
 from images.services import leases
@@ -108,8 +107,8 @@ def run_job(job: CorpusJob, *, clock: Clock) -> None:
         return
     lease = Lease(job, clock=clock)
     try:
-        with lease.renewing(), _scratch() as scratch:
-            _run(job, lease, scratch, clock=clock)
+        with lease.renewing(), _workplace() as place:
+            _run(job, lease, place, clock=clock)
     except LeaseLostError:
         log.info("Job %s of a corpus went to another worker.", job.pk)
     except CorpusError as error:
@@ -164,13 +163,13 @@ class Lease:
             connection.close()
 
 
-def _run(job: CorpusJob, lease: Lease, scratch: Path, *, clock: Clock) -> None:
+def _run(job: CorpusJob, lease: Lease, place: Path, *, clock: Clock) -> None:
     build, step = job.step.build, step_named(job.step.name)
     config = config_of(build)
     if job.kind == JobKind.FINISH:
         # Nobody else works on this build then.
         config = replace(config, workers=os.cpu_count() or 1)
-    work = Work(config, GuardedFolder(folder_of(build, scratch), lease.renew), scratch, input_of(build, scratch))
+    work = Work(config, GuardedFolder(folder_of(build, place), lease.renew), place, input_of(build, place))
     prints = fingerprints_of(build, config, last=step.name)
     if job.kind == JobKind.PLAN:
         _plan(job, step, work, prints, lease, clock=clock)
@@ -197,6 +196,7 @@ def _plan(job: CorpusJob, step: Step, work: Work, prints: dict[str, str], lease:
         return
     if row.again:
         work.folder.remove(f"steps/{step.name}.begun")
+    forget_partial(row.build)
     begin(work.folder, step.name, fingerprint)
     chunks = step.chunks(work)
     written = {chunk for chunk in chunks if step.is_written(work, chunk)}
@@ -309,10 +309,8 @@ def _fail(job: CorpusJob, error: str, *, now: datetime) -> None:
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
-    folder = Path(settings.VAR) / "corpora-scratch"
-    folder.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(dir=folder))
+def _workplace() -> Iterator[Path]:
+    place = new_scratch()
     try:
         yield place
     finally:
