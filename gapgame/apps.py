@@ -6,8 +6,10 @@ class GapgameConfig(AppConfig):
     verbose_name = "Gap Filling Game"
 
     def ready(self) -> None:
+        from corpora.rules import played
         from gapgame.models import ItemSet
         from gapgame.selectors.assigned_images import assigned_images
+        from gapgame.selectors.corpus_turns import played_senses
         from gapgame.selectors.data_export import data_export
         from gapgame.services import withdrawal
         from images.models import Collection
@@ -19,4 +21,5 @@ class GapgameConfig(AppConfig):
         personal_data.register(
             "gapgame", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
+        played.register("gapgame", played_senses)
         register(Collection, lambda collection: ItemSet.objects.filter(collection=collection))

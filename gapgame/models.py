@@ -12,6 +12,7 @@ from django.db.models.functions import Lower
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from corpora.models import CorpusBuild
 from gapgame.rules.play import ATTEMPTS, MICRO
 from images.models import Collection, Image
 from inference.models import WordVectorSet
@@ -46,6 +47,17 @@ class ItemSet(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class CorpusItemSet(models.Model):
+    """Where the items of a set are from: a corpus that was built here. Their keys are ids of its instances."""
+
+    item_set = models.OneToOneField(ItemSet, on_delete=models.CASCADE, related_name="of_corpus")
+    build = models.ForeignKey(CorpusBuild, on_delete=models.CASCADE, related_name="+")
+    lemmas = models.JSONField(default=dict, help_text="Lemma of each item's word, by the item's key.")
+
+    def __str__(self) -> str:
+        return f"{self.item_set_id} of {self.build_id}"
 
 
 class RepresentativeSource(models.TextChoices):

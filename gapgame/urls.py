@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from gapgame.views import images, items, play, players, reports, roster, seasons, vectors
+from gapgame.views import corpus_sets, images, items, play, players, reports, roster, seasons, vectors
 
 app_name = "gapgame"
 GAME = "projects/<slug:slug>/game"
@@ -30,6 +30,8 @@ urlpatterns = [
     path(f"{ITEMS}/", items.item_set_show, name="item-set-show"),
     path(f"{ITEMS}/import/", items.items_import, name="items-import"),
     path(f"{ITEMS}/<int:item_id>/", items.item_change, name="item-change"),
+    path(f"{GAME}/corpora/<slug:corpus_slug>/", corpus_sets.corpus_set_create, name="corpus-set-create"),
+    path(f"{GAME}/corpora/<slug:corpus_slug>/task/", corpus_sets.task_download, name="corpus-task"),
     path(f"{GAME}/vectors/", vectors.vectors_show, name="vectors-show"),
     path(f"{GAME}/vectors/import/", vectors.vectors_import, name="vectors-import"),
     path(f"{ONE}/", seasons.season_manage, name="season-manage"),

@@ -142,6 +142,7 @@ class _Part:
             "language": ENGLISH,
             "sentence": instance["text"],
             "word": instance["word"],
+            "lemma": instance["lemma"],
             "start": instance["start"],
             "split": f"intersect_{min(instance['n'], LARGEST_N)}",
             "sense": instance["synsets"],
