@@ -13,7 +13,7 @@ from PIL import Image as Picture
 
 from corpora.models import CorpusBuild
 from corpora.rules.played import PlayedSense, played
-from corpora.services import corpus_files
+from corpora.services import corpus_builds, corpus_files
 from gapgame.models import CorpusItemSet, GapItem, ItemSet
 from gapgame.rules.corpus_items import Choice, chosen_items
 from gapgame.selectors.corpus_turns import played_senses
@@ -22,7 +22,7 @@ from images.models import ImportJob, JobState
 from people.models import Role
 from tests.clients import client_of
 from tests.corpora.building import NOUNS, SYNSETS, make_corpus, work_off
-from tests.factories import NOW, join_project, make_project, make_user
+from tests.factories import NOW, join_project, make_player, make_project, make_season, make_user
 from tests.gapgame.seasons import play
 
 pytestmark = pytest.mark.django_db
@@ -75,15 +75,9 @@ def build(media: Path, tmp_path: Path, manager) -> CorpusBuild:
     (folder / "images.jsonl").write_text("\n".join(lines) + "\n")
     for name in ("pictures.zip", "images.jsonl"):
         corpus_files.add_file(build=build, path=folder / name, name=name, by=None, now=NOW)
-    work_off_all(build)
-    return build
-
-
-def work_off_all(build: CorpusBuild) -> None:
-    from corpora.services.corpus_builds import start
-
-    start(build=build, by=None, now=NOW)
+    corpus_builds.start(build=build, by=None, now=NOW)
     work_off(build)
+    return build
 
 
 def address(name: str, build: CorpusBuild) -> str:
@@ -115,12 +109,12 @@ def test_a_click_makes_a_set_that_is_played_and_word_pages_show_what_was_found(b
     assert b"already has a set with this name" in again.content
 
     assert played(build.pk, item.word) == []
-    player = playing(item_set)
+    player = make_player(make_season(items=0, item_set=item_set, batch_size=8))
     play(player, item=item, guesses=("car", item.word), at=NOW)
     assert played_senses(build.pk, item.word) == [PlayedSense(SYNSETS[item.word], 1, 0, 1, 0, 0, 1.0)]
     words = client.get(reverse("corpora:corpus-word", args=["zoo", build.slug]), {"word": item.word})
     assert words.status_code == 200
-    assert "Found" in words.content.decode()
+    assert "What players of the Gap Filling Game found" in words.content.decode()
 
 
 @pytest.mark.slow(reason="a corpus is built")
