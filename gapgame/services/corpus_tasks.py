@@ -19,7 +19,7 @@ from gapgame.formats.translation_tasks import build_translation_task
 from gapgame.rules.task import TooFewInstancesError
 
 LARGEST_BYTES = 200_000_000
-"""Of the instances: a request takes up to a minute with them."""
+"""Of the instances: with so many, a request takes a minute."""
 
 NEEDED = ("instances.jsonl", "dictionary.jsonl", "images.jsonl", "items.jsonl")
 
