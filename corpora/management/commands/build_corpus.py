@@ -5,13 +5,13 @@ With `--project SLUG`, the corpus is built on the platform: its workers share th
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
@@ -73,12 +73,9 @@ class Command(BaseCommand):
                 self.stderr.write(f"{record.step}: {problem['count']} × {_described(problem)}")
         if records[-1].step != "publish":
             return
-        statistics = (out / "statistics.json").read_text(encoding="utf-8")
-        if for_programs:
-            self.stdout.write(statistics)
-            return
-        self.stdout.write(f"{out} has {', '.join(PUBLISHED)}.")
-        self.stdout.write(json.dumps(records[-1].counts, ensure_ascii=False, indent=2))
+        call_command("corpus_statistics", folder=out, json=for_programs, stdout=self.stdout)
+        if not for_programs:
+            self.stdout.write(f"\nWritten to {out}: {', '.join(PUBLISHED)}.")
 
     def _put(self, path: Path, *, project: str, name: str, **options: Any) -> None:
         """Put the files and settings into a corpus on the platform, and start it."""
