@@ -18,7 +18,7 @@ from parallel_text.fragments import fragments
 from parallel_text.imageability import Imageability, read_ratings
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.sql import write_table
-from parallel_text.steps import Report, Work
+from parallel_text.steps import Report, Work, chunks_of_sentences
 from parallel_text.tagging import COMMON_NOUNS, VERSION, Tagger, tagger_version
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class Candidates:
         return [name for name in (config.candidates.ratings, config.candidates.vectors) if name]
 
     def chunks(self, work: Work) -> list[str]:
-        names = work.folder.names("ingest/english/")
-        return [name.rpartition("/")[2].removesuffix(".parquet") for name in names]
+        return chunks_of_sentences(work)
 
     def run_chunk(self, work: Work, chunk: str) -> None:
         tagger, counts = Tagger(), Counter[tuple[str, str]]()

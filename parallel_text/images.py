@@ -19,7 +19,7 @@ from parallel_text.config import Config
 from parallel_text.manifest import ImageLine, Manifest
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.sql import quoted, write_table
-from parallel_text.steps import Report, Work
+from parallel_text.steps import Report, WholeStep, Work
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,7 +29,7 @@ LEAST_LENGTH = 1e-12
 """A vector that is shorter has no direction."""
 
 
-class Images:
+class Images(WholeStep):
     """It has no parts. Without a manifest no image is known, and all words that have a sense are kept."""
 
     name = "images"
@@ -43,15 +43,6 @@ class Images:
 
     def files(self, config: Config) -> list[str]:
         return [name for name in (config.images.manifest, config.images.folder, config.images.features) if name]
-
-    def chunks(self, work: Work) -> list[str]:
-        return []
-
-    def run_chunk(self, work: Work, chunk: str) -> None:
-        raise CorpusError(_("The step has no part “%(name)s”.") % {"name": chunk})
-
-    def is_written(self, work: Work, chunk: str) -> bool:
-        return False
 
     def finish(self, work: Work) -> Report:
         """Write the images that can be used, and the words that have any.

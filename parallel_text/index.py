@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parallel_text.config import Config
-from parallel_text.steps import Report, Work
+from parallel_text.steps import Report, WholeStep, Work
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -64,7 +64,7 @@ ORDER BY fragment
 """
 
 
-class Index:
+class Index(WholeStep):
     """Sorted copies of what the other steps made; nothing in it is new."""
 
     name = "index"
@@ -76,15 +76,6 @@ class Index:
 
     def files(self, config: Config) -> list[str]:
         return []
-
-    def chunks(self, work: Work) -> list[str]:
-        return []
-
-    def run_chunk(self, work: Work, chunk: str) -> None:
-        raise ValueError(chunk)
-
-    def is_written(self, work: Work, chunk: str) -> bool:
-        raise ValueError(chunk)
 
     def finish(self, work: Work) -> Report:
         import duckdb

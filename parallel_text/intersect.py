@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parallel_text.config import Config
-from parallel_text.steps import Report, Work
+from parallel_text.steps import Report, Work, chunks_of_sentences
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -80,7 +80,7 @@ class Intersect:
         return []
 
     def chunks(self, work: Work) -> list[str]:
-        return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
+        return chunks_of_sentences(work)
 
     def run_chunk(self, work: Work, chunk: str) -> None:
         files = {

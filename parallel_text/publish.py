@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_text.config import ENGLISH, Config
 from parallel_text.statistics import LARGEST_N, compute
-from parallel_text.steps import Report, Work
+from parallel_text.steps import Report, Work, chunks_of_sentences
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,7 +40,7 @@ class Publish:
         return []
 
     def chunks(self, work: Work) -> list[str]:
-        return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
+        return chunks_of_sentences(work)
 
     def run_chunk(self, work: Work, chunk: str) -> None:
         with (

@@ -15,7 +15,7 @@ from parallel_text.config import ENGLISH, Config, Inventory
 from parallel_text.inventories import Sense, read_inventory
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.sql import quoted, write_table
-from parallel_text.steps import Report, Work
+from parallel_text.steps import Report, WholeStep, Work
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -67,7 +67,7 @@ _ALIGNED = """
 """
 
 
-class Senses:
+class Senses(WholeStep):
     name = "senses"
     version = 1
     needs = ("candidates", "align", "dictionary")
@@ -77,15 +77,6 @@ class Senses:
 
     def files(self, config: Config) -> list[str]:
         return [inventory.file for inventory in config.inventories]
-
-    def chunks(self, work: Work) -> list[str]:
-        return []
-
-    def run_chunk(self, work: Work, chunk: str) -> None:
-        raise NotImplementedError
-
-    def is_written(self, work: Work, chunk: str) -> bool:
-        raise NotImplementedError
 
     def finish(self, work: Work) -> Report:
         """Write the inventories as one table, and the senses of every aligned noun.

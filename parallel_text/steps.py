@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
+from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Config
 from parallel_text.folder import Folder
-from parallel_text.problems import Problems
+from parallel_text.problems import CorpusError, Problems
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -108,3 +109,21 @@ class Step(Protocol):
         CorpusError
         """
         ...
+
+
+class WholeStep:
+    """A step without parts: all of it is done at its end."""
+
+    def chunks(self, work: Work) -> list[str]:
+        return []
+
+    def run_chunk(self, work: Work, chunk: str) -> None:
+        raise CorpusError(_("The step has no part “%(name)s”.") % {"name": chunk})
+
+    def is_written(self, work: Work, chunk: str) -> bool:
+        return False
+
+
+def chunks_of_sentences(work: Work) -> list[str]:
+    """List the chunks into which `ingest` cut the English sentences."""
+    return [name.rpartition("/")[2].removesuffix(".parquet") for name in work.folder.names("ingest/english/")]
