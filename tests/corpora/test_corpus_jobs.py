@@ -298,7 +298,8 @@ def test_deleting_a_corpus_deletes_its_files(tmp_path, django_capture_on_commit_
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("corpus_runs_one_step_at_a_time", {"state": StepState.RUNNING}),
+        # SQLite names the columns of a unique index, PostgreSQL the index.
+        (r"corpus_runs_one_step_at_a_time|corpora_corpusstep\.build_id", {"state": StepState.RUNNING}),
         ("corpus_step_done_has_a_fingerprint", {"state": StepState.DONE}),
         ("corpus_step_error_of_failed_only", {"error": "no"}),
         ("corpus_step_known", {"name": "guess"}),
@@ -307,7 +308,7 @@ def test_deleting_a_corpus_deletes_its_files(tmp_path, django_capture_on_commit_
 def test_the_database_refuses_impossible_steps(tmp_path, name, values):
     build = started(tmp_path)
 
-    with pytest.raises(IntegrityError, match=name if "one_step" not in name else ""), transaction.atomic():
+    with pytest.raises(IntegrityError, match=name), transaction.atomic():
         build.steps.filter(name="images").update(**values)
 
 

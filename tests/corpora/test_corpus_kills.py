@@ -26,7 +26,6 @@ from tests import servers
 from tests.corpora.building import make_corpus, work_off
 from tests.corpora.test_corpus_jobs import ALL_DONE, digests, states, work_until
 from tests.factories import NOW
-from tests.tiers import some
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -91,7 +90,8 @@ KILLS = [
 ]
 
 
-@pytest.mark.parametrize(("step", "kind"), some(KILLS, short=1, reason="more kills, in every step"))
+@pytest.mark.long(reason="a corpus is built twice for each kill")
+@pytest.mark.parametrize(("step", "kind"), KILLS)
 def test_another_worker_continues_and_the_files_are_the_same(tmp_path: Path, step: str, kind: JobKind) -> None:
     undisturbed, build = make_corpus(tmp_path), make_corpus(tmp_path)
     corpus_builds.start(build=undisturbed, by=None, now=NOW)
