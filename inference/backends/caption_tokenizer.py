@@ -50,6 +50,10 @@ class CaptionTokenizer:
         # The blank before a word belongs to the word where tokens are parts of words.
         return [(stabiliser + self._separators[tag]).rstrip() for stabiliser in stabilisers]
 
+    def written(self, caption: str, stabiliser: str, tag: str) -> str:
+        """Return what the model is to write for a caption."""
+        return f"{stabiliser}{self._separators[tag]}{caption}" if self.is_pivot else caption
+
     def parts(self, stabilisers: Sequence[str] | None) -> int:
         """The number of texts that the model writes, each as long as a caption."""
         return 2 if self.is_pivot and stabilisers is None else 1

@@ -18,6 +18,7 @@ from PIL import Image
 from inference.backends import language_codes
 from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
+from inference.backends.encoders import fitting
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -28,7 +29,15 @@ from inference.backends.generation import (
     quiet_transformers,
     side_of,
 )
-from inference.backends.transformer_files import COMMON_OPTIONS, check_options, family_here, folder_of
+from inference.backends.trainable import TrainingRow
+from inference.backends.transformer_files import (
+    COMMON_OPTIONS,
+    check_files,
+    check_options,
+    family_here,
+    folder_of,
+    read_json,
+)
 
 KINDS = {
     "blip": "AutoModelForImageTextToText",
@@ -38,6 +47,10 @@ KINDS = {
 OPTIONS = {**COMMON_OPTIONS, "prompts": dict, "separators": dict, "stabiliser_prompt": str}
 MARGIN = 2
 """Images may be made smaller ahead to this many times what the model sees: to less would blur what it sees."""
+
+
+IGNORED = -100
+"""In place of a token that is not learned."""
 
 
 class EncoderDecoderBackend:
@@ -51,9 +64,11 @@ class EncoderDecoderBackend:
     )
 
     def check(self, spec: Spec) -> None:
+        self._check(spec, family_here(spec))
+
+    def _check(self, spec: Spec, family: str) -> None:
         check_options(spec.options, OPTIONS)
         check_texts(spec.options, self.languages(spec))
-        family = family_here(spec)
         if family and family not in KINDS:
             raise BackendSettingsError(
                 _("“%(source)s” is a model of the kind %(family)s. This backend runs: %(known)s.")
@@ -67,10 +82,19 @@ class EncoderDecoderBackend:
         return language_codes.codes(spec.options, language_codes.ENGLISH_ONLY)
 
     def load(self, spec: Spec) -> Captioner:
-        quiet_transformers()
         # Only what is here can be checked whole.
-        folder = folder_of(spec)
-        self.check(spec)
+        return self.load_folder(spec, folder_of(spec))
+
+    def load_folder(self, spec: Spec, folder: Path) -> EncoderDecoder:
+        """Load the model in any folder.
+
+        Raises
+        ------
+        BackendSettingsError, inference.backends.encoders.ExtraMissingError
+        """
+        quiet_transformers()
+        check_files(folder, spec)
+        self._check(spec, str(read_json(folder, "config.json").get("model_type", "")))
         return EncoderDecoder(spec, folder, self.languages(spec))
 
 
@@ -80,7 +104,7 @@ class EncoderDecoder:
     side: int | None
 
     def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
-        self._family = family_here(spec)
+        self._family = str(read_json(folder, "config.json")["model_type"])
         self._loaded = LoadedModel(spec, folder, KINDS[self._family])
         library = self._loaded.library
         self._eye = loaded(spec, library.AutoImageProcessor.from_pretrained, folder)
@@ -120,6 +144,47 @@ class EncoderDecoder:
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, begins, keys, decoding.precision, asked)
         return self._tokens.captions(outputs, language, stabilisers)
+
+    @property
+    def weights(self) -> Any:
+        return self._loaded.at("float32")
+
+    @property
+    def positions(self) -> int | None:
+        config = self._loaded.config
+        text = getattr(config, "text_config", None) or getattr(config, "decoder", None) or config
+        return getattr(text, "max_position_embeddings", None) or getattr(text, "n_positions", None)
+
+    def row(self, caption: str, *, language: str, stabiliser: str) -> TrainingRow:
+        """Tokenise a caption after the prompt of its language, as the model begins and ends it."""
+        prompt = self._prompts.get(language, "")
+        written = self._tokens.written(caption, stabiliser, language)
+        given = 1 + len(self._tokens.tokens(prompt))
+        return TrainingRow([self._first, *self._tokens.tokens(f"{prompt} {written}".strip()), self._last], given)
+
+    def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
+        library, model = self._loaded.torch, self.weights
+        longest = max(len(row.tokens) for row in rows)
+        # What fills the shorter rows is masked; which token it is makes no difference.
+        tokens = library.tensor([[*row.tokens, *[self._last] * (longest - len(row.tokens))] for row in rows])
+        places = library.arange(longest)
+        lengths = library.tensor([[len(row.tokens)] for row in rows])
+        given = library.tensor([[row.given] for row in rows])
+        is_learned = (places >= given) & (places < lengths)
+        part = "decoder_" if self._family == "vision-encoder-decoder" else ""
+        named = {f"{part}input_ids": tokens, f"{part}attention_mask": (places < lengths).long()}
+        named = {name: one.to(model.device) for name, one in named.items()}
+        pixels = library.stack(list(prepared)).to(model.device, model.dtype)
+        with fitting():
+            # GIT has the image before the words.
+            logits = model(pixel_values=pixels, **named).logits[:, -longest:]
+        wanted = tokens.masked_fill(~is_learned, IGNORED).to(model.device)
+        return library.nn.functional.cross_entropy(
+            logits[:, :-1].float().flatten(0, 1), wanted[:, 1:].flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+
+    def export(self, folder: Path) -> None:
+        self._loaded.export(folder)
 
     def close(self) -> None:
         self._loaded.close()

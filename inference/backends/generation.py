@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,7 +22,7 @@ from inference.backends.captioners import (
 )
 from inference.backends.encoders import device, torch, transformers
 from inference.backends.sampling import Drawing, stream
-from inference.backends.transformer_files import PINNED, digest_of, first_line
+from inference.backends.transformer_files import FILES, PINNED, digest_of, first_line
 
 NEEDS = ("torch", "transformers")
 PRECISIONS = ("auto", "float32", "float16", "bfloat16")
@@ -95,6 +96,14 @@ class LoadedModel:
             **({"revision": pinned["revision"]} if pinned else {"files": digest_of(self._folder)}),
             "versions": f"transformers {self.library.__version__}, torch {self.torch.__version__}",
         }
+
+    def export(self, folder: Path) -> None:
+        """Save the model with the files of its base: a folder like the one that it was loaded from."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted({path for pattern in FILES for path in self._folder.glob(pattern)}):
+            if not path.name.endswith((".safetensors", ".safetensors.index.json")):
+                shutil.copyfile(path, folder / path.name)
+        self._model.save_pretrained(folder)
 
     def close(self) -> None:
         del self._model
