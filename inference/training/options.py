@@ -1,0 +1,150 @@
+"""What a training is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+
+class TrainingError(Exception):
+    """A training cannot begin or continue; the message says why, and what to do."""
+
+
+class Method(StrEnum):
+    """Which weights are changed: all, or small matrices beside those of linear layers, added to them in the end."""
+
+    FULL = "full"
+    LORA = "lora"
+
+
+class Schedule(StrEnum):
+    """How the learning rate goes down after the warm-up: not at all, in a straight line to 0, or as half a cosine."""
+
+    CONSTANT = "constant"
+    LINEAR = "linear"
+    COSINE = "cosine"
+
+
+class Targets(StrEnum):
+    """What the model learns to write: captions, or a stabiliser, the language's separator and the caption.
+
+    With `CONSISTENT`, all captions of an image have the same stabiliser.
+    """
+
+    PLAIN = "plain"
+    PIVOT = "pivot"
+    CONSISTENT = "consistent"
+
+
+class TrainingPrecision(StrEnum):
+    """What the forward pass is computed in; weights are kept in 32 bits. `AUTO`: bfloat16 on a GPU that has it."""
+
+    AUTO = "auto"
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+
+
+CHOICES: dict[str, Any] = {
+    "schedule": Schedule,
+    "method": Method,
+    "targets": Targets,
+    "precision": TrainingPrecision,
+}
+"""Of options that have one of some values."""
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How a captioning model is trained. The same options, data and base give the same weights on one CPU.
+
+    Attributes
+    ----------
+    steps : int
+        How often the weights are changed.
+    batch_size : int
+        Captions of a step. As many as fit on the device are computed at once; their gradients are added up.
+    at_once : int
+        Captions to begin with on the device; halved where memory runs out. 0: a whole step.
+    learning_rate, weight_decay : float
+        For AdamW.
+    warmup_steps : int
+        In which the learning rate rises from 0.
+    validate_every : int
+        Steps between validations, each of which keeps a checkpoint.
+    patience : int
+        Validations without a better CIDEr after which training stops; 0: never.
+    lora_rank, lora_alpha, lora_dropout
+        Of `Method.LORA`: the rank of the matrices, the scale (alpha / rank), and the share of inputs left out.
+    max_tokens : int
+        Of captions written for validation.
+    seed : int
+        Of the order of captions and of dropout.
+    """
+
+    steps: int = 1000
+    batch_size: int = 32
+    at_once: int = 0
+    learning_rate: float = 5e-5
+    weight_decay: float = 0.01
+    schedule: Schedule = Schedule.LINEAR
+    warmup_steps: int = 0
+    validate_every: int = 100
+    patience: int = 0
+    method: Method = Method.FULL
+    lora_rank: int = 16
+    lora_alpha: int = 32
+    lora_dropout: float = 0.0
+    targets: Targets = Targets.PLAIN
+    precision: TrainingPrecision = TrainingPrecision.AUTO
+    max_tokens: int = 40
+    seed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainingOptions:
+        """
+        Raises
+        ------
+        TrainingError
+        """
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        if unknown:
+            raise TrainingError(_("There is no option “%(option)s”.") % {"option": unknown[0]})
+        kinds: dict[str, Any] = {
+            "schedule": Schedule,
+            "method": Method,
+            "targets": Targets,
+            "precision": TrainingPrecision,
+        }
+        options = cls(**{name: kinds[name](value) if name in kinds else value for name, value in values.items()})
+        options.check()
+        return options
+
+    def check(self) -> None:
+        """
+        Raises
+        ------
+        TrainingError
+        """
+        for name in ("steps", "batch_size", "validate_every", "lora_rank", "lora_alpha", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise TrainingError(_("“%(option)s” must be at least 1.") % {"option": name})
+        for name in ("at_once", "weight_decay", "warmup_steps", "patience", "seed"):
+            if getattr(self, name) < 0:
+                raise TrainingError(_("“%(option)s” must not be negative.") % {"option": name})
+        if not 0 < self.learning_rate <= 1:
+            raise TrainingError(_("The learning rate must be above 0 and at most 1."))
+        if not 0 <= self.lora_dropout < 1:
+            raise TrainingError(_("“%(option)s” must be from 0 to below 1.") % {"option": "lora_dropout"})
+        if self.warmup_steps > self.steps:
+            raise TrainingError(
+                _("The warm-up has %(warmup)s steps, the training only %(steps)s.")
+                % {"warmup": self.warmup_steps, "steps": self.steps}
+            )

@@ -1,0 +1,445 @@
+"""Training captioning models: the losses, what is kept, and what is refused."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from inference.backends.captioners import Decoding, GeneratedCaption, OutOfMemoryError, Spec
+from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
+from inference.training import checkpoints
+from inference.training.examples import Example, as_targets, check_split, digest_of, read_examples, split_by_image
+from inference.training.options import Method, Schedule, Targets, TrainingError, TrainingOptions
+from inference.training.small import new_captioner
+from inference.training.trainer import (
+    Outcome,
+    StepRecord,
+    ValidationRecord,
+    examples_of_step,
+    learning_rate,
+    read_curve,
+    train_captioner,
+)
+from tests.inference import tiny_models
+
+pytest.importorskip("torch")
+
+COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "white": (250, 250, 250)}
+TRAINING = [Example(colour, "en", f"a {colour} picture") for colour in ("red", "green", "blue")]
+VALIDATION = [Example("white", "en", "a white picture")]
+SHORT = TrainingOptions(steps=9, batch_size=3, validate_every=3, learning_rate=1e-3, max_tokens=6)
+
+
+class Watcher:
+    """Keeps what it is told, and stops after a step."""
+
+    def __init__(self, stop_after: int = 0) -> None:
+        self.steps: list[StepRecord] = []
+        self.validations: list[ValidationRecord] = []
+        self.notes: list[str] = []
+        self._stop_after = stop_after
+
+    def stepped(self, record: StepRecord) -> None:
+        self.steps.append(record)
+
+    def validated(self, record: ValidationRecord) -> None:
+        self.validations.append(record)
+
+    def noted(self, message: str) -> None:
+        self.notes.append(message)
+
+    def is_stopped(self) -> bool:
+        return bool(self._stop_after) and len(self.steps) >= self._stop_after
+
+
+def picture(name: str) -> Image.Image:
+    return Image.new("RGB", (40, 40), COLOURS[name])
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "base"
+    new_captioner(folder, [example.caption for example in TRAINING], seed=3)
+    return folder
+
+
+def captioner_of(folder: Path, *, is_pivot: bool = False, **options: Any) -> EncoderDecoder:
+    spec = Spec("base", "base", options, is_pivot=is_pivot)
+    return EncoderDecoderBackend().load_folder(spec, folder)
+
+
+def trained(
+    captioner: Any,
+    folder: Path,
+    *,
+    options: TrainingOptions = SHORT,
+    watcher: Watcher | None = None,
+    training: Sequence[Example] = TRAINING,
+    run: str = "run",
+) -> Outcome:
+    return train_captioner(
+        captioner,
+        run=run,
+        training=training,
+        validation=VALIDATION,
+        read_image=picture,
+        options=options,
+        folder=folder,
+        watcher=watcher or Watcher(),
+    )
+
+
+def test_a_small_model_learns_its_captions_and_says_them(base: Path, tmp_path: Path) -> None:
+    options = replace(SHORT, steps=60, validate_every=60, learning_rate=3e-3, schedule=Schedule.CONSTANT)
+    watcher = Watcher()
+
+    outcome = trained(captioner_of(base), tmp_path / "out", options=options, watcher=watcher)
+
+    assert outcome.best is not None
+    assert watcher.steps[0].loss > 3
+    assert watcher.steps[-1].loss < 0.1
+    model = captioner_of(tmp_path / "out" / "model")
+    said = model.caption(
+        [model.prepare(picture(one.image)) for one in TRAINING],
+        keys=["a", "b", "c"],
+        language="en",
+        decoding=Decoding(max_tokens=6),
+    )
+    assert said == [GeneratedCaption(one.caption) for one in TRAINING]
+
+
+def of_vit_gpt2(folder: Path) -> Path:
+    return tiny_models.save_vit_gpt2(folder, tiny_models.WORDS + " red green blue white picture")
+
+
+def of_blip(folder: Path) -> Path:
+    return tiny_models.save_blip(folder, tiny_models.WORDS + " red green blue white picture")
+
+
+def of_git(folder: Path) -> Path:
+    return tiny_models.save_git(folder, tiny_models.WORDS + " red green blue white picture")
+
+
+@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("save", [of_vit_gpt2, of_blip, of_git])
+def test_a_resumed_training_has_the_same_losses_as_one_that_was_never_stopped(
+    save: Callable[[Path], Path], method: Method, tmp_path: Path
+) -> None:
+    folder = save(tmp_path / "base")
+    options = replace(SHORT, method=method, lora_dropout=0.1)
+    whole, first, second = Watcher(), Watcher(stop_after=4), Watcher()
+
+    trained(captioner_of(folder), tmp_path / "whole", options=options, watcher=whole)
+    stopped = trained(captioner_of(folder), tmp_path / "parts", options=options, watcher=first)
+    ended = trained(captioner_of(folder), tmp_path / "parts", options=options, watcher=second)
+
+    assert stopped.best is None
+    assert ended.best is not None
+    assert second.notes == ["Resumed after step 4."]
+    losses = [record.loss for record in whole.steps]
+    assert len(set(losses)) == 9, "Every step changed something."
+    assert [record.loss for record in [*first.steps, *second.steps]] == losses
+    steps, validations = read_curve(tmp_path / "parts")
+    assert [record.loss for record in steps] == losses
+    assert [(one.step, one.loss, one.cider) for one in validations] == [
+        (one.step, one.loss, one.cider) for one in whole.validations
+    ]
+
+
+def test_what_was_done_after_the_last_checkpoint_is_done_again(base: Path, tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    class KilledWatcher(Watcher):
+        def stepped(self, record: StepRecord) -> None:
+            super().stepped(record)
+            if record.step == 5:
+                raise Killed
+
+    whole, second = Watcher(), Watcher()
+    trained(captioner_of(base), tmp_path / "whole", watcher=whole)
+    with pytest.raises(Killed):
+        trained(captioner_of(base), tmp_path / "parts", watcher=KilledWatcher())
+    with (tmp_path / "parts" / "curve.jsonl").open("a") as file:
+        file.write('{"step": 6, "lo')
+
+    trained(captioner_of(base), tmp_path / "parts", watcher=second)
+
+    assert second.notes == ["Resumed after step 3."]
+    steps, _validations = read_curve(tmp_path / "parts")
+    assert [record.step for record in steps] == list(range(1, 10))
+    assert [record.loss for record in steps] == [record.loss for record in whole.steps]
+
+
+def test_parts_of_a_step_add_up_to_it(base: Path, tmp_path: Path) -> None:
+    captions = [replace(one, caption=f"{one.caption} of one colour") for one in TRAINING[:1]] + TRAINING[1:]
+    options = replace(SHORT, steps=1)
+    # Dropout draws for each part, so there is none.
+    losses = []
+    for at_once in (1, 2, 3):
+        captioner = captioner_of(base)
+        for module in captioner.weights.modules():
+            if hasattr(module, "p"):
+                module.p = 0.0
+        watcher = Watcher()
+        trained(
+            captioner,
+            tmp_path / str(at_once),
+            options=replace(options, at_once=at_once),
+            watcher=watcher,
+            training=captions,
+        )
+        losses.append((watcher.steps[0].loss, watcher.validations[-1].loss))
+
+    assert losses[0] == pytest.approx(losses[2], rel=1e-5)
+    assert losses[1] == pytest.approx(losses[2], rel=1e-5)
+
+
+class Narrow:
+    """A captioner on a device that takes so many rows at once."""
+
+    def __init__(self, captioner: EncoderDecoder, most: int) -> None:
+        self._captioner, self._most = captioner, most
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._captioner, name)
+
+    def loss(self, prepared: Sequence[Any], rows: Sequence[Any]) -> Any:
+        if len(rows) > self._most:
+            raise OutOfMemoryError
+        return self._captioner.loss(prepared, rows)
+
+
+def test_where_memory_is_full_fewer_captions_are_computed_at_once(base: Path, tmp_path: Path) -> None:
+    watcher = Watcher()
+
+    outcome = trained(Narrow(captioner_of(base), 1), tmp_path / "out", watcher=watcher)
+
+    assert outcome.step == 9
+    assert watcher.notes == [
+        "The memory was full: from here, 2 captions are computed at once. A step still has 3.",
+        "The memory was full: from here, 1 captions are computed at once. A step still has 3.",
+    ]
+
+
+def test_a_caption_that_never_fits_is_said(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="Not even one caption fits"):
+        trained(Narrow(captioner_of(base), 0), tmp_path / "out")
+
+
+class Breaking:
+    """A captioner whose loss is not a number from some call on."""
+
+    def __init__(self, captioner: EncoderDecoder, after: int) -> None:
+        self._captioner, self._left = captioner, after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._captioner, name)
+
+    def loss(self, prepared: Sequence[Any], rows: Sequence[Any]) -> Any:
+        self._left -= 1
+        return self._captioner.loss(prepared, rows) * (1 if self._left >= 0 else float("nan"))
+
+
+def test_a_loss_that_is_no_number_stops_it_and_the_best_model_is_kept(base: Path, tmp_path: Path) -> None:
+    # A validation before the first step, three steps and a validation; then the fourth step.
+    outcome = trained(Breaking(captioner_of(base), 5), tmp_path / "out")
+
+    assert outcome.has_failed
+    assert outcome.best is not None
+    assert outcome.best.step == 3
+    assert "step 4 was not a number" in outcome.reason
+    assert captioner_of(tmp_path / "out" / "model").weights.dtype.is_floating_point
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    trained(captioner_of(base), out, watcher=Watcher(stop_after=2))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10, 10, 0))
+    with pytest.raises(TrainingError, match="has no room for a checkpoint"):
+        trained(captioner_of(base), out)
+    monkeypatch.undo()
+    whole, second = Watcher(), Watcher()
+
+    trained(captioner_of(base), out, watcher=second)
+
+    trained(captioner_of(base), tmp_path / "whole", watcher=whole)
+    assert [one.loss for one in second.steps] == [one.loss for one in whole.steps[2:]]
+
+
+def test_a_disk_that_fills_up_while_it_writes_keeps_the_last_checkpoint(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    out = tmp_path / "out"
+    trained(captioner_of(base), out, watcher=Watcher(stop_after=2))
+    monkeypatch.setattr(checkpoints, "_sync", full)
+
+    with pytest.raises(TrainingError, match="has no room for a checkpoint"):
+        trained(captioner_of(base), out)
+
+    assert len(list(out.glob("last-*"))) == 1
+    assert not list(out.glob("best-*"))
+
+
+def test_another_training_does_not_continue_in_its_folder(base: Path, tmp_path: Path) -> None:
+    trained(captioner_of(base), tmp_path / "out", watcher=Watcher(stop_after=2))
+
+    with pytest.raises(TrainingError, match="belongs to a training with another model"):
+        trained(captioner_of(base), tmp_path / "out", run="another")
+
+
+def test_it_stops_early_where_cider_does_not_rise(base: Path, tmp_path: Path) -> None:
+    # Of one image, CIDEr is 0: its words stand in every image.
+    outcome = trained(captioner_of(base), tmp_path / "out", options=replace(SHORT, patience=1))
+
+    assert outcome.step == 6
+    assert outcome.reason == "CIDEr has not risen in 1 validations, so training stopped."
+    assert outcome.best is not None
+    assert outcome.best.step == 3
+
+
+def test_a_caption_that_does_not_fit_the_positions_is_refused(base: Path, tmp_path: Path) -> None:
+    long = [*TRAINING, Example("white", "en", "picture " * 200)]
+
+    with pytest.raises(TrainingError, match=r"longer than the 96 tokens.*image white"):
+        trained(captioner_of(base), tmp_path / "out", training=long)
+
+
+def test_a_pivot_stabilised_model_learns_stabiliser_separator_and_caption(tmp_path: Path) -> None:
+    captions = [Example("red", "en", "a red picture"), Example("red", "de", "ein rotes Bild")]
+    targets = as_targets(captions, Targets.CONSISTENT)
+    folder = tmp_path / "base"
+    new_captioner(folder, ["a red picture <de> ein rotes Bild <en> a red picture"], seed=1)
+    codes = {"en": "en", "de": "de"}
+    options = replace(SHORT, steps=60, validate_every=60, learning_rate=3e-3, batch_size=2, targets=Targets.CONSISTENT)
+    prompts = {"en": "en:", "de": "de:"}
+
+    trained(
+        captioner_of(folder, is_pivot=True, languages=codes, prompts=prompts),
+        tmp_path / "out",
+        options=options,
+        training=targets,
+    )
+
+    model = captioner_of(tmp_path / "out" / "model", is_pivot=True, languages=codes, prompts=prompts)
+    said = model.caption([model.prepare(picture("red"))], keys=["a"], language="de", decoding=Decoding(max_tokens=20))
+    assert said == [GeneratedCaption("ein rotes Bild", "a red picture")]
+
+
+def test_only_what_follows_the_prompt_is_learned(base: Path) -> None:
+    captioner = captioner_of(base, prompts={"en": "a red"})
+
+    row = captioner.row("picture", language="en", stabiliser="")
+
+    plain = captioner_of(base).row("a red picture", language="en", stabiliser="")
+    assert row.tokens == plain.tokens
+    assert (row.given, plain.given) == (1 + len(row.tokens) - 3, 1)
+
+
+def test_epochs_have_every_caption_once_and_an_order_of_their_own() -> None:
+    options = TrainingOptions(batch_size=4)
+    places = [place for step in range(1, 6) for place in examples_of_step(options, 10, step)]
+
+    assert sorted(places[:10]) == sorted(places[10:]) == list(range(10))
+    assert places[:10] != places[10:]
+    assert places[:4] == examples_of_step(options, 10, 1)
+    assert places != [place for step in range(1, 6) for place in examples_of_step(replace(options, seed=1), 10, step)]
+
+
+def test_the_learning_rate_rises_and_falls_as_asked() -> None:
+    options = TrainingOptions(steps=12, warmup_steps=2, learning_rate=1.0)
+
+    assert [learning_rate(options, step) for step in (1, 2, 3, 8, 12)] == pytest.approx([0.5, 1.0, 1.0, 0.5, 0.1])
+    cosine = replace(options, schedule=Schedule.COSINE)
+    assert [learning_rate(cosine, step) for step in (1, 3, 8)] == pytest.approx([0.5, 1.0, 0.5])
+    assert learning_rate(replace(options, schedule=Schedule.CONSTANT), 12) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"steps": 0}, "“steps” must be at least 1."),
+        ({"patience": -1}, "“patience” must not be negative."),
+        ({"learning_rate": 0.0}, "The learning rate must be above 0"),
+        ({"warmup_steps": 20, "steps": 10}, "The warm-up has 20 steps, the training only 10."),
+        ({"stepps": 3}, "There is no option “stepps”."),
+    ],
+)
+def test_options_that_cannot_be_are_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(TrainingError) as refused:
+        TrainingOptions.from_dict(values)
+
+    assert said in str(refused.value)
+
+
+def test_an_image_has_all_its_captions_on_one_side_whatever_else_there_is() -> None:
+    captions = [Example(str(image), tag, "text") for image in range(20) for tag in ("en", "de")]
+
+    training, validation = split_by_image(captions, share=0.2, seed=1)
+
+    assert len({one.image for one in validation}) == 4
+    assert not {one.image for one in training} & {one.image for one in validation}
+    assert len(training) + len(validation) == 40
+    only_english = split_by_image([one for one in captions if one.language == "en"], share=0.2, seed=1)
+    assert {one.image for one in only_english[1]} == {one.image for one in validation}
+    assert {one.image for one in split_by_image(captions, share=0.2, seed=2)[1]} != {one.image for one in validation}
+
+
+def test_one_image_alone_cannot_be_split() -> None:
+    with pytest.raises(TrainingError, match="captions of 1 images: too few"):
+        split_by_image([Example("a", "en", "text")], share=0.5, seed=0)
+
+
+def test_splits_that_are_empty_or_share_images_or_are_evaluated_are_refused() -> None:
+    with pytest.raises(TrainingError, match="no captions for validation"):
+        check_split(TRAINING, [])
+    with pytest.raises(TrainingError, match="1 images are in training and in validation, for example red"):
+        check_split(TRAINING, TRAINING[:1])
+    with pytest.raises(TrainingError, match="1 images belong to an evaluation set, for example white"):
+        check_split(TRAINING, VALIDATION, evaluated={"white", "other"})
+    check_split(TRAINING, VALIDATION, evaluated={"other"})
+
+
+def test_stabilisers_are_the_english_captions_at_the_same_place() -> None:
+    captions = [
+        Example("a", "en", "one"),
+        Example("a", "en", "two"),
+        Example("a", "de", "eins"),
+        Example("a", "de", "zwei"),
+        Example("a", "de", "drei", "given"),
+    ]
+
+    assert [one.stabiliser for one in as_targets(captions, Targets.PIVOT)] == ["one", "two", "one", "two", "given"]
+    assert {one.stabiliser for one in as_targets(captions, Targets.CONSISTENT)} == {"one"}
+    assert {one.stabiliser for one in as_targets(captions, Targets.PLAIN)} == {""}
+    with pytest.raises(TrainingError, match="Image b has neither a stabiliser nor an English caption"):
+        as_targets([Example("b", "de", "eins")], Targets.PIVOT)
+
+
+def test_captions_are_read_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "captions.jsonl"
+    lines = [
+        {"image": "a", "captions": ["one", "two  words"], "language": "de"},
+        {"image": "b", "caption": "three", "stabiliser": "3"},
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    examples = read_examples(file, language="en")
+
+    assert examples == [
+        Example("a", "de", "one"),
+        Example("a", "de", "two words"),
+        Example("b", "en", "three", "3"),
+    ]
+    assert digest_of(examples) != digest_of(examples[::-1])
