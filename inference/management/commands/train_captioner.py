@@ -1,0 +1,204 @@
+"""`manage.py train_captioner CAPTIONS.jsonl --images FOLDER --model SOURCE --out FOLDER`: train in the foreground."""
+
+from __future__ import annotations
+
+import json
+import signal
+from argparse import ArgumentParser
+from collections import Counter
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from PIL import Image
+
+from crosslens_metrics.commands.arguments import language_tag
+from crosslens_metrics.formats.problems import FileProblemsError
+from crosslens_metrics.word_vectors import signature_of
+from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
+from inference.backends.encoders import ExtraMissingError
+from inference.backends.transformer_files import folder_of
+from inference.formats.images import ImageFileError, read_folder
+from inference.services import worker_status
+from inference.training.card import Provenance, model_card
+from inference.training.examples import Example, as_targets, check_split, digest_of, read_examples, split_by_image
+from inference.training.options import CHOICES, Targets, TrainingError, TrainingOptions
+from inference.training.small import new_captioner
+from inference.training.trainer import Outcome, StepRecord, ValidationRecord, train_captioner
+from operations.selectors.version import code_version
+
+NEW, BASE, MODEL, CARD = "new", "base", "model", "README.md"
+SAY_EVERY = 10
+"""Steps."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Train a captioning model of transformers on captions of images. Run the same command again to resume after an "
+        "interruption."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("captions", type=Path, help='JSON lines: {"image": …, "caption": …, "language": …}')
+        parser.add_argument("--images", type=Path, required=True, help="folder of the images that the captions name")
+        parser.add_argument(
+            "--model", required=True, help=f"folder, or owner/name@COMMIT of the hub; {NEW}: a small one from nothing"
+        )
+        parser.add_argument("--model-options", type=json.loads, default={}, metavar="JSON", help="of docs/models.md")
+        parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, curve and model")
+        parser.add_argument("--language", type=language_tag, default="", help="of captions that name none")
+        parser.add_argument("--validation", type=Path, help="captions to validate with, in the same form")
+        parser.add_argument("--validation-share", type=float, default=0.1, help="of the images, without --validation")
+        parser.add_argument("--evaluated", type=Path, help="file with a line for each image that must not be used")
+        parser.add_argument("--json", action="store_true", help="print a JSON object a line")
+        usual = TrainingOptions()
+        for option in fields(TrainingOptions):
+            value = getattr(usual, option.name)
+            kind = (
+                {"choices": [str(one) for one in CHOICES[option.name]]}
+                if option.name in CHOICES
+                else {"type": type(value)}
+            )
+            parser.add_argument(f"--{option.name.replace('_', '-')}", default=value, help=f"default: {value}", **kind)
+
+    def handle(self, *, captions: Path, images: Path, model: str, out: Path, **given: Any) -> None:
+        worker_status.prepare_process(processes=1)
+        self._is_json = given["json"]
+        try:
+            options = TrainingOptions.from_dict({one.name: given[one.name] for one in fields(TrainingOptions)})
+            training, validation = _split(captions, options, given)
+            spec = _spec(model, out, training, options, given["model_options"])
+            folder = Path(spec.source) if Path(spec.source).is_dir() else folder_of(spec)
+            captioner = EncoderDecoderBackend().load_folder(spec, folder)
+            self._train(captioner, spec, training, validation, images, options, out)
+        except (
+            BackendSettingsError,
+            ExtraMissingError,
+            FileProblemsError,
+            ImageFileError,
+            TrainingError,
+        ) as error:
+            raise CommandError(str(error)) from error
+
+    def _train(
+        self,
+        captioner: EncoderDecoder,
+        spec: Spec,
+        training: list[Example],
+        validation: list[Example],
+        images: Path,
+        options: TrainingOptions,
+        out: Path,
+    ) -> None:
+        described = captioner.describe()
+        made = Provenance(
+            base=spec.name,
+            base_files=described.get("revision") or f"files {described['files']}",
+            data=digest_of([*training, *validation]),
+            captions=dict(sorted(Counter(example.language for example in training).items())),
+            images=len({example.image for example in training}),
+            validation_images=len({example.image for example in validation}),
+            options=options.as_dict(),
+            code=code_version(),
+            versions=described["versions"],
+        )
+        watcher = _Watcher(self)
+        outcome = train_captioner(
+            captioner,
+            # Another commit of the same code may be resumed: what matters is what is trained, on what, and how.
+            run=signature_of({"base": made.base_files, "data": made.data, "options": made.options}),
+            training=training,
+            validation=validation,
+            read_image=lambda name: _read(images, name),
+            options=options,
+            folder=out,
+            watcher=watcher,
+        )
+        self._finish(outcome, made, spec, out)
+
+    def _finish(self, outcome: Outcome, made: Provenance, spec: Spec, out: Path) -> None:
+        best = outcome.best
+        if best is not None:
+            (out / MODEL / CARD).write_text(model_card(out.name, made, best), encoding="utf-8")
+            content = {**asdict(made), "model_options": spec.options, "best": asdict(best)}
+            (out / MODEL / "training.json").write_text(
+                json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+            )
+        if outcome.has_failed:
+            kept = f" The best model, of step {best.step}, is in {out / MODEL}." if best else ""
+            raise CommandError(f"{outcome.reason}{kept}")
+        if best is None:
+            raise CommandError(f"Stopped after step {outcome.step}. Run the same command again to resume.")
+        if outcome.reason:
+            self.say(outcome.reason, note=outcome.reason)
+        self.say(
+            f"The best model is that of step {best.step}, with CIDEr {best.cider:.1f}. It is in {out / MODEL}.",
+            model=str(out / MODEL),
+            step=best.step,
+            cider=best.cider,
+        )
+
+    def say(self, text: str, **values: Any) -> None:
+        self.stdout.write(json.dumps(values, ensure_ascii=False) if self._is_json else text)
+        self.stdout.flush()
+
+
+class _Watcher:
+    """Prints what happens, and stops at the first signal."""
+
+    def __init__(self, command: Command) -> None:
+        self._command, self._is_stopped = command, False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+
+    def stepped(self, record: StepRecord) -> None:
+        if record.step % SAY_EVERY == 0:
+            text = f"Step {record.step}: loss {record.loss:.4f}, {record.images_per_s:.1f} images/s"
+            self._command.say(text, **asdict(record))
+
+    def validated(self, record: ValidationRecord) -> None:
+        text = f"Validation after step {record.step}: CIDEr {record.cider:.1f}, loss {record.loss:.4f}"
+        self._command.say(text, validation=asdict(record))
+
+    def noted(self, message: str) -> None:
+        self._command.say(message, note=message)
+
+    def is_stopped(self) -> bool:
+        return self._is_stopped
+
+    def _stop(self, *_signal: object) -> None:
+        self._is_stopped = True
+
+
+def _split(captions: Path, options: TrainingOptions, given: dict[str, Any]) -> tuple[list[Example], list[Example]]:
+    examples = read_examples(captions, language=given["language"])
+    if given["validation"]:
+        training, validation = examples, read_examples(given["validation"], language=given["language"])
+    else:
+        training, validation = split_by_image(examples, share=given["validation_share"], seed=options.seed)
+    evaluated = given["evaluated"].read_text(encoding="utf-8").splitlines() if given["evaluated"] else []
+    check_split(training, validation, evaluated=evaluated)
+    return as_targets(training, options.targets), as_targets(validation, options.targets)
+
+
+def _spec(model: str, out: Path, training: list[Example], options: TrainingOptions, given: dict[str, Any]) -> Spec:
+    """Describe the base; a new one is made first."""
+    tags = sorted({example.language for example in training})
+    chosen = {"languages": {tag: tag for tag in tags}} | given
+    is_pivot = options.targets != Targets.PLAIN
+    if model != NEW:
+        return Spec(model, model, chosen, is_pivot=is_pivot)
+    if len(tags) > 1 and not is_pivot:
+        chosen.setdefault("prompts", {tag: f"{tag}:" for tag in tags})
+    folder = out / BASE
+    if not (folder / "config.json").exists():
+        new_captioner(folder, [text for one in training for text in (one.stabiliser, one.caption)], seed=options.seed)
+    return Spec(NEW, str(folder), chosen, is_pivot=is_pivot)
+
+
+def _read(folder: Path, name: str) -> Image.Image:
+    for _name, image in read_folder(folder, [name]):
+        return image
+    raise AssertionError
