@@ -53,11 +53,11 @@ WORKDIR /srv/crosslens/app
 COPY . .
 # Collected with the embedded settings, whose files are then thrown away: no secret is in the image.
 RUN useradd --system --no-log-init --uid 10001 --home-dir /srv/crosslens crosslens \
-    && mkdir -p /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models /srv/crosslens/backups \
+    && mkdir -p /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models /srv/crosslens/trainings /srv/crosslens/backups \
     && python manage.py collectstatic --no-input --verbosity 0 \
     && find /srv/crosslens/var -mindepth 1 -maxdepth 1 ! -name static -exec rm -rf {} + \
     && mkdir /srv/crosslens/var/metrics /srv/crosslens/var/vectors-cache \
-    && chown -R 10001 /srv/crosslens/var /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models \
+    && chown -R 10001 /srv/crosslens/var /srv/crosslens/media /srv/crosslens/vectors /srv/crosslens/models /srv/crosslens/trainings \
         /srv/crosslens/backups
 # Which code this is, for backups and whoever asks: docker compose build --build-arg COMMIT=$(git rev-parse HEAD)
 ARG COMMIT=unknown

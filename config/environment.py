@@ -70,6 +70,9 @@ class Environment(Connections):
     def models(self) -> Path:
         return self._folder("MODELS_FOLDER", "models")
 
+    def trainings(self) -> Path:
+        return self._folder("TRAININGS_FOLDER", "trainings")
+
     def caption_endpoints(self) -> dict[str, str]:
         """The address of each endpoint, by its name."""
         value = self.variables.get("CAPTION_ENDPOINTS", "").strip()

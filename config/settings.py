@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from django.utils.functional import lazy
+
 from config.environment import from_process
+from config.version import code_version
 from images.rules.limits import MAX_UPLOAD_FILES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -17,6 +20,9 @@ IS_EMBEDDED = _environment.is_embedded
 VAR = _environment.var
 VECTORS = _environment.vectors()
 MODELS_FOLDER = _environment.models()
+TRAININGS_FOLDER = _environment.trainings()
+# Read where it is needed, not at each start.
+CODE_VERSION = lazy(code_version, str)(BASE_DIR)
 CAPTION_ENDPOINTS = _environment.caption_endpoints()
 # Django hides settings with KEY in their name where it reports errors.
 CAPTION_ENDPOINT_KEYS = _environment.caption_endpoint_keys()
@@ -304,6 +310,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-selections": {"task": "corpora.tasks.sweep_selections", "schedule": 15.0},
     "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},
     "sweep-trials": {"task": "inference.tasks.sweep_trials", "schedule": 15.0},
+    "sweep-trainings": {"task": "inference.tasks.sweep_trainings", "schedule": 15.0},
     "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},
     "sweep-sessions": {"task": "people.tasks.sweep_sessions", "schedule": 3600.0},
     "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},

@@ -1,7 +1,8 @@
-"""Captioning models, the captions they made and the runs that make them; encoders, embeddings and word vectors."""
+"""Captioning models, what trains them, their captions and the runs that make these; encoders, embeddings, word vectors."""
 
 from __future__ import annotations
 
+import uuid
 from typing import ClassVar
 
 from django.conf import settings
@@ -228,10 +229,9 @@ class RunFailure(models.Model):
         return f"failure {self.pk} of run {self.run_id}"
 
 
-class RunEvent(models.Model):
-    """A line of a run's log. It never contains a caption's words: tracebacks of single images have no message."""
+class Event(models.Model):
+    """A line of a log. It never contains a caption's words: tracebacks of single images have no message."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
     worker = models.CharField(max_length=200, blank=True)
     is_warning = models.BooleanField(default=False)
@@ -239,10 +239,127 @@ class RunEvent(models.Model):
     traceback = models.TextField(blank=True, help_text="Where the model's program failed.")
 
     class Meta:
-        ordering: ClassVar[list[str]] = ["run", "pk"]
+        abstract = True
 
     def __str__(self) -> str:
         return self.message
+
+
+class RunEvent(Event):
+    """A line of a run's log."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["run", "pk"]
+
+
+class Training(Owned, Leased):
+    """One training of a captioning model on captions of images, which makes another model.
+
+    The captions lie in storage as they were when it was requested. Checkpoints and the model lie in the folder
+    `public_id` of TRAININGS_FOLDER. `step` and the curves follow what the worker does, and start from its last checkpoint
+    when another worker resumes it. CIDEr is on the ×100 scale.
+    """
+
+    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=120, help_text="Of the model that it makes.")
+    base = models.ForeignKey(
+        CaptioningModel,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="trainings",
+        help_text="The model that is trained; empty for a small one from nothing.",
+    )
+    options = models.JSONField(default=dict, help_text="Of inference.training.options.TrainingOptions.")
+    model_options = models.JSONField(default=dict, help_text="Options of the model that it makes.")
+    sources = models.JSONField(default=list, help_text="Where its captions come from: name, language, digest, counts.")
+    data = models.CharField(max_length=200, help_text="Name of its captions in storage; deleted when it is over.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of its captions.")
+    captions = models.PositiveIntegerField(help_text="For training.")
+    images = models.PositiveIntegerField(help_text="For training.")
+    validation_images = models.PositiveIntegerField()
+    queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can train it.")
+    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
+    holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since the last checkpoint.")
+    error = models.TextField(blank=True)
+    step = models.PositiveIntegerField(default=0, help_text="The last that is done.")
+    best_step = models.PositiveIntegerField(null=True, blank=True)
+    best_cider = models.FloatField(null=True, blank=True)
+    made = models.JSONField(default=dict, blank=True, help_text="Of inference.training.card.Provenance.")
+    card = models.TextField(blank=True, help_text="The model card, in Markdown.")
+    model = models.OneToOneField(
+        CaptioningModel, on_delete=models.PROTECT, null=True, blank=True, related_name="training"
+    )
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="training_state_known"),
+            models.CheckConstraint(
+                condition=~Q(state=RunState.DONE) | Q(model__isnull=False), name="training_done_has_a_model"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["state", "lease_until"], condition=Q(state__in=GOING), name="training_to_do"),
+        ]
+
+    def __str__(self) -> str:
+        return f"training {self.pk}"
+
+
+class TrainingStep(models.Model):
+    """A step of a training: mean loss of a token, learning rate, images per second, and bytes of memory at most."""
+
+    training = models.ForeignKey(Training, on_delete=models.CASCADE, related_name="curve")
+    step = models.PositiveIntegerField()
+    loss = models.FloatField()
+    learning_rate = models.FloatField()
+    images_per_s = models.FloatField()
+    memory = models.PositiveBigIntegerField(help_text="bytes")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["training", "step"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["training", "step"], name="training_step_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"step {self.step} of training {self.training_id}"
+
+
+class TrainingValidation(models.Model):
+    """A validation: the mean loss of a token, CIDEr by language and its mean, and captions of the sample images."""
+
+    training = models.ForeignKey(Training, on_delete=models.CASCADE, related_name="validations")
+    step = models.PositiveIntegerField()
+    loss = models.FloatField()
+    cider = models.FloatField()
+    languages = models.JSONField(default=dict)
+    samples = models.JSONField(default=list, help_text="Image by SHA-256, language and caption.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["training", "step"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["training", "step"], name="training_validation_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"validation {self.step} of training {self.training_id}"
+
+
+class TrainingEvent(Event):
+    """A line of a training's log."""
+
+    training = models.ForeignKey(Training, on_delete=models.CASCADE, related_name="events")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["training", "pk"]
 
 
 class Worker(models.Model):
@@ -258,6 +375,7 @@ class Worker(models.Model):
     device_busy = models.FloatField(null=True, blank=True, help_text="share of the last minute, 0 to 1")
     rate = models.FloatField(null=True, blank=True, help_text="captions or vectors per second")
     run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, blank=True, related_name="workers")
+    training = models.ForeignKey(Training, on_delete=models.SET_NULL, null=True, blank=True, related_name="workers")
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
 

@@ -35,6 +35,9 @@ class ReferenceSet(models.Model):
     kind = models.CharField(max_length=10, choices=ReferenceKind.choices)
     source = models.TextField(blank=True, help_text="Where the captions come from, and under which licence.")
     origin = models.CharField(max_length=64, blank=True, help_text="Its source, such as “round 7”; empty for a file.")
+    is_evaluation = models.BooleanField(
+        default=False, help_text="Whether models are evaluated on its images, so that none may be trained on them."
+    )
     images = models.PositiveIntegerField(default=0)
     captions = models.PositiveIntegerField(default=0)
     digest = models.CharField(max_length=64, blank=True)

@@ -123,8 +123,11 @@ def test_crosslens_var_moves_the_embedded_installation(tmp_path):
     assert Environment({"CROSSLENS_VAR": str(tmp_path / "elsewhere")}, tmp_path).var == tmp_path / "elsewhere"
 
 
-@pytest.mark.parametrize(("name", "variable"), [("vectors", "VECTORS_FOLDER"), ("models", "MODELS_FOLDER")])
-def test_vectors_and_models_lie_with_the_other_files_or_in_a_folder_of_their_own(tmp_path, name, variable):
+FOLDERS = [("vectors", "VECTORS_FOLDER"), ("models", "MODELS_FOLDER"), ("trainings", "TRAININGS_FOLDER")]
+
+
+@pytest.mark.parametrize(("name", "variable"), FOLDERS)
+def test_vectors_models_and_trainings_lie_with_the_other_files_or_in_a_folder_of_their_own(tmp_path, name, variable):
     def folder(**variables):
         return getattr(Environment(variables, tmp_path), name)()
 

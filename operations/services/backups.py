@@ -14,7 +14,6 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils.crypto import salted_hmac
 
 from operations.rules.manifest import FILES_FOLDER, MANIFEST, SUMS, BackupError, Manifest, read, read_sums, sums_text
-from operations.selectors.version import code_version
 from operations.services import databases, stored_files
 
 UNFINISHED = ".unfinished"
@@ -48,7 +47,7 @@ def back_up(*, folder: Path, with_files: bool, previous: Path | None, now: datet
         engine = databases.engine()
         manifest_of = {
             "made_at": now.isoformat(timespec="seconds"),
-            "code": code_version(),
+            "code": str(settings.CODE_VERSION),
             "engine": engine,
             "server": snapshot.server,
             "rows": snapshot.rows,
