@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from textwrap import wrap
 
 from charts import texts
@@ -27,6 +28,8 @@ BESIDE_NUMBERS = 14.0
 AXIS_HEIGHT = 28
 DOT_ROW = 28
 SCATTER_TOP, SCATTER_HEIGHT = 26, 320
+CURVE_TOP, CURVE_HEIGHT = 26, 160
+MOST_MARKS = 40
 MOST_TICKS = 6
 LEAST_REACH = 1e-6
 """What is nearer to the reference than that is rounding."""
@@ -182,6 +185,59 @@ class ScatterPlot:
     points: Sequence[PointMark]
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[HeightTick]
+
+
+@dataclass(frozen=True)
+class Segment:
+    x1: str
+    y1: str
+    x2: str
+    y2: str
+
+
+@dataclass(frozen=True)
+class CurvePlot:
+    """A line from point to point over two axes that begin at zero; with few points, each has a mark."""
+
+    title: str
+    summary: str
+    x_name: str
+    height: int
+    axis_y: int
+    start_x: str
+    end_x: str
+    segments: Sequence[Segment]
+    points: Sequence[PointMark]
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[HeightTick]
+
+
+def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: str, x_name: str) -> CurvePlot:
+    """`points`: across and up, none below zero, in the order in which the line joins them."""
+    x_end, y_end = (round_end(max((point[axis] for point in points), default=0.0)) for axis in (0, 1))
+    across = _places((0, x_end), BESIDE_NUMBERS)
+
+    def up(value: float, shift: float = 0) -> str:
+        return f"{CURVE_TOP + (1 - value / y_end) * CURVE_HEIGHT + shift:.1f}"
+
+    marks = [PointMark(across(x), up(y), "core") for x, y in points]
+    x_step, y_step = _step(x_end / 2), _step(y_end / 2)
+    return CurvePlot(
+        title=title,
+        summary=summary,
+        x_name=x_name,
+        height=CURVE_TOP + CURVE_HEIGHT + AXIS_HEIGHT + 20,
+        axis_y=CURVE_TOP + CURVE_HEIGHT,
+        start_x=_x(BESIDE_NUMBERS),
+        end_x=_x(TRACK_ENDS),
+        segments=[Segment(one.x, one.y, two.x, two.y) for one, two in pairwise(marks)],
+        points=marks if len(marks) <= MOST_MARKS else [],
+        x_ticks=[Tick(_tick_label(value, x_step), across(value), value == 0) for value in _ticks(0, x_end, x_step)],
+        y_ticks=[
+            HeightTick(_tick_label(value, y_step), up(value), up(value, 4), value == 0)
+            for value in _ticks(0, y_end, y_step)
+        ],
+    )
 
 
 def bar_plot(title: str, bars: Iterable[tuple[str, int, str]]) -> BarPlot:

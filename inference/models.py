@@ -1,4 +1,4 @@
-"""Captioning models, what trains them, their captions and the runs that make these; encoders, embeddings, word vectors."""
+"""Captioning models, trainings, captions and the runs that make them; encoders, embeddings and word vectors."""
 
 from __future__ import annotations
 
@@ -258,8 +258,8 @@ class Training(Owned, Leased):
     """One training of a captioning model on captions of images, which makes another model.
 
     The captions lie in storage as they were when it was requested. Checkpoints and the model lie in the folder
-    `public_id` of TRAININGS_FOLDER. `step` and the curves follow what the worker does, and start from its last checkpoint
-    when another worker resumes it. CIDEr is on the ×100 scale.
+    `public_id` of TRAININGS_FOLDER. `step` and the curves follow what the worker does. Where another worker resumes it,
+    they go on from the last checkpoint. CIDEr is on the ×100 scale.
     """
 
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)

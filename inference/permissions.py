@@ -8,7 +8,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator, Trial
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Training, Translator, Trial
 from people.models import Membership, Project, Role, User
 from people.permissions import RESEARCHERS as READERS
 from people.permissions import in_charge, in_reach, manages_anything, usable_in
@@ -47,6 +47,11 @@ def runs_for(user: User | AnonymousUser) -> QuerySet[Run]:
     """Runs that `user` may see, along with their collections and models."""
     of = (Q(model=None) | in_reach(user, "model__")) & (Q(encoder=None) | in_reach(user, "encoder__"))
     return Run.objects.filter(in_reach(user), in_reach(user, "collection__"), of)
+
+
+def trainings_for(user: User | AnonymousUser) -> QuerySet[Training]:
+    """Trainings that `user`, a researcher in some project, may see."""
+    return Training.objects.filter(in_reach(user))
 
 
 def embedding_sets_for(user: User | AnonymousUser) -> QuerySet[EmbeddingSet]:
@@ -99,6 +104,33 @@ def run_to_steer(user: User | AnonymousUser, run_id: int) -> Run:
 
 def may_steer(user: User | AnonymousUser, run: Run) -> bool:
     return Run.objects.filter(in_charge(user), pk=run.pk).exists()
+
+
+def training_for(user: User | AnonymousUser, training_id: int) -> Training:
+    """
+    Raises
+    ------
+    Http404
+        Also where it exists, for whoever may not see it.
+    """
+    check_researcher(user)
+    related = ("base", "model", "created_by", "project")
+    return get_object_or_404(trainings_for(user).select_related(*related), pk=training_id)
+
+
+def training_to_steer(user: User | AnonymousUser, training_id: int) -> Training:
+    """Find a training of a project in which `user` is a researcher.
+
+    Raises
+    ------
+    Http404
+    """
+    check_researcher(user)
+    return get_object_or_404(trainings_for(user).filter(in_charge(user)), pk=training_id)
+
+
+def may_steer_training(user: User | AnonymousUser, training: Training) -> bool:
+    return Training.objects.filter(in_charge(user), pk=training.pk).exists()
 
 
 def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:

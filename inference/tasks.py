@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from images.models import ImportKind
 from images.services import jobs
-from inference.models import Run
-from inference.services import executor, imports, routing, runs, trials, worker_status
+from inference.models import Run, Training
+from inference.services import executor, imports, routing, runs, training_worker, trainings, trials, worker_status
 from inference.services.heartbeat import heartbeat
 
 MESSAGE_LIFETIME_S = 60
@@ -65,6 +65,24 @@ def sweep_runs() -> None:
 def sweep_workers() -> None:
     worker_status.delete_silent(now=timezone.now())
     trials.forget_old(now=timezone.now())
+    trainings.forget_cancelled(now=timezone.now())
+
+
+@shared_task(bind=True)
+def train(self: Task[..., None], training_id: int) -> None:
+    if routing.is_training_for_another(training_id=training_id, now=timezone.now()):
+        _forward(self, training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
+        return
+    slice_s = executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
+    worker = worker_status.worker_name()
+    if training_worker.execute_training(training_id=training_id, worker=worker, clock=timezone.now, slice_s=slice_s):
+        _send_training(training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
+
+
+@shared_task
+def sweep_trainings() -> None:
+    for training_id, queue in trainings.trainings_waiting(now=timezone.now()):
+        _send_training(training_id, queue)
 
 
 @shared_task(bind=True)
@@ -91,6 +109,11 @@ def ask_for_run(run: Run) -> None:
     transaction.on_commit(send, robust=True)
 
 
+def ask_for_training(training: Training) -> None:
+    """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
+    transaction.on_commit(lambda: _send_training(training.pk, training.queue), robust=True)
+
+
 def ask_for_trial(trial_id: int) -> None:
     """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
     queue = trials.queue_of(trial_id)
@@ -101,6 +124,10 @@ def ask_for_trial(trial_id: int) -> None:
 
 def _send(run_id: int, queue: str) -> None:
     work_on.apply_async((run_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
+
+
+def _send_training(training_id: int, queue: str) -> None:
+    train.apply_async((training_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
 
 
 def _forward(task: Task[..., None], row_id: int, queue: str) -> None:

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from inference.views import captions, embeddings, gallery, models, runs, stabilisers, trials, workers
+from inference.views import captions, embeddings, gallery, models, runs, stabilisers, trainings, trials, workers
 
 app_name = "inference"
 ONE = "models/<int:model_id>"
 RUN = "models/runs/<int:run_id>"
+TRAINING = "models/trainings/<int:training_id>"
 SET = "models/embeddings/<int:set_id>"
 urlpatterns = [
     path("models/", models.model_list, name="model-list"),
@@ -32,6 +33,13 @@ urlpatterns = [
     path(f"{RUN}/resume/", runs.run_resume, name="run-resume"),
     path(f"{RUN}/cancel/", runs.run_cancel, name="run-cancel"),
     path(f"{RUN}/retry/", runs.run_retry, name="run-retry"),
+    path("models/trainings/", trainings.training_list, name="training-list"),
+    path(f"{TRAINING}/", trainings.training_show, name="training-show"),
+    path(f"{TRAINING}/progress/", trainings.training_progress, name="training-progress"),
+    path(f"{TRAINING}/card/", trainings.training_card, name="training-card"),
+    path(f"{TRAINING}/pause/", trainings.training_pause, name="training-pause"),
+    path(f"{TRAINING}/resume/", trainings.training_resume, name="training-resume"),
+    path(f"{TRAINING}/cancel/", trainings.training_cancel, name="training-cancel"),
     path("models/embeddings/", embeddings.embedding_list, name="embedding-list"),
     path("models/embeddings/new/", embeddings.embedding_create, name="embedding-create"),
     path("models/encoders/new/", embeddings.encoder_create, name="encoder-create"),

@@ -14,10 +14,11 @@ from crosslens_metrics.java import ToolMissingError, java
 from crosslens_metrics.scoring import METRICS
 from images.models import Collection
 from images.permissions import collections_in
+from inference.forms.trainings import TrainingForm
 from inference.models import CaptioningModel, EmbeddingSet, Encoder
 from inference.services.encoders import visual_encoders
 from languages.models import Language
-from people.models import Project
+from people.models import Project, User
 from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
 from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics, needs_projections, needs_vectors
 from scoring.selectors.setup import Coverage, english_for, features_for, vectors_for
@@ -52,14 +53,14 @@ class ReferenceSetForm(forms.Form):
         super().__init__(data)
         field: Any = self.fields["references"]
         field.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in sets])
-        field.choices = [("", _("Choose…")), *((one.pk, self._label(one)) for one in sets)]
+        field.choices = [("", _("Choose…")), *((one.pk, reference_label(one)) for one in sets)]
 
-    @staticmethod
-    def _label(one: ReferenceSet) -> str:
-        text = ngettext(
-            "%(language)s: %(name)s (%(number)d image)", "%(language)s: %(name)s (%(number)d images)", one.images
-        )
-        return text % {"language": one.language.name, "name": one.name, "number": one.images}
+
+def reference_label(one: ReferenceSet) -> str:
+    text = ngettext(
+        "%(language)s: %(name)s (%(number)d image)", "%(language)s: %(name)s (%(number)d images)", one.images
+    )
+    return text % {"language": one.language.name, "name": one.name, "number": one.images}
 
 
 class ScoringForm(forms.Form):
@@ -203,6 +204,49 @@ class _FeaturesField(forms.ModelChoiceField):  # type: ignore[type-arg]
         text = ngettext("%(encoder)s, %(number)d image, %(day)s", "%(encoder)s, %(number)d images, %(day)s", obj.rows)
         day = date_format(obj.created_at, "j F Y")
         return text % {"encoder": obj.encoder.name, "number": obj.rows, "day": day}
+
+
+class ReferenceTrainingForm(TrainingForm):
+    """A training on references of a project."""
+
+    references = forms.ModelMultipleChoiceField(
+        ReferenceSet.objects.none(),
+        label=_("References"),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("The captions to learn from."),
+    )
+    validation = forms.ModelMultipleChoiceField(
+        ReferenceSet.objects.none(),
+        label=_("References for validation"),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=_("Of other images. Without any, some images of those above are kept for validation."),
+    )
+    validation_percent = forms.FloatField(
+        label=_("Images kept for validation, in percent"), min_value=0.1, max_value=90, initial=10
+    )
+    leaves_out_evaluated = forms.BooleanField(
+        label=_("Leave out images of evaluation sets"),
+        required=False,
+        help_text=_("No model is trained on images that models are evaluated on. Otherwise they are refused."),
+    )
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        by: User,
+        sets: Sequence[ReferenceSet],
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(data, by=by, initial=initial)
+        for name in ("references", "validation"):
+            field: Any = self.fields[name]
+            offered = [one for one in sets if not one.is_evaluation]
+            field.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in offered])
+            field.choices = [(one.pk, reference_label(one)) for one in offered]
+        first = ("name", "base", "references", "validation", "validation_percent", "leaves_out_evaluated")
+        self.order_fields([*first, *(name for name in self.fields if name not in first)])
 
 
 class ReferencesForm(forms.Form):

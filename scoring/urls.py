@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from scoring.views import exports, images, references, scores
+from scoring.views import exports, images, references, scores, trainings
 
 app_name = "scoring"
 SCORES = "projects/<slug:slug>/scores"
@@ -21,6 +21,8 @@ urlpatterns = [
     path(f"{ONE}/drop/", scores.scoring_drop, name="scoring-drop"),
     path(f"{REFERENCES}/", references.reference_list, name="reference-list"),
     path(f"{REFERENCES}/import/", references.references_import, name="references-import"),
+    path(f"{REFERENCES}/train/", trainings.training_create, name="training-create"),
     path(f"{REFERENCES}/<int:set_id>/", references.reference_show, name="reference-show"),
+    path(f"{REFERENCES}/<int:set_id>/evaluation/", references.reference_evaluation, name="reference-evaluation"),
     path(f"{REFERENCES}/<int:set_id>/drop/", references.reference_drop, name="reference-drop"),
 ]

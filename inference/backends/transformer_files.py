@@ -20,6 +20,9 @@ from inference.backends.captioners import BackendSettingsError, Spec
 
 PINNED = re.compile(r"(?P<name>[\w-][\w.-]*/[\w-][\w.-]*)@(?P<revision>[0-9a-f]{40})")
 NAME = re.compile(r"[\w-][\w. -]*")
+TRAINED = "training:"
+"""Before the folder of a model that was trained on the platform."""
+TRAINED_FOLDER = re.compile(r"training:(?P<folder>[0-9a-f]{32})")
 FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.safetensors")
 """What of a model is read: never code, and no weights that are Python's pickles unless they are asked for."""
 PICKLED = ("*.bin",)
@@ -75,6 +78,9 @@ def folder_here(source: str) -> Path | None:
     pinned = PINNED.fullmatch(source)
     if pinned:
         return _cached(pinned["name"], pinned["revision"])
+    if trained := TRAINED_FOLDER.fullmatch(source):
+        folder = Path(settings.TRAININGS_FOLDER) / trained["folder"] / "model"
+        return folder if folder.is_dir() else None
     if "/" in source or "@" in source or NAME.fullmatch(source) is None:
         raise BackendSettingsError(
             _(

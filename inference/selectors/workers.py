@@ -55,7 +55,9 @@ class QueueRow:
 
 def worker_rows(*, now: datetime) -> list[WorkerRow]:
     """List active workers, and below them those that fell silent within a day."""
-    workers = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related("run__model", "run__encoder")
+    workers = Worker.objects.filter(seen_at__gte=now - LISTED_FOR).select_related(
+        "run__model", "run__encoder", "training"
+    )
     rows = [
         WorkerRow(
             worker=worker,

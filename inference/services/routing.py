@@ -7,7 +7,8 @@ from datetime import datetime
 from images.models import OPEN_STATES
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError
-from inference.models import GOING, CaptioningModel, Encoder, Run, Trial
+from inference.backends.encoder_decoder import EncoderDecoderBackend
+from inference.models import GOING, CaptioningModel, Encoder, Run, Training, Trial
 from inference.services import model_cache, trials, worker_status
 
 
@@ -26,6 +27,14 @@ def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
     if trial is None or not _lacks_pytorch(trial.model):
         return False
     return worker_status.count_listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0
+
+
+def is_training_for_another(*, training_id: int, now: datetime) -> bool:
+    """Whether the same is true of a training, which always needs PyTorch."""
+    if registry.PYTORCH not in registry.missing_modules(registry.backend_named(EncoderDecoderBackend.name)):
+        return False
+    queues = Training.objects.filter(pk=training_id, state__in=GOING).values_list("queue", flat=True)
+    return any(worker_status.count_listening(queue=queue, now=now, with_pytorch=True) for queue in queues)
 
 
 def _lacks_pytorch(model: CaptioningModel | None, encoder: Encoder | None = None) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from inference.backends.allocator import share_one_arena
-from inference.models import Run, Worker
+from inference.models import Run, Training, Worker
 from inference.selectors.workers import NO_PYTORCH
 
 DEFAULT, GPU = "default", "gpu"
@@ -71,6 +71,7 @@ class Meter:
         self._reported_at = float("-inf")
         self._reported_run_id: int | None = None
         self.run_id: int | None = None
+        self.training_id: int | None = None
 
     def begin(self, run_id: int) -> None:
         with self._lock:
@@ -80,8 +81,11 @@ class Meter:
                 self._began = time.monotonic()
             self.run_id = run_id
 
+    def begin_training(self, training_id: int) -> None:
+        self.training_id = training_id
+
     def end(self) -> None:
-        self.run_id = None
+        self.run_id = self.training_id = None
 
     def note(self, *, made: int) -> None:
         with self._lock:
@@ -146,6 +150,7 @@ def report(*, worker: str, queues: Iterable[str], now: datetime) -> None:
         "device_busy": busy,
         "rate": rate,
         "run": run,
+        "training": Training.objects.filter(pk=meter.training_id).first() if meter.training_id is not None else None,
         "seen_at": now,
     }
     Worker.objects.update_or_create(name=worker, defaults=values, create_defaults=values | {"started_at": now})

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from crosslens_metrics.word_vectors import signature_of
+from inference.training.examples import Example, digest_of
+from inference.training.options import TrainingOptions
 from inference.training.trainer import ValidationRecord
+
+CARD = "README.md"
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,40 @@ class Provenance:
     options: Mapping[str, Any]
     code: str
     versions: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def run(self) -> str:
+        """The signature of checkpoints: what is trained, on what, and how.
+
+        Another version of the code may resume them.
+        """
+        return signature_of({"base": self.base_files, "data": self.data, "options": self.options})
+
+
+def provenance(
+    base: str,
+    described: Mapping[str, str],
+    *,
+    training: Sequence[Example],
+    validation: Sequence[Example],
+    options: TrainingOptions,
+    code: str,
+) -> Provenance:
+    """Say what a model is made from; `described` is what the loaded base says of itself."""
+    return Provenance(
+        base=base,
+        base_files=described.get("revision") or f"files {described['files']}",
+        data=digest_of([*training, *validation]),
+        captions=dict(sorted(Counter(example.language for example in training).items())),
+        images=len({example.image for example in training}),
+        validation_images=len({example.image for example in validation}),
+        options=options.as_dict(),
+        code=code,
+        versions=described["versions"],
+    )
 
 
 def model_card(name: str, made: Provenance, best: ValidationRecord) -> str:

@@ -33,7 +33,7 @@ from inference.training.examples import Example
 from inference.training.options import Method, Schedule, TrainingError, TrainingOptions, TrainingPrecision
 from languages.rules.registry import LANGUAGES
 
-CURVE = "curve.jsonl"
+CURVE, MODEL = "curve.jsonl", "model"
 LONGEST_GRADIENT = 1.0
 """To which the gradient is cut."""
 SAMPLES = 5
@@ -80,6 +80,9 @@ class ValidationRecord:
 class Watcher(Protocol):
     """Is told what happens in a training."""
 
+    def resumed(self, step: int) -> None:
+        """Training continues after this step: whatever was told of later ones is done again."""
+
     def stepped(self, record: StepRecord) -> None: ...
 
     def validated(self, record: ValidationRecord) -> None: ...
@@ -88,6 +91,9 @@ class Watcher(Protocol):
 
     def is_stopped(self) -> bool:
         """Whether the training is to stop now, to be resumed later. Asked after each step."""
+
+    def before_saving(self) -> None:
+        """Raise an exception where somebody else may have resumed the training meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +239,7 @@ class _Trainer:
         self._resume()
         if self._step == 0 and self._state.best is None:
             watcher.validated(self._validate(0))
-        reason, has_failed = "", False
+        reason, has_failed = self._why_early(), False
         self._since = time.monotonic()
         while self._step < self._options.steps and not reason:
             step = self._step + 1
@@ -275,7 +281,7 @@ class _Trainer:
         if self._state.scaler:
             self._scaler.load_state_dict(self._state.scaler)
         self._cut_curve()
-        self._watcher.noted(_("Resumed after step %(step)s.") % {"step": self._step})
+        self._watcher.resumed(self._step)
 
     def _stepped(self, step: int) -> StepRecord:
         """
@@ -348,11 +354,15 @@ class _Trainer:
         self._watcher.validated(record)
         if self._state.best is None or record.cider > self._state.best["cider"]:
             self._state.best, self._state.stale = asdict(record), 0
+            self._watcher.before_saving()
             self._checkpoints.save(BEST, self._step, self._learned, {})
         else:
             self._state.stale += 1
         self._save()
         self._since = time.monotonic()
+        return self._why_early()
+
+    def _why_early(self) -> str:
         if self._options.patience and self._state.stale >= self._options.patience:
             return _("CIDEr has not risen in %(number)s validations, so training stopped.") % {
                 "number": self._state.stale
@@ -403,6 +413,7 @@ class _Trainer:
         return total / words
 
     def _save(self) -> None:
+        self._watcher.before_saving()
         self._state.scaler = self._scaler.state_dict() if self._scaler.is_enabled() else {}
         self._checkpoints.save(LAST, self._step, self._learned, asdict(self._state), self._optimiser.state_dict())
 
@@ -414,11 +425,12 @@ class _Trainer:
                 self._learned[name].copy_(value)
 
     def _export(self, best: ValidationRecord) -> None:
+        self._watcher.before_saving()
         self._put_back(self._checkpoints.weights(BEST))
         if self._adapter is not None:
             self._adapter.merge_and_unload()
         self._captioner.weights.eval()
-        self._captioner.export(self._folder / "model")
+        self._captioner.export(self._folder / MODEL)
 
     def _adapted(self) -> Any:
         try:

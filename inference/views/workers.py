@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inference.permissions import check_researcher, runs_for
+from inference.permissions import check_researcher, runs_for, trainings_for
 from inference.selectors.workers import queue_rows, worker_rows
 from people.requests import is_htmx, user_of
 
@@ -20,10 +20,12 @@ def worker_list(request: HttpRequest) -> HttpResponse:
     check_researcher(request.user)
     rows = worker_rows(now=timezone.now())
     runs = {row.worker.run_id for row in rows if row.worker.run_id is not None}
+    trainings = {row.worker.training_id for row in rows if row.worker.training_id is not None}
     context = {
         "there": [row for row in rows if row.is_there],
         "gone": [row for row in rows if not row.is_there],
         "queues": queue_rows(rows),
         "shown_runs": set(runs_for(user_of(request)).filter(pk__in=runs).values_list("pk", flat=True)),
+        "shown_trainings": set(trainings_for(user_of(request)).filter(pk__in=trainings).values_list("pk", flat=True)),
     }
     return render(request, "inference/_workers.html" if is_htmx(request) else "inference/workers.html", context)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 from django.utils.crypto import salted_hmac
 

@@ -4,15 +4,17 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('scoring', '0001_initial'),
+        ("scoring", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='referenceset',
-            name='is_evaluation',
-            field=models.BooleanField(default=False, help_text='Whether models are evaluated on its images, so that none may be trained on them.'),
+            model_name="referenceset",
+            name="is_evaluation",
+            field=models.BooleanField(
+                default=False,
+                help_text="Whether models are evaluated on its images, so that none may be trained on them.",
+            ),
         ),
     ]

@@ -111,6 +111,11 @@ def put_references(
         return changes
 
 
+def set_evaluation(*, reference_set: ReferenceSet, is_evaluation: bool) -> None:
+    """Say whether models are evaluated on its images, so that none may be trained on them."""
+    ReferenceSet.objects.filter(pk=reference_set.pk).update(is_evaluation=is_evaluation)
+
+
 def drop_references(*, reference_set: ReferenceSet) -> None:
     """Delete a set that nothing was scored against.
 

@@ -65,6 +65,22 @@ def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse
 
 @require_POST
 @login_required
+def reference_evaluation(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """Make the references an evaluation set, or end that."""
+    reference_set = reference_set_for(request.user, slug, set_id)
+    is_evaluation = request.POST.get("is_evaluation") == "on"
+    services.set_evaluation(reference_set=reference_set, is_evaluation=is_evaluation)
+    messages.success(
+        request,
+        _("These references are an evaluation set now: no model is trained on their images.")
+        if is_evaluation
+        else _("These references are no longer an evaluation set."),
+    )
+    return redirect("scoring:reference-show", slug, set_id)
+
+
+@require_POST
+@login_required
 def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
     try:

@@ -56,6 +56,12 @@ class Watcher:
     def noted(self, message: str) -> None:
         self.notes.append(message)
 
+    def resumed(self, step: int) -> None:
+        self.notes.append(f"Resumed after step {step}.")
+
+    def before_saving(self) -> None:
+        pass
+
     def is_stopped(self) -> bool:
         return bool(self._stop_after) and len(self.steps) >= self._stop_after
 

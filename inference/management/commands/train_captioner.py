@@ -5,31 +5,29 @@ from __future__ import annotations
 import json
 import signal
 from argparse import ArgumentParser
-from collections import Counter
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from PIL import Image
 
 from crosslens_metrics.commands.arguments import language_tag
 from crosslens_metrics.formats.problems import FileProblemsError
-from crosslens_metrics.word_vectors import signature_of
 from inference.backends.captioners import BackendSettingsError, Spec
 from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.transformer_files import folder_of
 from inference.formats.images import ImageFileError, read_folder
 from inference.services import worker_status
-from inference.training.card import Provenance, model_card
-from inference.training.examples import Example, as_targets, check_split, digest_of, read_examples, split_by_image
+from inference.training.bases import model_options, small_base
+from inference.training.card import CARD, Provenance, model_card, provenance
+from inference.training.examples import Example, as_targets, check_split, read_examples, split_by_image
 from inference.training.options import CHOICES, Targets, TrainingError, TrainingOptions
-from inference.training.small import new_captioner
-from inference.training.trainer import Outcome, StepRecord, ValidationRecord, train_captioner
-from operations.selectors.version import code_version
+from inference.training.trainer import MODEL, Outcome, StepRecord, ValidationRecord, train_captioner
 
-NEW, BASE, MODEL, CARD = "new", "base", "model", "README.md"
+NEW, BASE = "new", "base"
 SAY_EVERY = 10
 """Steps."""
 
@@ -92,23 +90,18 @@ class Command(BaseCommand):
         options: TrainingOptions,
         out: Path,
     ) -> None:
-        described = captioner.describe()
-        made = Provenance(
-            base=spec.name,
-            base_files=described.get("revision") or f"files {described['files']}",
-            data=digest_of([*training, *validation]),
-            captions=dict(sorted(Counter(example.language for example in training).items())),
-            images=len({example.image for example in training}),
-            validation_images=len({example.image for example in validation}),
-            options=options.as_dict(),
-            code=code_version(),
-            versions=described["versions"],
+        made = provenance(
+            spec.name,
+            captioner.describe(),
+            training=training,
+            validation=validation,
+            options=options,
+            code=str(settings.CODE_VERSION),
         )
         watcher = _Watcher(self)
         outcome = train_captioner(
             captioner,
-            # Another commit of the same code may be resumed: what matters is what is trained, on what, and how.
-            run=signature_of({"base": made.base_files, "data": made.data, "options": made.options}),
+            run=made.run,
             training=training,
             validation=validation,
             read_image=lambda name: _read(images, name),
@@ -122,7 +115,7 @@ class Command(BaseCommand):
         best = outcome.best
         if best is not None:
             (out / MODEL / CARD).write_text(model_card(out.name, made, best), encoding="utf-8")
-            content = {**asdict(made), "model_options": spec.options, "best": asdict(best)}
+            content = {**made.as_dict(), "model_options": spec.options, "best": asdict(best)}
             (out / MODEL / "training.json").write_text(
                 json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
             )
@@ -153,6 +146,9 @@ class _Watcher:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
 
+    def resumed(self, step: int) -> None:
+        self._command.say(f"Resumed after step {step}.", resumed_after=step)
+
     def stepped(self, record: StepRecord) -> None:
         if record.step % SAY_EVERY == 0:
             text = f"Step {record.step}: loss {record.loss:.4f}, {record.images_per_s:.1f} images/s"
@@ -167,6 +163,9 @@ class _Watcher:
 
     def is_stopped(self) -> bool:
         return self._is_stopped
+
+    def before_saving(self) -> None:
+        pass
 
     def _stop(self, *_signal: object) -> None:
         self._is_stopped = True
@@ -185,17 +184,9 @@ def _split(captions: Path, options: TrainingOptions, given: dict[str, Any]) -> t
 
 def _spec(model: str, out: Path, training: list[Example], options: TrainingOptions, given: dict[str, Any]) -> Spec:
     """Describe the base; a new one is made first."""
-    tags = sorted({example.language for example in training})
-    chosen = {"languages": {tag: tag for tag in tags}} | given
-    is_pivot = options.targets != Targets.PLAIN
-    if model != NEW:
-        return Spec(model, model, chosen, is_pivot=is_pivot)
-    if len(tags) > 1 and not is_pivot:
-        chosen.setdefault("prompts", {tag: f"{tag}:" for tag in tags})
-    folder = out / BASE
-    if not (folder / "config.json").exists():
-        new_captioner(folder, [text for one in training for text in (one.stabiliser, one.caption)], seed=options.seed)
-    return Spec(NEW, str(folder), chosen, is_pivot=is_pivot)
+    source = str(small_base(out / BASE, training, seed=options.seed)) if model == NEW else model
+    chosen = model_options(given, training, options.targets)
+    return Spec(model, source, chosen, is_pivot=options.targets != Targets.PLAIN)
 
 
 def _read(folder: Path, name: str) -> Image.Image:

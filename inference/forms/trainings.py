@@ -1,0 +1,155 @@
+"""The options of a training, as a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from inference.forms.captions import MODEL_NAME_CHARACTERS
+from inference.forms.decoding import LARGEST_SEED
+from inference.models import CaptioningModel
+from inference.pages.trainings import OPTION_LABELS
+from inference.permissions import models_for
+from inference.services.trainings import is_trainable
+from inference.training.options import (
+    Method,
+    Schedule,
+    Targets,
+    TrainingError,
+    TrainingOptions,
+    TrainingPrecision,
+)
+from people.models import User
+
+LARGEST = 10_000_000
+RARE = (
+    "schedule",
+    "warmup_steps",
+    "patience",
+    "max_tokens",
+    "weight_decay",
+    "lora_rank",
+    "lora_alpha",
+    "lora_dropout",
+    "precision",
+    "seed",
+)
+"""Options with defaults that are right for most."""
+SMALL_RATE = 5e-4
+"""A model from nothing learns at ten times the rate of one that was trained before."""
+
+SCHEDULES = (
+    (Schedule.LINEAR, _("down to 0 in a straight line")),
+    (Schedule.COSINE, _("down to 0 along half a cosine")),
+    (Schedule.CONSTANT, _("constant")),
+)
+METHODS = ((Method.FULL, _("all weights")), (Method.LORA, _("LoRA: small matrices beside the linear layers")))
+TARGETS = (
+    (Targets.PLAIN, _("captions")),
+    (Targets.PIVOT, _("an English stabiliser, a separator and the caption")),
+    (Targets.CONSISTENT, _("the same with one stabiliser for all captions of an image")),
+)
+PRECISIONS = (
+    (TrainingPrecision.AUTO, _("fastest for the device (bfloat16 on a GPU that has it)")),
+    (TrainingPrecision.FLOAT32, "float32"),
+    (TrainingPrecision.BFLOAT16, "bfloat16"),
+    (TrainingPrecision.FLOAT16, "float16"),
+)
+
+
+class TrainingForm(forms.Form):
+    """What is trained, and how. Subclasses say on what."""
+
+    name = forms.CharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS, help_text=_("Of the model that is made."))
+    base = forms.ModelChoiceField(
+        CaptioningModel.objects.none(),
+        label=_("Base"),
+        required=False,
+        empty_label=_("a small model from nothing"),
+        help_text=_(
+            "The model to train. A small one from nothing learns hundreds of images on a CPU in minutes, as a baseline."
+        ),
+    )
+    method = forms.ChoiceField(label=OPTION_LABELS["method"], choices=METHODS)
+    targets = forms.ChoiceField(
+        label=OPTION_LABELS["targets"],
+        choices=TARGETS,
+        help_text=_("Stabilisers are the English captions of the same images. Choose references that have them."),
+    )
+    steps = forms.IntegerField(
+        label=OPTION_LABELS["steps"],
+        min_value=1,
+        max_value=LARGEST,
+        help_text=_("In each, the weights are changed once."),
+    )
+    batch_size = forms.IntegerField(
+        label=OPTION_LABELS["batch_size"],
+        min_value=1,
+        max_value=65536,
+        help_text=_("If they do not fit into memory together, they are computed in parts: the result is the same."),
+    )
+    learning_rate = forms.FloatField(
+        label=OPTION_LABELS["learning_rate"],
+        help_text=_("About 0.00005 for a model that was trained before, 0.0005 for one from nothing or for LoRA."),
+    )
+    schedule = forms.ChoiceField(label=OPTION_LABELS["schedule"], choices=SCHEDULES)
+    warmup_steps = forms.IntegerField(
+        label=OPTION_LABELS["warmup_steps"],
+        min_value=0,
+        max_value=LARGEST,
+        help_text=_("The learning rate rises in these."),
+    )
+    validate_every = forms.IntegerField(
+        label=OPTION_LABELS["validate_every"],
+        min_value=1,
+        max_value=LARGEST,
+        help_text=_("At each, captions of the validation images are scored by CIDEr, and a checkpoint is saved."),
+    )
+    patience = forms.IntegerField(
+        label=OPTION_LABELS["patience"],
+        min_value=0,
+        max_value=1000,
+        help_text=_("Training stops after this many validations without a better CIDEr. 0: it never stops early."),
+    )
+    max_tokens = forms.IntegerField(label=OPTION_LABELS["max_tokens"], min_value=1, max_value=1024)
+    weight_decay = forms.FloatField(label=OPTION_LABELS["weight_decay"], min_value=0, max_value=1)
+    lora_rank = forms.IntegerField(label=OPTION_LABELS["lora_rank"], min_value=1, max_value=1024)
+    lora_alpha = forms.IntegerField(label=OPTION_LABELS["lora_alpha"], min_value=1, max_value=4096)
+    lora_dropout = forms.FloatField(label=OPTION_LABELS["lora_dropout"], min_value=0, max_value=0.99)
+    precision = forms.ChoiceField(label=OPTION_LABELS["precision"], choices=PRECISIONS)
+    seed = forms.IntegerField(
+        label=OPTION_LABELS["seed"],
+        min_value=0,
+        max_value=LARGEST_SEED,
+        help_text=_("Of the order of captions, of dropout, and of which images are for validation."),
+    )
+
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, by: User, initial: Mapping[str, Any] | None = None
+    ) -> None:
+        usual = TrainingOptions(steps=300, learning_rate=SMALL_RATE, validate_every=50).as_dict()
+        super().__init__(data, initial=usual | dict(initial or {}))
+        field: Any = self.fields["base"]
+        trainable = [model.pk for model in models_for(by).filter(variant_of=None) if is_trainable(model)]
+        field.queryset = models_for(by).filter(pk__in=trainable).order_by("name")
+
+    def first_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name not in RARE]
+
+    def other_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in RARE]
+
+    def has_option_errors(self) -> bool:
+        return any(name in self.errors for name in RARE)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                self.options = TrainingOptions.from_dict({name: cleaned[name] for name in OPTION_LABELS})
+            except TrainingError as refused:
+                self.add_error(None, str(refused))
+        return cleaned

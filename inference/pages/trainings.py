@@ -1,0 +1,110 @@
+"""Prepare the page of a training: its curves, options and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from charts import texts
+from charts.plots import CurvePlot, curve_plot
+from images.selectors import ServedImage, served_image
+from inference.models import Training, TrainingStep
+from inference.selectors.trainings import SampleCaptions, TrainingDetails
+from people.models import User
+
+MEBIBYTE = 2**20
+
+OPTION_LABELS = {
+    "method": _("Weights to train"),
+    "targets": _("What it learns to write"),
+    "steps": _("Steps"),
+    "batch_size": _("Captions per step"),
+    "learning_rate": _("Learning rate"),
+    "schedule": _("Course of the learning rate"),
+    "warmup_steps": _("Warm-up steps"),
+    "validate_every": _("Steps between validations"),
+    "patience": _("Patience"),
+    "max_tokens": _("Maximum tokens in validation"),
+    "weight_decay": _("Weight decay"),
+    "lora_rank": _("LoRA rank"),
+    "lora_alpha": _("LoRA alpha"),
+    "lora_dropout": _("LoRA dropout"),
+    "precision": _("Precision"),
+    "seed": _("Seed"),
+}
+"""Of the options of a training."""
+
+
+@dataclass(frozen=True)
+class SampleLine:
+    sample: SampleCaptions
+    image: ServedImage
+
+
+@dataclass(frozen=True)
+class TrainingPage:
+    plots: Sequence[tuple[str, CurvePlot]]
+    """Each with its id on the page."""
+    samples: Sequence[SampleLine]
+    options: Sequence[tuple[str, str]]
+    made: Sequence[tuple[str, str]]
+    """What the model is made from, besides what was asked for; empty until a worker has loaded the base."""
+
+
+def training_page(details: TrainingDetails, viewer: User) -> TrainingPage:
+    training = details.training
+    return TrainingPage(
+        plots=[(f"curve-{number}", plot) for number, plot in enumerate(_plots(details), start=1)],
+        samples=[SampleLine(sample, served_image(sample.image, viewer)) for sample in details.samples],
+        options=[(str(label), _text(training.options[name])) for name, label in OPTION_LABELS.items()],
+        made=_made(training),
+    )
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plots(details: TrainingDetails) -> list[CurvePlot]:
+    curve = details.curve
+    steps = [
+        _step_plot(gettext("Loss"), curve.steps, lambda one: one.loss, 3),
+        _step_plot(gettext("Images per second"), curve.steps, lambda one: one.images_per_s, 1),
+        _step_plot(gettext("Memory in MiB"), curve.steps, lambda one: one.memory / MEBIBYTE, 0),
+    ]
+    ciders = [(float(one.step), one.cider) for one in curve.validations]
+    return [steps[0], _plot(gettext("CIDEr in validation"), ciders, 1), *steps[1:]]
+
+
+def _step_plot(
+    title: str, steps: Sequence[TrainingStep], value: Callable[[TrainingStep], float], digits: int
+) -> CurvePlot:
+    return _plot(title, [(float(one.step), value(one)) for one in steps], digits)
+
+
+def _plot(title: str, points: Sequence[tuple[float, float]], digits: int) -> CurvePlot:
+    summary = ""
+    if points:
+        (first, start), (last, end) = points[0], points[-1]
+        summary = gettext("From %(start)s at step %(first)s to %(end)s at step %(last)s.") % {
+            "start": texts.plain(start, digits),
+            "first": int(first),
+            "end": texts.plain(end, digits),
+            "last": int(last),
+        }
+    return curve_plot(title, points, summary=summary, x_name=gettext("Step"))
+
+
+def _made(training: Training) -> list[tuple[str, str]]:
+    made = training.made
+    if not made:
+        return []
+    return [
+        (gettext("Files of the base"), made["base_files"]),
+        (gettext("Code"), made["code"]),
+        (gettext("Versions"), made["versions"]),
+    ]

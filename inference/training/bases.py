@@ -1,0 +1,33 @@
+"""What a training begins with: a model that is there, or a small one from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from inference.backends.language_codes import ENGLISH_ONLY, codes
+from inference.training.examples import Example
+from inference.training.options import Targets
+from inference.training.small import new_captioner
+
+
+def model_options(given: Mapping[str, Any], examples: Sequence[Example], targets: Targets) -> dict[str, Any]:
+    """Return the options of the model that is made: those of its base, with the languages of the captions.
+
+    Where captions of several languages follow no stabiliser, each language gets a prompt that names it, unless the
+    base has prompts: without one the model could not know which to write.
+    """
+    tags = sorted({example.language for example in examples})
+    known = dict(codes(given, ENGLISH_ONLY)) if given.get("languages") else {}
+    chosen = {**given, "languages": known | {tag: known.get(tag, tag) for tag in tags}}
+    if len(tags) > 1 and targets == Targets.PLAIN:
+        chosen["prompts"] = {tag: f"{tag}:" for tag in tags} | dict(given.get("prompts") or {})
+    return chosen
+
+
+def small_base(folder: Path, examples: Sequence[Example], *, seed: int) -> Path:
+    """Return the folder of a small model with random weights, which is made where it is not there."""
+    if not (folder / "config.json").exists():
+        new_captioner(folder, [text for one in examples for text in (one.stabiliser, one.caption)], seed=seed)
+    return folder

@@ -1,0 +1,59 @@
+"""Start the training of a model on a project's references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from inference import tasks
+from inference.models import Training
+from inference.services.trainings import TrainingRefusedError
+from people.models import Project
+from people.permissions import project_for
+from people.requests import user_of
+from scoring.forms import ReferenceTrainingForm
+from scoring.permissions import READERS
+from scoring.selectors.setup import reference_sets
+from scoring.services import training_data
+from scoring.views.scores import head
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def training_create(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, *READERS)
+    sets = list(reference_sets(project))
+    asked: dict[str, Any] = {"references": request.GET.getlist("references")}
+    form = ReferenceTrainingForm(request.POST or None, by=user_of(request), sets=sets, initial=asked)
+    if form.is_valid() and (training := _started(request, form, project)):
+        return redirect("inference:training-show", training.pk)
+    context = head(request, project) | {"form": form}
+    return render(request, "scoring/training_create.html", context, status=422 if form.errors else 200)
+
+
+def _started(request: HttpRequest, form: ReferenceTrainingForm, project: Project) -> Training | None:
+    """Start the training; None if it is refused, and the form says why."""
+    about = form.cleaned_data
+    try:
+        training = training_data.start_training(
+            name=about["name"],
+            base=about["base"],
+            references=list(about["references"]),
+            validation=list(about["validation"]),
+            validation_share=about["validation_percent"] / 100,
+            leaves_out_evaluated=about["leaves_out_evaluated"],
+            options=form.options,
+            project=project,
+            by=user_of(request),
+            now=timezone.now(),
+        )
+    except TrainingRefusedError as refused:
+        form.add_error(None, str(refused))
+        return None
+    tasks.ask_for_training(training)
+    return training
