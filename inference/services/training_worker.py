@@ -295,7 +295,8 @@ class _TrainingSlice:
         training = self._training
         training.curve.filter(step__gt=step).delete()
         training.validations.filter(step__gt=step).delete()
-        steps, validations = read_curve(self._folder)
+        # The thread may be further already.
+        steps, validations = read_curve(self._folder, until=step)
         there = set(training.curve.values_list("step", flat=True))
         TrainingStep.objects.bulk_create(
             TrainingStep(training=training, **asdict(one)) for one in steps if one.step not in there

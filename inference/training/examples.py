@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
@@ -75,7 +76,10 @@ def split_by_image(examples: Sequence[Example], *, share: float, seed: int) -> t
     number = max(1, round(share * len(images)))
     if number >= len(images):
         raise TrainingError(
-            _("There are captions of %(images)s images: too few to keep some for validation. Give at least 2.")
+            _(
+                "Too few images have captions to keep some of them for validation: %(images)s. Give more images, or a "
+                "smaller share for validation."
+            )
             % {"images": len(images)}
         )
     kept = set(images[:number])
@@ -99,15 +103,22 @@ def check_split(training: Sequence[Example], validation: Sequence[Example], *, e
     both = sorted(ours & {example.image for example in validation})
     if both:
         raise TrainingError(
-            _("%(number)s images are in training and in validation, for example %(image)s. Give each to one of them.")
+            ngettext(
+                "%(number)s image is in training and in validation: %(image)s. Give it to one of them.",
+                "%(number)s images are in training and in validation, for example %(image)s. Give each to one of them.",
+                len(both),
+            )
             % {"number": len(both), "image": both[0]}
         )
     forbidden = sorted((ours | {example.image for example in validation}) & set(evaluated))
     if forbidden:
         raise TrainingError(
-            _(
+            ngettext(
+                "%(number)s image belongs to an evaluation set: %(image)s. A model that has seen it cannot be evaluated "
+                "on it: leave it out.",
                 "%(number)s images belong to an evaluation set, for example %(image)s. A model that has seen them "
-                "cannot be evaluated on them: leave them out."
+                "cannot be evaluated on them: leave them out.",
+                len(forbidden),
             )
             % {"number": len(forbidden), "image": forbidden[0]}
         )

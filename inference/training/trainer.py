@@ -505,11 +505,13 @@ class _Trainer:
         path.write_text("".join(lines), encoding="utf-8")
 
 
-def read_curve(folder: Path) -> tuple[list[StepRecord], list[ValidationRecord]]:
-    """Read the curve of a training from its folder."""
+def read_curve(folder: Path, *, until: float = math.inf) -> tuple[list[StepRecord], list[ValidationRecord]]:
+    """Read the curve of a training from its folder, up to a step."""
     steps, validations = [], []
     for line in _whole_lines(folder / CURVE):
         values = json.loads(line)
+        if values["step"] > until:
+            break
         if "validation" in values:
             validations.append(_validation_of(values["validation"]))
         else:

@@ -403,16 +403,16 @@ def test_an_image_has_all_its_captions_on_one_side_whatever_else_there_is() -> N
 
 
 def test_one_image_alone_cannot_be_split() -> None:
-    with pytest.raises(TrainingError, match="captions of 1 images: too few"):
+    with pytest.raises(TrainingError, match="for validation: 1. Give more images"):
         split_by_image([Example("a", "en", "text")], share=0.5, seed=0)
 
 
 def test_splits_that_are_empty_or_share_images_or_are_evaluated_are_refused() -> None:
     with pytest.raises(TrainingError, match="no captions for validation"):
         check_split(TRAINING, [])
-    with pytest.raises(TrainingError, match="1 images are in training and in validation, for example red"):
+    with pytest.raises(TrainingError, match="1 image is in training and in validation: red"):
         check_split(TRAINING, TRAINING[:1])
-    with pytest.raises(TrainingError, match="1 images belong to an evaluation set, for example white"):
+    with pytest.raises(TrainingError, match="1 image belongs to an evaluation set: white"):
         check_split(TRAINING, VALIDATION, evaluated={"white", "other"})
     check_split(TRAINING, VALIDATION, evaluated={"other"})
 
