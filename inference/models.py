@@ -280,6 +280,9 @@ class Training(Owned, Leased):
     captions = models.PositiveIntegerField(help_text="For training.")
     images = models.PositiveIntegerField(help_text="For training.")
     validation_images = models.PositiveIntegerField()
+    image_ids = models.BinaryField(
+        default=bytes, help_text="Of the images for training: 64-bit integers, little-endian, ascending."
+    )
     queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can train it.")
     state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.QUEUED)
     holder = models.CharField(max_length=200, blank=True, help_text="The worker's name.")

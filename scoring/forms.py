@@ -228,7 +228,7 @@ class ReferenceTrainingForm(TrainingForm):
     leaves_out_evaluated = forms.BooleanField(
         label=_("Leave out images of evaluation sets"),
         required=False,
-        help_text=_("No model is trained on images that models are evaluated on. Otherwise they are refused."),
+        help_text=_("Otherwise the training is refused if its references have images on which models are evaluated."),
     )
 
     def __init__(

@@ -11,17 +11,10 @@ from django.utils.translation import gettext_lazy as _
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.decoding import LARGEST_SEED
 from inference.models import CaptioningModel
-from inference.pages.trainings import OPTION_LABELS
+from inference.pages.trainings import CHOICE_LABELS, OPTION_LABELS
 from inference.permissions import models_for
 from inference.services.trainings import is_trainable
-from inference.training.options import (
-    Method,
-    Schedule,
-    Targets,
-    TrainingError,
-    TrainingOptions,
-    TrainingPrecision,
-)
+from inference.training.options import TrainingError, TrainingOptions
 from people.models import User
 
 LARGEST = 10_000_000
@@ -41,24 +34,6 @@ RARE = (
 SMALL_RATE = 5e-4
 """A model from nothing learns at ten times the rate of one that was trained before."""
 
-SCHEDULES = (
-    (Schedule.LINEAR, _("down to 0 in a straight line")),
-    (Schedule.COSINE, _("down to 0 along half a cosine")),
-    (Schedule.CONSTANT, _("constant")),
-)
-METHODS = ((Method.FULL, _("all weights")), (Method.LORA, _("LoRA: small matrices beside the linear layers")))
-TARGETS = (
-    (Targets.PLAIN, _("captions")),
-    (Targets.PIVOT, _("an English stabiliser, a separator and the caption")),
-    (Targets.CONSISTENT, _("the same with one stabiliser for all captions of an image")),
-)
-PRECISIONS = (
-    (TrainingPrecision.AUTO, _("fastest for the device (bfloat16 on a GPU that has it)")),
-    (TrainingPrecision.FLOAT32, "float32"),
-    (TrainingPrecision.BFLOAT16, "bfloat16"),
-    (TrainingPrecision.FLOAT16, "float16"),
-)
-
 
 class TrainingForm(forms.Form):
     """What is trained, and how. Subclasses say on what."""
@@ -73,10 +48,10 @@ class TrainingForm(forms.Form):
             "The model to train. A small one from nothing learns hundreds of images on a CPU in minutes, as a baseline."
         ),
     )
-    method = forms.ChoiceField(label=OPTION_LABELS["method"], choices=METHODS)
+    method = forms.ChoiceField(label=OPTION_LABELS["method"], choices=CHOICE_LABELS["method"])
     targets = forms.ChoiceField(
         label=OPTION_LABELS["targets"],
-        choices=TARGETS,
+        choices=CHOICE_LABELS["targets"],
         help_text=_("Stabilisers are the English captions of the same images. Choose references that have them."),
     )
     steps = forms.IntegerField(
@@ -95,7 +70,7 @@ class TrainingForm(forms.Form):
         label=OPTION_LABELS["learning_rate"],
         help_text=_("About 0.00005 for a model that was trained before, 0.0005 for one from nothing or for LoRA."),
     )
-    schedule = forms.ChoiceField(label=OPTION_LABELS["schedule"], choices=SCHEDULES)
+    schedule = forms.ChoiceField(label=OPTION_LABELS["schedule"], choices=CHOICE_LABELS["schedule"])
     warmup_steps = forms.IntegerField(
         label=OPTION_LABELS["warmup_steps"],
         min_value=0,
@@ -119,7 +94,7 @@ class TrainingForm(forms.Form):
     lora_rank = forms.IntegerField(label=OPTION_LABELS["lora_rank"], min_value=1, max_value=1024)
     lora_alpha = forms.IntegerField(label=OPTION_LABELS["lora_alpha"], min_value=1, max_value=4096)
     lora_dropout = forms.FloatField(label=OPTION_LABELS["lora_dropout"], min_value=0, max_value=0.99)
-    precision = forms.ChoiceField(label=OPTION_LABELS["precision"], choices=PRECISIONS)
+    precision = forms.ChoiceField(label=OPTION_LABELS["precision"], choices=CHOICE_LABELS["precision"])
     seed = forms.IntegerField(
         label=OPTION_LABELS["seed"],
         min_value=0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from charts.plots import CurvePlot, curve_plot
 from images.selectors import ServedImage, served_image
 from inference.models import Training, TrainingStep
 from inference.selectors.trainings import SampleCaptions, TrainingDetails
+from inference.training.options import Method, Schedule, Targets, TrainingPrecision
 from people.models import User
 
 MEBIBYTE = 2**20
@@ -38,6 +39,27 @@ OPTION_LABELS = {
 }
 """Of the options of a training."""
 
+CHOICE_LABELS = {
+    "schedule": (
+        (Schedule.LINEAR, _("down to 0 in a straight line")),
+        (Schedule.COSINE, _("down to 0 along half a cosine")),
+        (Schedule.CONSTANT, _("constant")),
+    ),
+    "method": ((Method.FULL, _("all weights")), (Method.LORA, _("LoRA: small matrices beside the linear layers"))),
+    "targets": (
+        (Targets.PLAIN, _("captions")),
+        (Targets.PIVOT, _("an English stabiliser, a separator and the caption")),
+        (Targets.CONSISTENT, _("the same with one stabiliser for all captions of an image")),
+    ),
+    "precision": (
+        (TrainingPrecision.AUTO, _("fastest for the device (bfloat16 on a GPU that has it)")),
+        (TrainingPrecision.FLOAT32, "float32"),
+        (TrainingPrecision.BFLOAT16, "bfloat16"),
+        (TrainingPrecision.FLOAT16, "float16"),
+    ),
+}
+"""Of the values of those that are chosen from a few."""
+
 
 @dataclass(frozen=True)
 class SampleLine:
@@ -60,12 +82,23 @@ def training_page(details: TrainingDetails, viewer: User) -> TrainingPage:
     return TrainingPage(
         plots=[(f"curve-{number}", plot) for number, plot in enumerate(_plots(details), start=1)],
         samples=[SampleLine(sample, served_image(sample.image, viewer)) for sample in details.samples],
-        options=[(str(label), _text(training.options[name])) for name, label in OPTION_LABELS.items()],
+        options=_options(training.options),
         made=_made(training),
     )
 
 
-def _text(value: Any) -> str:
+def _options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    is_lora = options["method"] == Method.LORA
+    return [
+        (str(label), _text(name, options[name]))
+        for name, label in OPTION_LABELS.items()
+        if is_lora or not name.startswith("lora_")
+    ]
+
+
+def _text(name: str, value: Any) -> str:
+    if name in CHOICE_LABELS:
+        return str(dict(CHOICE_LABELS[name])[value])
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

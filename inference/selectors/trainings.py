@@ -10,8 +10,9 @@ from typing import Any
 from django.db.models import F, Max, Q, QuerySet
 
 from images.models import Image
-from inference.models import GOING, RunState, Training, TrainingEvent, TrainingStep, TrainingValidation
+from inference.models import GOING, CaptioningModel, RunState, Training, TrainingEvent, TrainingStep, TrainingValidation
 from inference.permissions import trainings_for
+from inference.rules.runs import unpack_ids
 from inference.selectors import assigned_work
 from inference.selectors.workers import WORKER_COMMAND, worker_rows
 from languages.models import Language
@@ -147,6 +148,20 @@ def samples_of(
         if name in images and language in languages
     ]
     return samples, len(names - set(images))
+
+
+def images_learned(model: CaptioningModel) -> set[int]:
+    """Find the images that the model was trained on here: in its own training, or in those of what it is made from."""
+    learned: set[int] = set()
+    to_see, seen = [model.pk], set[int]()
+    related = ("english_model_id", "variant_of_id", "training__base_id")
+    while to_see:
+        pk = to_see.pop()
+        seen.add(pk)
+        learned.update(unpack_ids(Training.objects.filter(model=pk).values_list("image_ids", flat=True).first() or b""))
+        (found,) = CaptioningModel.objects.filter(pk=pk).values_list(*related)
+        to_see += [one for one in found if one is not None and one not in seen]
+    return learned
 
 
 def _is_loading(training: Training) -> bool:

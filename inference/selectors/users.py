@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from images.models import Collection
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Training, Translator
 from people.services.ownership import ANYBODY, register
 
 
@@ -15,6 +15,7 @@ def register_users() -> None:
     register(Collection, lambda owned: _of_some_project(Run.objects.filter(collection=owned)))
     register(Encoder, lambda owned: _of_some_project(Run.objects.filter(encoder=owned)))
     register(CaptioningModel, lambda owned: _of_some_project(Run.objects.filter(model=owned)))
+    register(CaptioningModel, lambda owned: _of_some_project(Training.objects.filter(base=owned)))
     register(CaptioningModel, _embeddings_of, "run__project")
     register(CaptioningModel, lambda owned: _of_some_project(owned.translated_models.all()))
     register(CaptioningModel, lambda owned: owned.translated_models.filter(is_shared=True), ANYBODY)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files.storage import default_storage
 from django.db import DatabaseError, transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -44,7 +45,7 @@ from inference.services.image_reading import UnreadableImageError, read_image
 from inference.services.model_batches import RUN_ERRORS, traceback_of
 from inference.services.trainings import folder_of, log_event, read_data
 from inference.services.worker_status import meter
-from inference.training.bases import small_base
+from inference.training.bases import SMALL, small_base
 from inference.training.card import CARD, Provenance, model_card, provenance
 from inference.training.checkpoints import Checkpoints
 from inference.training.options import Targets, TrainingError, TrainingOptions
@@ -213,7 +214,7 @@ class _TrainingSlice:
         training, validation = self._examples
         base = self._training.base
         made = provenance(
-            base.name if base else _("a small model from nothing"),
+            base.name if base else SMALL,
             captioner.describe(),
             training=training,
             validation=validation,
@@ -337,6 +338,7 @@ class _TrainingSlice:
             self._held().update(**values, finished_at=self._clock(), lease_until=None, holder="")
         if values["state"] == RunState.DONE:
             Checkpoints(self._folder, "").forget()
+            default_storage.delete(self._training.data)
         return False
 
     def _registered(self, best: ValidationRecord) -> dict[str, Any]:

@@ -18,11 +18,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
+from images.models import Image
 from images.services import file_storage, leases
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.models import GOING, CaptioningModel, RunState, Training, TrainingEvent
+from inference.rules.runs import pack_ids
 from inference.training.bases import model_options
 from inference.training.examples import Example, as_targets, check_split, digest_of
 from inference.training.options import Targets, TrainingError, TrainingOptions
@@ -90,6 +92,7 @@ def start(
             captions=len(training),
             images=len({one.image for one in training}),
             validation_images=len({one.image for one in validation}),
+            image_ids=pack_ids(_ids({one.image for one in training})),
             queue=queue,
             project=project,
             created_by=by,
@@ -97,6 +100,13 @@ def start(
         )
         log_event(training=row, message=_("Requested."), now=now)
     return row
+
+
+def _ids(names: AnyOf[str]) -> list[int]:
+    found = Image.objects.only("pk", "sha256").in_bulk(names, field_name="sha256")
+    if len(found) < len(names):
+        raise TrainingRefusedError(_("Some of the images are not on this platform. Import them first."))
+    return sorted(image.pk for image in found.values())
 
 
 def is_trainable(model: CaptioningModel) -> bool:

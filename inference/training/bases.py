@@ -11,6 +11,9 @@ from inference.training.examples import Example
 from inference.training.options import Targets
 from inference.training.small import new_captioner
 
+SMALL = "a small model from nothing"
+"""What cards name the base where there is none."""
+
 
 def model_options(given: Mapping[str, Any], examples: Sequence[Example], targets: Targets) -> dict[str, Any]:
     """Return the options of the model that is made: those of its base, with the languages of the captions.

@@ -87,8 +87,13 @@ A captioning model, trained from **{made.base}**.
 {rows}
 
 These are the weights after step {best.step:,}, the best in validation: CIDEr {best.cider:.1f} (×100, the mean over
-languages), loss {best.loss:.4f}. Validation had {made.validation_images:,} images, training {made.images:,}; none was
-in both.
+languages), loss {best.loss:.4f}. 
+
+| images for training | images for validation |
+| --- | --- |
+| {made.images:,} | {made.validation_images:,} |
+
+No image was in both.
 
 ## How it was made
 

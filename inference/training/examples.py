@@ -114,8 +114,8 @@ def check_split(training: Sequence[Example], validation: Sequence[Example], *, e
     if forbidden:
         raise TrainingError(
             ngettext(
-                "%(number)s image belongs to an evaluation set: %(image)s. A model that has seen it cannot be evaluated "
-                "on it: leave it out.",
+                "%(number)s image belongs to an evaluation set: %(image)s. A model that has seen it cannot be "
+                "evaluated on it: leave it out.",
                 "%(number)s images belong to an evaluation set, for example %(image)s. A model that has seen them "
                 "cannot be evaluated on them: leave them out.",
                 len(forbidden),

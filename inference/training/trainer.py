@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -78,10 +79,10 @@ class ValidationRecord:
 
 
 class Watcher(Protocol):
-    """Is told what happens in a training."""
+    """Hears what happens in a training."""
 
     def resumed(self, step: int) -> None:
-        """Training continues after this step: whatever was told of later ones is done again."""
+        """Training continues after this step: later ones are done again."""
 
     def stepped(self, record: StepRecord) -> None: ...
 
@@ -445,7 +446,10 @@ class _Trainer:
             lora_dropout=options.lora_dropout,
             target_modules="all-linear",
         )
-        return get_peft_model(self._captioner.weights, config)
+        with warnings.catch_warnings():
+            # Of what it sees to by itself.
+            warnings.simplefilter("ignore", UserWarning)
+            return get_peft_model(self._captioner.weights, config)
 
     def _rows_of(self, examples: Sequence[Example]) -> list[TrainingRow]:
         rows = [

@@ -29,7 +29,7 @@ from inference.forms.models import (
 from inference.models import TRANSLATED, CaptioningModel, Translator
 from inference.pages.kinds import broken_packages, model_kinds, translator_kinds
 from inference.pages.models import model_lines, model_page
-from inference.permissions import check_researcher, may_change_model, model_for, model_to_change
+from inference.permissions import check_researcher, may_change_model, model_for, model_to_change, trainings_for
 from inference.selectors.models import model_details, model_rows, models_named, translators
 from inference.services import models as services
 from people.permissions import manages_anything
@@ -61,6 +61,7 @@ def model_show(request: HttpRequest, model_id: int) -> HttpResponse:
     details = model_details(model, user_of(request))
     context = {"model": model, "details": details, "page": model_page(details)}
     context["may_change"] = may_change_model(request.user, model)
+    context["training"] = trainings_for(request.user).filter(model=model).first()
     return render(request, "inference/model.html", context)
 
 

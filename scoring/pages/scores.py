@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from charts import texts
 from charts.plots import Dot, DotPlot, Estimate, RangePlot, dot_plot, range_plot, round_end
 from languages.models import Language
+from scoring.selectors.learned import learned_counts
 from scoring.selectors.scores import (
     ScoreCell,
     ScoringRow,
@@ -48,6 +49,8 @@ class Line:
     row: ScoringRow
     images: int | None
     left_out: int
+    learned: int
+    """Images that the model was trained on."""
     cells: Sequence[ShownFigure]
 
 
@@ -108,7 +111,8 @@ def scores_page(rows: Sequence[ScoringRow], cells: Iterable[ScoreCell], asked: S
     for row in chosen:
         by_key[row.scoring.references_id, row.scoring.tokenizer, row.scoring.normalise].append(row)
     ordered = sorted(by_key.values(), key=lambda several: _name_of_group(several[0]))
-    groups = [_group(several, figures, columns, asked.sort) for several in ordered]
+    learned = learned_counts([row for several in ordered for row in several])
+    groups = [_group(several, figures, columns, asked.sort, learned) for several in ordered]
     is_matrix = bool(asked.metric and columns)
     return ScoresPage(
         asked=asked,
@@ -153,7 +157,9 @@ def _column(name: str, title: str, sort: str) -> Column:
     return Column(name, title, f"-{name}" if sort == name else name, states.get(sort, ""))
 
 
-def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], sort: str) -> Group:
+def _group(
+    rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], sort: str, learned: Mapping[int, int]
+) -> Group:
     best: dict[str, float] = {}
     warnings = []
     for name in columns:
@@ -168,6 +174,7 @@ def _group(rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str],
         Line(
             row=row,
             **_counts(row, figures, columns),
+            learned=learned.get(row.scoring.pk, 0),
             cells=[_shown(figures.get((row.scoring.pk, name)), best.get(name)) for name in columns],
         )
         for row in _sorted(rows, figures, sort)

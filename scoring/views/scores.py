@@ -28,6 +28,7 @@ from scoring.pages.scores import ScoresQuery, scores_page
 from scoring.permissions import READERS, scoring_for
 from scoring.rules.metrics import MetricChoiceError
 from scoring.selectors import setup
+from scoring.selectors.learned import learned_counts
 from scoring.selectors.own_frequencies import keeps_frequencies
 from scoring.selectors.restricting import by_level, restricted, with_intervals
 from scoring.selectors.scores import score_cells, scoring_details, scoring_rows
@@ -166,6 +167,7 @@ def _details(scoring: Scoring) -> dict[str, Any]:
     return {
         "scoring": scoring,
         "details": details,
+        "learned": learned_counts([details.row]).get(scoring.pk, 0),
         "levels": levels,
         "keeps_frequencies": any(keeps_frequencies(cell.signature) for level in levels for cell in level.cells),
         "fewest_images": FEWEST_IMAGES,

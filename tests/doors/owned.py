@@ -20,7 +20,7 @@ from tests.factories import (
     make_round,
     make_user,
 )
-from tests.inference.embedded import put_set
+from tests.inference.embedded import put_set, put_training
 from tests.scoring.scored import make_references, make_scoring
 
 
@@ -83,6 +83,7 @@ def make_owning(word: str) -> Owning:
     embedding_run = vectors.run
     Run.objects.filter(pk=embedding_run.pk).update(**own)
     trial = Trial.objects.create(model=model, image=image, created_at=NOW, created_by=researcher)
+    training = put_training({image: f"{word} sample"}, name=f"{word} training", base=model, card=f"# {word}", **own)
     job = ImportJob.objects.create(
         kind=ImportKind.CAPTIONS, collection=collection, source_name=f"{word}.jsonl", state=JobState.DONE,
         project=project, created_by=manager,
@@ -99,6 +100,7 @@ def make_owning(word: str) -> Owning:
         "slug": [project.slug],
         "model_id": [model.pk],
         "run_id": [run.pk],
+        "training_id": [training.pk],
         "trial_id": [trial.pk],
         "job_id": [job.pk],
         "public_id": [image.public_id],

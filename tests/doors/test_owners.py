@@ -27,6 +27,9 @@ THINGS = ("images:", "inference:")
 """Apps whose addresses name no project: each row knows whose it is."""
 CHANGING = {"images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"}
 STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "retry")}
+STEERING |= {f"inference:training-{name}" for name in ("pause", "resume", "cancel")}
+OF_ITS_PROJECT = {f"inference:training-{name}" for name in ("show", "progress", "card")}
+"""Trainings are not shared: their samples are of images that may not be."""
 OF_WHO_BEGAN_IT = {"inference:trial-show", "inference:trial-image"}
 ROLES = ("manager", "researcher")
 
@@ -214,7 +217,9 @@ def test_what_is_shared_is_used_by_all_and_changed_by_its_own_alone(us: Owning, 
     for route, address in things_of(them):
         mine = {method: status for method, status, _text in answers(own, address)}
         for method, status, text in answers(client, address):
-            if route.name in CHANGING | STEERING | OF_WHO_BEGAN_IT or route.name.startswith("images:import-"):
+            if route.name in CHANGING | STEERING | OF_ITS_PROJECT | OF_WHO_BEGAN_IT or route.name.startswith(
+                "images:import-"
+            ):
                 # Reports are of those who sent the files.
                 is_list = route.name == "images:import-list" and role == "manager"
                 assert status in (404, 405) or is_list, f"{route.name}: {method} {status}"

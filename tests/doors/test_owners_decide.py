@@ -140,11 +140,19 @@ class TestDeciding:
             "inference.CaptioningModel.variant_of", "inference.ModelCaption.model", "inference.ModelCaption.run",
             "inference.Stabiliser.model", "inference.Trial.model", "inference.Chunk.run", "inference.RunFailure.run",
             "inference.RunEvent.run", "inference.Worker.run", "inference.Run_languages.run",
-            "inference.EmbeddingSet.run", "inference.EmbeddingSet.encoder",
+            "inference.Training.model", "inference.EmbeddingSet.run", "inference.EmbeddingSet.encoder",
         }  # fmt: skip
         used: dict[Any, set[str]] = {
             Collection: {"Round", "Comparison", "ItemSet", "ReferenceSet", "Run", "Selection", "LanguageCollection"},
-            CaptioningModel: {"Round_captioners", "Comparison", "Scoring", "Run", "EmbeddingSet", "CaptioningModel"},
+            CaptioningModel: {
+                "Round_captioners",
+                "Comparison",
+                "Scoring",
+                "Run",
+                "EmbeddingSet",
+                "CaptioningModel",
+                "Training",
+            },
             Encoder: {"Scoring", "Run"},
             Translator: {"CaptioningModel"},
             Run: set(),

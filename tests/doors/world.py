@@ -20,7 +20,7 @@ from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
 from images.services import file_storage
-from inference.models import CaptioningModel, Encoder, Run, RunState, Trial
+from inference.models import CaptioningModel, Encoder, Run, RunState, Training, Trial
 from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
 from people.services import tokens
@@ -29,7 +29,7 @@ from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Seeded, make_seeded
 from tests.api.test_projects import make_release
 from tests.factories import make_annotator, make_comparison, make_player, make_rater, make_round, make_season
-from tests.inference.embedded import put_set
+from tests.inference.embedded import put_set, put_training
 from tests.leaks.addresses import routes, routes_of
 from tests.scoring.scored import make_references, make_scoring
 from tests.tiers import some
@@ -121,7 +121,8 @@ def make_world(media: Path) -> World:
     )
     encoder = Encoder.objects.create(is_shared=True, name="Colours", backend="sentences", signature="c-1")
     vectors = put_set(encoder, seeded.main.collection, [[1.0, float(number)] for number in range(9)])
-    for kind in (Collection, CaptioningModel, Encoder, Run):
+    training = put_training({image: "A training's caption"}, is_shared=True, card="# A card")
+    for kind in (Collection, CaptioningModel, Encoder, Run, Training):
         kind.objects.update(project=project, is_shared=False)
     ImportJob.objects.update(project=project)
     draft_selection(project, seeded.main.collection)
@@ -169,6 +170,7 @@ def make_world(media: Path) -> World:
         "set_id": [scoring.references_id],
         "model_id": [model.pk],
         "run_id": [run.pk],
+        "training_id": [training.pk],
         "trial_id": [trial.pk],
         "job_id": [job.pk],
         "public_id": [image.public_id],

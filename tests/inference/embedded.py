@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -16,13 +17,15 @@ from images.services import file_storage
 from inference.backends import registry
 from inference.backends.captioners import Spec
 from inference.backends.encoders import EncoderSettingsError, Subject
-from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState
+from inference.models import EmbeddingSet, Encoder, Precision, Run, RunState, Training, TrainingStep, TrainingValidation
 from inference.selectors.embeddings import IDS_FILE, VECTORS_FILE, digest_of
 from inference.services import model_cache
 from inference.services.executor import execute_run
 from inference.services.runs import start_embeddings
+from inference.training.options import TrainingOptions
 from tests.factories import NOW, make_collection
 
+_training_numbers = itertools.count(1)
 COLOURS = ("red", "green", "blue", "white", "black", "orange", "purple", "grey")
 
 
@@ -145,3 +148,14 @@ def put_set(
         np.save(content, table)
         file_storage.put(f"embeddings/{made.pk}/whole/{name}", content.getvalue())
     return made
+
+
+def put_training(samples: Mapping[Image, str], *, language: str = "en", **fields: Any) -> Training:
+    """One that has ended, with what it wrote of these images."""
+    about: dict[str, Any] = {"name": f"Training {next(_training_numbers)}", "options": TrainingOptions().as_dict()}
+    about |= {"state": RunState.CANCELLED, "captions": 9, "images": 9, "validation_images": len(samples)}
+    training = Training.objects.create(created_at=NOW, queue="gpu", **(about | fields))
+    TrainingStep.objects.create(training=training, step=1, loss=1, learning_rate=1, images_per_s=1, memory=1)
+    shown = [{"image": image.sha256, "language": language, "caption": text} for image, text in samples.items()]
+    TrainingValidation.objects.create(training=training, step=1, loss=1, cider=1, samples=shown)
+    return training

@@ -403,7 +403,7 @@ def test_an_image_has_all_its_captions_on_one_side_whatever_else_there_is() -> N
 
 
 def test_one_image_alone_cannot_be_split() -> None:
-    with pytest.raises(TrainingError, match="for validation: 1. Give more images"):
+    with pytest.raises(TrainingError, match="for validation: 1"):
         split_by_image([Example("a", "en", "text")], share=0.5, seed=0)
 
 

@@ -18,7 +18,18 @@ GUESSED: Mapping[str, Sequence[object]] = {
     **dict.fromkeys(
         (
             *("position", "round_id", "job_id", "caption_id", "feedback_id", "comparison_id", "item_set_id", "item_id"),
-            *("player_id", "gold_id", "scoring_id", "model_id", "run_id", "trial_id", "set_id", "pk", "token_id"),
+            *(
+                "player_id",
+                "gold_id",
+                "scoring_id",
+                "model_id",
+                "run_id",
+                "training_id",
+                "trial_id",
+                "set_id",
+                "pk",
+                "token_id",
+            ),
             *("webhook_id", "delivery_id", "number", "content_type_id", "image_number", "file_id"),
         ),
         (1,),

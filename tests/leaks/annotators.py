@@ -31,6 +31,8 @@ from inference.models import (
     RunEvent,
     RunFailure,
     RunState,
+    Training,
+    TrainingValidation,
     Trial,
 )
 from languages.models import Language
@@ -41,7 +43,7 @@ from sxs_eval.models import Comparison
 from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import make_annotator, make_collection, make_comparison, make_project, make_round
-from tests.inference.embedded import put_set
+from tests.inference.embedded import put_set, put_training
 from tests.leaks import coordinates
 from tests.leaks.addresses import GUESSED
 from tests.leaks.answers import Secrets
@@ -141,13 +143,17 @@ class World:
 
     def change(self) -> None:
         """Make them other captions and other ratings, as if they had always been so."""
-        for item in CaptionItem.objects.filter(batch=self.batch):
+        for item in CaptionItem.objects.filter(batch=self.batch).select_related("image"):
             CaptionItem.objects.filter(pk=item.pk).update(rating=OTHER_RATINGS[item.position - 1])
             text = f"Another {item.position} thing altogether"
             captions = ModelCaption.objects.filter(pk=item.english_id)
             captions.update(text=text)
             captions.exclude(stabiliser="").update(stabiliser=text)
             Trial.objects.filter(image=item.image_id).update(results={"en": {"text": text, "stabiliser": text}})
+            for validation in TrainingValidation.objects.all():
+                for sample in validation.samples:
+                    sample["caption"] = text if sample["image"] == item.image.sha256 else sample["caption"]
+                validation.save()
             GuidelineExample.objects.filter(image=item.image_id).update(caption=text, level=Rating.BAD)
 
     def known(self) -> dict[str, Sequence[object]]:
@@ -182,6 +188,7 @@ class World:
             "scoring_id": [*Scoring.objects.values_list("pk", flat=True)] or [1],
             "model_id": [*CaptioningModel.objects.values_list("pk", flat=True)],
             "run_id": [*Run.objects.values_list("pk", flat=True)] or [1],
+            "training_id": [*Training.objects.values_list("pk", flat=True)] or [1],
             "trial_id": [*Trial.objects.values_list("pk", flat=True)] or [1],
             "inference:embedding-neighbours public_id": [
                 entry.image.public_id for entry in self.collection.entries.select_related("image")
@@ -247,6 +254,8 @@ class World:
                 created_by=self.annotator,
             )
             trial.languages.add(Language.objects.get(pk="en"))
+        items = CaptionItem.objects.filter(batch=self.batch).select_related("english", "image")
+        put_training({item.image: item.english.text for item in items}, is_shared=True)
 
     def walk(self, extent: Extent = EVERY_ADDRESS, *, may_know: Mapping[str, Sequence[str]] | None = None) -> Walk:
         client = client_of(self.annotator, raise_request_exception=False)

@@ -93,7 +93,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
         reached |= {"inference:model-show", "inference:run-show", "inference:run-failures", "inference:worker-list"}
         reached |= {"inference:gallery", "inference:model-try", "inference:model-stabilisers"}
         reached |= {"inference:stabilisers-export", "inference:trial-show", "inference:embedding-list"}
-        reached |= {"inference:embedding-show", "inference:embedding-neighbours"}
+        reached |= {"inference:embedding-show", "inference:embedding-neighbours", "inference:training-show"}
         reached |= {"api:progress-show", "api:round-list", "api:image-list", "api:language-list"}
     assert reached <= walk.reached()
 

@@ -36,7 +36,7 @@ from sxs_eval.selectors.work import workable
 from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_rater
-from tests.inference.embedded import put_set
+from tests.inference.embedded import put_set, put_training
 from tests.leaks import coordinates
 from tests.leaks.addresses import GUESSED
 from tests.leaks.annotators import LEASE, OF_RATERS, make_sizes
@@ -248,12 +248,14 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
     done = {"state": JobState.DONE, "created_at": now, "finished_at": now, "created_by": world.rater}
     trial = Trial.objects.create(model=captioner, image=held[0], results={"de": {"text": told}}, **done)
     trial.languages.add(Language.objects.get(pk="de"))
+    training = put_training(dict.fromkeys(held, told), language="de", is_shared=True)
     keys = {collection.entries.get(image=image).key for image in held}
     assert 0 < len(keys) < IMAGES
 
     def of_what_is_assigned() -> list[str]:
         pages = [client.get(reverse("inference:gallery"), {"collection": collection.slug, "key": key}) for key in keys]
         pages.append(client.get(reverse("inference:trial-show", args=[trial.pk])))
+        pages.append(client.get(reverse("inference:training-show", args=[training.pk])))
         pages += [client.get(reverse("inference:embedding-neighbours", args=[made.pk, held[0].public_id]))]
         return [page.wsgi_request.path.split("/")[2] for page in pages if told in page.content.decode()]
 
@@ -264,7 +266,7 @@ def test_a_researcher_elsewhere_does_not_read_there_whose_the_captions_assigned_
         assert not any(one in page.content.decode().replace("-", "") for one in others)
     # The control: these pages show whose captions they are, to whoever has none of the images in hand.
     monkeypatch.setattr(assigned_work, "_kinds", {})
-    assert set(of_what_is_assigned()) == {"gallery", "trials", "embeddings"}
+    assert set(of_what_is_assigned()) == {"gallery", "trials", "trainings", "embeddings"}
 
 
 def test_changing_the_secrets_leaves_what_the_rater_sees_as_it_is(world: World, client: Client) -> None:

@@ -10,9 +10,9 @@ from inference.models import Training
 from inference.services.trainings import read_data
 from people.models import Role
 from scoring.models import ReferenceSet
-from tests.factories import make_collection, make_project
+from tests.factories import NOW, make_captioner, make_collection, make_project
 from tests.inference.watched import make_person
-from tests.scoring.scored import make_references
+from tests.scoring.scored import make_references, make_scoring, run
 from tests.sxs_eval.judged import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -141,7 +141,9 @@ def test_what_is_wrong_is_said(client, project, references, asked, values, says)
 
 def test_one_image_is_too_few(client, project, asked):
     single = make_references(project=project, collection=make_collection(1))
-    assert "Too few images have captions to keep some of them for validation: 1." in text_of(start(client, project, single))
+    assert "Too few images have captions to keep some of them for validation: 1." in text_of(
+        start(client, project, single)
+    )
 
 
 def test_references_of_another_project_cannot_be_chosen(client, project, references, asked):
@@ -157,3 +159,33 @@ def test_nobody_else_trains(client, project, references, role):
     assert client.get(address(project)).status_code == 404
     evaluation = reverse("scoring:reference-evaluation", args=[project.slug, references.pk])
     assert client.post(evaluation, {"is_evaluation": "on"}).status_code == 404
+
+
+def test_scores_over_images_that_the_model_learned_from_say_so(client, project, references, asked):
+    start(client, project, references)
+    training = Training.objects.get()
+    model = make_captioner(references.collection, "Lions", text="test caption", language="de")
+    Training.objects.filter(pk=training.pk).update(model=model)
+    offspring = make_captioner(references.collection, "Offspring", text="a caption", language="de")
+    Training.objects.create(
+        name="Offspring",
+        base=model,
+        model=offspring,
+        captions=1,
+        images=1,
+        validation_images=1,
+        created_at=NOW,
+        options=training.options,
+    )
+    other = make_captioner(references.collection, "Other", text="an image", language="de")
+    scorings = [make_scoring(references, model=one) for one in (model, offspring, other)]
+    for scoring in scorings:
+        run(scoring)
+
+    text = text_of(client.get(reverse("scoring:score-list", args=[project.slug])))
+
+    assert text.count("18 in its training") == 2
+    shown = [
+        text_of(client.get(reverse("scoring:scoring-show", args=[project.slug, scoring.pk]))) for scoring in scorings
+    ]
+    assert ["trained on 18 of these images" in one for one in shown] == [True, True, False]

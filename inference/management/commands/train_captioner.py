@@ -21,7 +21,7 @@ from inference.backends.encoders import ExtraMissingError
 from inference.backends.transformer_files import folder_of
 from inference.formats.images import ImageFileError, read_folder
 from inference.services import worker_status
-from inference.training.bases import model_options, small_base
+from inference.training.bases import SMALL, model_options, small_base
 from inference.training.card import CARD, Provenance, model_card, provenance
 from inference.training.examples import Example, as_targets, check_split, read_examples, split_by_image
 from inference.training.options import CHOICES, Targets, TrainingError, TrainingOptions
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--model-options", type=json.loads, default={}, metavar="JSON", help="of docs/models.md")
         parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, curve and model")
-        parser.add_argument("--language", type=language_tag, default="", help="of captions that name none")
+        parser.add_argument("--language", type=language_tag, help="of captions that name none")
         parser.add_argument("--validation", type=Path, help="captions to validate with, in the same form")
         parser.add_argument("--validation-share", type=float, default=0.1, help="of the images, without --validation")
         parser.add_argument("--evaluated", type=Path, help="file with a line for each image that must not be used")
@@ -67,6 +67,7 @@ class Command(BaseCommand):
         try:
             options = TrainingOptions.from_dict({one.name: given[one.name] for one in fields(TrainingOptions)})
             training, validation = _split(captions, options, given)
+            _check_images(images, [*training, *validation])
             spec = _spec(model, out, training, options, given["model_options"])
             folder = Path(spec.source) if Path(spec.source).is_dir() else folder_of(spec)
             captioner = EncoderDecoderBackend().load_folder(spec, folder)
@@ -172,21 +173,38 @@ class _Watcher:
 
 
 def _split(captions: Path, options: TrainingOptions, given: dict[str, Any]) -> tuple[list[Example], list[Example]]:
-    examples = read_examples(captions, language=given["language"])
+    examples = read_examples(captions, language=given["language"] or "")
     if given["validation"]:
-        training, validation = examples, read_examples(given["validation"], language=given["language"])
+        training, validation = examples, read_examples(given["validation"], language=given["language"] or "")
     else:
         training, validation = split_by_image(examples, share=given["validation_share"], seed=options.seed)
-    evaluated = given["evaluated"].read_text(encoding="utf-8").splitlines() if given["evaluated"] else []
+    evaluated = _lines(given["evaluated"]) if given["evaluated"] else []
     check_split(training, validation, evaluated=evaluated)
     return as_targets(training, options.targets), as_targets(validation, options.targets)
+
+
+def _check_images(folder: Path, examples: list[Example]) -> None:
+    """Refuse captions without images before anything is computed."""
+    missing = sorted({one.image for one in examples if not (folder / one.image).is_file()})
+    if missing:
+        raise CommandError(
+            f"Captions without images: {len(missing)}. {missing[0]!r} is not in {folder}. Add the images, or leave the "
+            "captions out."
+        )
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} cannot be read: {error}") from error
 
 
 def _spec(model: str, out: Path, training: list[Example], options: TrainingOptions, given: dict[str, Any]) -> Spec:
     """Describe the base; a new one is made first."""
     source = str(small_base(out / BASE, training, seed=options.seed)) if model == NEW else model
     chosen = model_options(given, training, options.targets)
-    return Spec(model, source, chosen, is_pivot=options.targets != Targets.PLAIN)
+    return Spec(SMALL if model == NEW else model, source, chosen, is_pivot=options.targets != Targets.PLAIN)
 
 
 def _read(folder: Path, name: str) -> Image.Image:
