@@ -27,7 +27,6 @@ from parallel_text.steps import Report, Step, Work
 STEP_NAMES = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "index", "publish")
 """The steps, in the order in which they run."""
 
-READ_AT_ONCE = 1 << 20
 PARENT_CHECK_S = 1.0
 
 
@@ -56,16 +55,28 @@ def step_named(name: str) -> Step:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder, that of the names and sizes of its files."""
-    digest = hashlib.sha256()
+    """Return the SHA-256 of a file; of a folder, that of the names and contents of its files."""
     if path.is_dir():
-        for each in sorted(path.rglob("*")):
-            if each.is_file():
-                digest.update(f"{each.relative_to(path).as_posix()}\0{each.stat().st_size}\n".encode())
-        return digest.hexdigest()
+        return _sha256_of_lines(f"{name}\0{sha256_of(each)}" for name, each in _files_in(path))
     with path.open("rb") as file:
-        while part := file.read(READ_AT_ONCE):
-            digest.update(part)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of_listing(path: Path) -> str:
+    """Return the SHA-256 of the names and sizes of a folder's files."""
+    return _sha256_of_lines(f"{name}\0{each.stat().st_size}" for name, each in _files_in(path))
+
+
+def _files_in(folder: Path) -> list[tuple[str, Path]]:
+    files = (each for each in folder.rglob("*") if each.is_file())
+    return sorted((each.relative_to(folder).as_posix(), each) for each in files)
+
+
+def _sha256_of_lines(lines: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        # Names of files may hold bytes that are no UTF-8.
+        digest.update(os.fsencode(f"{line}\n"))
     return digest.hexdigest()
 
 
@@ -150,7 +161,7 @@ def build(
     wanted = set(steps)
     prints: dict[str, str] = {}
     records = []
-    hashes = _Hashes(work.input)
+    hashes = _Hashes(work.input, listed=work.config.images.folder)
     for name in STEP_NAMES:
         step = step_named(name)
         files = {file: hashes[file] for file in step.files(work.config)}
@@ -233,14 +244,18 @@ def _end_with(parent: int) -> None:
 
 
 class _Hashes(dict[str, str]):
-    """SHA-256 of the files that a configuration names, each computed once."""
+    """SHA-256 of the files that a configuration names, each computed once.
 
-    def __init__(self, path_of: Callable[[str], Path]) -> None:
-        self.path_of = path_of
+    Of the folder `listed`, that of images, no file is read, as no step reads one: there may be millions of them.
+    """
+
+    def __init__(self, path_of: Callable[[str], Path], *, listed: str) -> None:
+        self.path_of, self.listed = path_of, listed
 
     def __missing__(self, name: str) -> str:
+        path = self.path_of(name)
         try:
-            self[name] = sha256_of(self.path_of(name))
+            self[name] = sha256_of_listing(path) if name == self.listed and path.is_dir() else sha256_of(path)
         except OSError as error:
             raise CorpusError(
                 _("%(file)s cannot be read: %(error)s.") % {"file": name, "error": error.strerror}

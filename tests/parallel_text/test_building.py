@@ -17,7 +17,7 @@ import pytest
 
 from parallel_text import building
 from parallel_text.building import build, done, work_in
-from parallel_text.config import CandidateSettings, Config, Inventory, Text
+from parallel_text.config import CandidateSettings, Config, ImageSettings, Inventory, Text
 from parallel_text.folder import PARTIAL, LocalFolder
 from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError, Problems
@@ -129,6 +129,40 @@ def test_a_step_alone_needs_those_before_it_to_be_up_to_date(base, steps):
     (base / "text.tsv").unlink()
     with pytest.raises(CorpusError, match=r"text\.tsv cannot be read: No such file"):
         run(base)
+
+
+def test_a_folder_is_known_by_what_its_files_hold(base, steps):
+    """Other word vectors of the same shape have the same names and sizes."""
+    vectors = base / "vectors"
+    (vectors / "deep").mkdir(parents=True)
+    (vectors / "deep" / "matrix.npy").write_bytes(b"1234")
+    (vectors / "words\udcff").write_bytes(b"ab")
+    first = building.sha256_of(vectors)
+    steps["second"].reads = ("vectors",)
+    run(base)
+    assert run(base) == ["first: done before", "second: done before"]
+
+    (vectors / "deep" / "matrix.npy").write_bytes(b"1235")
+    assert building.sha256_of(vectors) != first
+    assert "second: 1 of 3 (a)" in run(base)
+
+    (vectors / "deep" / "matrix.npy").write_bytes(b"1234")
+    assert building.sha256_of(vectors) == first
+    (vectors / "words\udcff").rename(vectors / "deep" / "words")
+    assert building.sha256_of(vectors) != first
+
+
+def test_of_the_folder_of_images_only_names_and_sizes_are_read(base, steps):
+    (base / "images").mkdir()
+    image = base / "images" / "a.jpg"
+    image.write_bytes(b"1234")
+    steps["second"].reads = ("images",)
+    config = replace(CONFIG, images=ImageSettings(manifest="images.jsonl", folder="images"))
+    run(base, config)
+    image.write_bytes(b"4321")
+    assert run(base, config)[1] == "second: done before"
+    image.rename(base / "images" / "b.jpg")
+    assert "second: 1 of 3 (a)" in run(base, config)
 
 
 def test_a_file_has_its_name_whole_or_not_at_all(tmp_path):
