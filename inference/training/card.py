@@ -87,7 +87,7 @@ A captioning model, trained from **{made.base}**.
 {rows}
 
 These are the weights after step {best.step:,}, the best in validation: CIDEr {best.cider:.1f} (×100, the mean over
-languages), loss {best.loss:.4f}. 
+languages), loss {best.loss:.4f}.
 
 | images for training | images for validation |
 | --- | --- |
