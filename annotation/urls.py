@@ -91,6 +91,11 @@ urlpatterns = [
     path("projects/<slug:slug>/releases/<int:number>/", releases.release_show, name="release-show"),
     path("projects/<slug:slug>/releases/<int:number>/progress/", releases.release_progress, name="release-progress"),
     path("projects/<slug:slug>/releases/<int:number>/archive/", releases.release_archive, name="release-archive"),
+    path(
+        "projects/<slug:slug>/releases/<int:number>/references/",
+        releases.release_references,
+        name="release-references",
+    ),
     path("projects/<slug:slug>/releases/<int:number>/files/<path:name>", releases.release_file, name="release-file"),
     path("projects/<slug:slug>/releases/<int:number>/images/", released_images.release_images, name="release-images"),
     path(

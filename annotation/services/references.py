@@ -1,22 +1,26 @@
-"""The captions of a round as references that models are scored against."""
+"""The captions of a round or a release as references, which models are scored against and trained on."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
+from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Caption, CaptionState, Round
+from annotation.models import Caption, CaptionState, Release, Round
+from images.models import Image
 from people.models import User
 from scoring.models import Reference, ReferenceKind, ReferenceSet
-from scoring.services.references import put_references, set_of
+from scoring.services.references import ReferenceFileError, put_references, set_of
 
 IMAGES_PER_TRANSACTION = 500
+RELEASED_CAPTIONS = "captions.jsonl"
 
 
 def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
@@ -54,6 +58,57 @@ def use_as_references(*, round: Round, by: User, now: datetime) -> ReferenceSet:
             put_references(reference_set=reference_set, captions={pk: captions[pk] for pk in some}, now=now)
     reference_set.refresh_from_db()
     return reference_set
+
+
+def use_release_as_references(*, release: Release, by: User, now: datetime) -> list[ReferenceSet]:
+    """Make a release's captions sets of references, one for each collection and language. They stay as they are.
+
+    If interrupted, run it again to finish.
+
+    Raises
+    ------
+    scoring.services.references.ReferenceFileError
+        Where other references have the name already, or the release's files are gone.
+    """
+    texts: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    try:
+        with default_storage.open(f"{release.folder}/{RELEASED_CAPTIONS}") as file:
+            for line in file:
+                row = json.loads(line)
+                texts[row["language"]][row["image_sha256"]].append(row["caption"])
+    except FileNotFoundError as error:
+        raise ReferenceFileError(
+            _("The files of this release are no longer in storage. Ask the administrator of this site.")
+        ) from error
+    made = []
+    for tag, by_image in sorted(texts.items()):
+        rounds = Round.objects.filter(project=release.project, language=tag).select_related("collection", "language")
+        left = dict(by_image)
+        for collection, language in dict.fromkeys((one.collection, one.language) for one in rounds.order_by("pk")):
+            here = Image.objects.filter(entries__collection=collection).in_bulk(left, field_name="sha256")
+            if not here:
+                continue
+            reference_set = set_of(
+                project=release.project,
+                collection=collection,
+                language=language,
+                name=_("Release %(number)s, %(collection)s")
+                % {"number": release.number, "collection": collection.name},
+                kind=ReferenceKind.COLLECTED,
+                origin=f"release:{release.pk}:{collection.pk}:{tag}",
+                by=by,
+                now=now,
+            )
+            for some in batches_of(sorted(here), IMAGES_PER_TRANSACTION):
+                captions = {here[sha256].pk: left.pop(sha256) for sha256 in some}
+                put_references(reference_set=reference_set, captions=captions, now=now)
+            reference_set.refresh_from_db()
+            made.append(reference_set)
+    return made
+
+
+def batches_of(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (names[start : start + size] for start in range(0, len(names), size))
 
 
 def leave_out_of_references(*, round: Round, images: Iterable[int], now: datetime) -> None:

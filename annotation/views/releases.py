@@ -9,7 +9,8 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import tasks
 from annotation.forms.releases import ReleaseForm
@@ -18,10 +19,12 @@ from annotation.pages.releases import ReleasePage, release_page
 from annotation.permissions import RELEASE_READERS, has_assigned_images, release_for
 from annotation.selectors.releases import lacking, latest_release, releases_of
 from annotation.services import releases as services
+from annotation.services.references import use_release_as_references
 from images.models import JobState
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import is_htmx, user_of
+from scoring.services.references import ReferenceFileError
 
 
 @require_safe
@@ -87,6 +90,24 @@ def release_file(request: HttpRequest, slug: str, number: int, name: str) -> Htt
     if name not in {file["name"] for file in release.counts.get("files", [])}:
         raise Http404(_("There is no such file in this release."))
     return _download(request, release, f"{release.folder}/{name}", name.rpartition("/")[2])
+
+
+@require_POST
+@login_required
+def release_references(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Make its captions references, which models are scored against and trained on."""
+    release = release_for(request.user, slug, number)
+    if release.state != JobState.DONE:
+        raise Http404(_("This release has no files."))
+    try:
+        made = use_release_as_references(release=release, by=user_of(request), now=timezone.now())
+    except ReferenceFileError as refused:
+        messages.error(request, str(refused))
+        return redirect("annotation:release-show", slug, number)
+    count = sum(one.captions for one in made)
+    text = ngettext("%(number)d caption is now a reference.", "%(number)d captions are now references.", count)
+    messages.success(request, text % {"number": count})
+    return redirect("scoring:reference-list", slug)
 
 
 def _download(request: HttpRequest, release: Release, stored: str, name: str) -> HttpResponseBase:

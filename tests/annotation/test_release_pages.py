@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 
 import pytest
@@ -15,6 +16,7 @@ from annotation.models import Caption, CaptionState, CaptionTask, Release
 from annotation.services.releases import build
 from images.models import Image, JobState
 from people.models import Membership, Project, Role, User
+from scoring.models import ReferenceSet
 from tests.annotation.released import AUTHORS, UNTIL, Campaign
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import make_annotator, make_captioner, make_project, make_round, make_user
@@ -200,3 +202,36 @@ class TestFiles:
         Membership.objects.create(project=campaign.project, user=annotator, role=Role.RESEARCHER)
         submit_captions(elsewhere, annotator)
         assert of(client, annotator).get(address(campaign.project, "archive")).status_code == 200
+
+
+class TestReferences:
+    def test_its_captions_become_references_that_stay(self, client, campaign, release):
+        manager = of(client, campaign.manager)
+        with default_storage.open(f"{release.folder}/captions.jsonl") as file:
+            rows = [json.loads(line) for line in file]
+
+        for _time in range(2):
+            response = manager.post(reverse("annotation:release-references", args=[campaign.slug, 1]), follow=True)
+            assert f"{len(rows)} captions are now references." in response.text
+
+        sets = ReferenceSet.objects.filter(project=campaign.project)
+        assert {one.language_id for one in sets} == {row["language"] for row in rows}
+        for one in sets:
+            assert one.name.startswith("Release 1, ")
+            stored = one.references.values_list("image__sha256", "text")
+            expected = [(row["image_sha256"], row["caption"]) for row in rows if row["language"] == one.language_id]
+            assert sorted(stored) == sorted(expected)
+            assert one.captions == len(expected)
+
+    def test_files_that_are_gone_are_named(self, client, campaign, release):
+        default_storage.delete(f"{release.folder}/captions.jsonl")
+        address = reverse("annotation:release-references", args=[campaign.slug, 1])
+        response = of(client, campaign.manager).post(address, follow=True)
+        assert "The files of this release are no longer in storage." in response.text
+        assert not ReferenceSet.objects.exists()
+
+    def test_a_release_in_the_making_has_none_and_annotators_make_none(self, client, campaign, release):
+        address = reverse("annotation:release-references", args=[campaign.slug, 1])
+        assert of(client, member(campaign.project, Role.ANNOTATOR)).post(address).status_code == 404
+        Release.objects.update(state=JobState.QUEUED)
+        assert of(client, campaign.manager).post(address).status_code == 404
