@@ -35,6 +35,12 @@ class Manifest:
         Signature of the image encoder into whose space it projects.
     vectors : str or None
         Signature of the word vectors.
+    base : str or None
+        Signature of the projection that was trained further.
+    validation : str or None
+        SHA-256 of the captions by which the epoch was chosen.
+    epoch : int or None
+        The epoch that was chosen.
     """
 
     layout: int
@@ -50,10 +56,18 @@ class Manifest:
     pairs: int
     words_sha256: str
     weights_sha256: str
+    base: str | None = None
+    validation: str | None = None
+    epoch: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        # What was added later is left out where it is not used, so that signatures stay.
+        added = ("base", "validation", "epoch")
+        return {name: value for name, value in asdict(self).items() if name not in added or value is not None}
 
     @property
     def signature(self) -> str:
-        return signature_of(asdict(self))
+        return signature_of(self.as_dict())
 
     @property
     def encoder(self) -> str:
@@ -67,7 +81,7 @@ def write_projection(folder: Path, manifest: Manifest, words: list[str], weights
         np.savez(file, **weights)  # type: ignore[arg-type]
     with replacing(folder / WORDS) as partial:
         partial.write_text(json.dumps(words, ensure_ascii=False) + "\n", encoding="utf-8")
-    content = {"signature": manifest.signature, **asdict(manifest)}
+    content = {"signature": manifest.signature, **manifest.as_dict()}
     with replacing(folder / MANIFEST) as partial:
         partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

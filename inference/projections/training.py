@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.cider import cider
 from crosslens_metrics.named_vectors import NamedVectors
 from crosslens_metrics.word_vectors import Vectors, signature_of
 from inference.backends.encoders import device, torch
@@ -26,6 +27,7 @@ from inference.projections.folder import (
     LAYOUT,
     MANIFEST,
     Manifest,
+    Weights,
     replacing,
     weights_sha256,
     words_sha256,
@@ -36,6 +38,9 @@ from inference.projections.words import ReadCaptions, Reader, words_of
 LONGEST_STEP = 2.0
 """To which the gradient is cut."""
 DECAY = 0.99
+POOL_AT_ONCE = 1024
+LAYERS = ("word_dimensions", "recurrent", "hidden")
+"""Of the configuration, what the shapes of weights follow from."""
 Progress = Callable[[int, float], None]
 """Called after each epoch with its number, from 1, and the mean loss."""
 
@@ -55,10 +60,40 @@ class Task:
     text: str
     tokenizer: str
     normalise: bool
+    validation: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Captions of other images, as tokens. With them the epoch is chosen; without them it is the last."""
 
 
-def train(task: Task, config: Config, folder: Path, *, resume: bool, progress: Progress) -> Manifest:
+@dataclass(frozen=True)
+class Base:
+    """A projection that was trained before, and is trained further: its words stay."""
+
+    manifest: Manifest
+    words: list[str]
+    weights: Weights
+
+
+def train(
+    task: Task,
+    config: Config,
+    folder: Path,
+    *,
+    resume: bool,
+    progress: Progress,
+    validated: Progress = lambda epoch, cider: None,
+    base: Base | None = None,
+) -> Manifest:
     """Train a projection into `folder`. On the CPU of one machine, the same task and seed give the same weights.
+
+    With validation captions the weights are those of the epoch with the best CIDEr: of each validation image, the
+    training caption nearest to its features is scored against its captions.
+
+    Parameters
+    ----------
+    validated : callable
+        Called after each epoch with its number and CIDEr on the x100 scale, where there are validation captions.
+    base : Base, optional
+        Where training begins; `config` has its layers.
 
     Raises
     ------
@@ -71,17 +106,23 @@ def train(task: Task, config: Config, folder: Path, *, resume: bool, progress: P
     checkpoint = folder / CHECKPOINT
     _check_folder(folder, resume=resume)
     library = torch()
-    words = words_of(task.captions, least_count=config.least_count)
+    _check_validation(task)
+    if base is not None:
+        _check_base(task, config, base)
+    words = base.words if base else words_of(task.captions, least_count=config.least_count)
     reader = Reader(words, task.vectors)
-    run = _run_of(task, config, rows, words)
+    run = _run_of(task, config, rows, words, base)
     # What follows must not change what a caller draws from PyTorch afterwards.
     with library.random.fork_rng():
-        trainer = _Trainer(task, config, reader, rows)
+        trainer = _Trainer(task, config, reader, rows, base)
         first = trainer.load(checkpoint, run) if checkpoint.is_file() else 1
         for epoch in range(first, config.epochs + 1):
             loss = trainer.epoch(epoch)
+            cider = trainer.validate(epoch) if task.validation else None
             trainer.save(checkpoint, run, epoch)
             progress(epoch, loss)
+            if cider is not None:
+                validated(epoch, cider)
     weights = trainer.weights()
     manifest = Manifest(
         layout=LAYOUT,
@@ -97,6 +138,9 @@ def train(task: Task, config: Config, folder: Path, *, resume: bool, progress: P
         pairs=len(task.captions),
         words_sha256=words_sha256(words),
         weights_sha256=weights_sha256(weights),
+        base=base.manifest.signature if base else None,
+        validation=_validation_sha256(task) if task.validation else None,
+        epoch=trainer.best_epoch if task.validation else None,
     )
     write_projection(folder, manifest, words, weights)
     checkpoint.unlink(missing_ok=True)
@@ -128,17 +172,21 @@ def tensors_of(read: ReadCaptions) -> tuple[Any, Any, Any]:
 
 
 class _Trainer:
-    def __init__(self, task: Task, config: Config, reader: Reader, rows: NDArray[np.int64]) -> None:
+    def __init__(self, task: Task, config: Config, reader: Reader, rows: NDArray[np.int64], base: Base | None) -> None:
         self._torch, self._device = torch(), device()
         self._task, self._config, self._reader, self._rows = task, config, reader, rows
         rng = self._seeded(0)
         vectors = task.vectors.dimensions if task.vectors else 0
         network = network_of(len(reader.words), vectors, task.features.vectors.shape[1], config)
-        with self._torch.no_grad():
-            table = reader.table(rng, config.word_dimensions)
-            network.words.weight.copy_(self._torch.from_numpy(table))
+        if base is not None:
+            network.load_state_dict({name: self._torch.tensor(value) for name, value in base.weights.items()})
+        else:
+            with self._torch.no_grad():
+                table = reader.table(rng, config.word_dimensions)
+                network.words.weight.copy_(self._torch.from_numpy(table))
         self._network = network.to(self._device)
         self._optimiser = self._torch.optim.RMSprop(self._network.parameters(), lr=config.learning_rate)
+        self._best: dict[str, Any] | None = None
 
     def epoch(self, number: int) -> float:
         from inference.projections.network import triplet_loss
@@ -162,12 +210,42 @@ class _Trainer:
             losses.append(float(loss.detach()))
         return float(np.mean(losses))
 
+    def validate(self, epoch: int) -> float:
+        """CIDEr of the training captions nearest to the validation images; the best epoch's weights are kept."""
+        pool = list(dict.fromkeys(self._task.captions))
+        places = self._task.features.rows()
+        images = list(self._task.validation)
+        features = self._task.features.vectors[[places[image][0] for image in images]]
+        features = features / np.linalg.norm(features, axis=1, keepdims=True)
+        self._network.eval()
+        nearest, cosines = np.zeros(len(images), dtype=np.int64), np.full(len(images), -np.inf, dtype=np.float32)
+        with self._torch.no_grad():
+            for start in range(0, len(pool), POOL_AT_ONCE):
+                read = self._reader.read(pool[start : start + POOL_AT_ONCE])
+                made = self._network(*tensors_of(read)).cpu().numpy()
+                made = made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+                found = features @ made.T
+                best, here = found.argmax(axis=1), found.max(axis=1)
+                nearest = np.where(here > cosines, start + best, nearest)
+                cosines = np.maximum(here, cosines)
+        score = 100 * cider([pool[place] for place in nearest], list(self._task.validation.values())).corpus
+        if self._best is None or score > self._best["cider"]:
+            network = {name: value.cpu().clone() for name, value in self._network.state_dict().items()}
+            self._best = {"epoch": epoch, "cider": float(score), "network": network}
+        return float(score)
+
+    @property
+    def best_epoch(self) -> int:
+        assert self._best is not None
+        return int(self._best["epoch"])
+
     def save(self, path: Path, run: str, epoch: int) -> None:
         state = {
             "run": run,
             "epoch": epoch,
             "network": self._network.state_dict(),
             "optimiser": self._optimiser.state_dict(),
+            **({"best": self._best} if self._best else {}),
         }
         with replacing(path) as partial:
             self._torch.save(state, partial)
@@ -186,10 +264,12 @@ class _Trainer:
             )
         self._network.load_state_dict(state["network"])
         self._optimiser.load_state_dict(state["optimiser"])
+        self._best = state.get("best")
         return epoch + 1
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
-        return {name: value.cpu().numpy() for name, value in self._network.state_dict().items()}
+        state = self._best["network"] if self._best else self._network.state_dict()
+        return {name: value.cpu().numpy() for name, value in state.items()}
 
     def _seeded(self, epoch: int) -> np.random.Generator:
         sequence = np.random.SeedSequence([self._config.seed, epoch])
@@ -219,6 +299,51 @@ def _rows_of_images(task: Task) -> NDArray[np.int64]:
     return rows
 
 
+def _check_validation(task: Task) -> None:
+    both = sorted(set(task.validation) & set(task.images))
+    if both:
+        raise ProjectionError(
+            f"Image {both[0]} is in training and in validation ({len(both):,} in all). Give each to one of them."
+        )
+    places = task.features.rows()
+    missing = sorted(set(task.validation) - set(places))
+    if missing:
+        raise ProjectionError(f"Image {missing[0]} has validation captions but no features ({len(missing):,} in all).")
+    if len(task.validation) == 1:
+        raise ProjectionError("Give validation captions of at least two images: CIDEr of a single one is always 0.")
+
+
+def _check_base(task: Task, config: Config, base: Base) -> None:
+    """Refuse a base whose inputs or outputs are others than those of the task."""
+    here = {
+        "language": task.language,
+        "text": task.text,
+        "space of features": task.features.space,
+        "number of features": task.features.vectors.shape[1],
+        "word vectors": None if task.vectors is None else task.vectors.signature,
+    }
+    manifest = base.manifest
+    there = dict(
+        zip(
+            here,
+            (manifest.language, manifest.text, manifest.space, manifest.dimensions, manifest.vectors),
+            strict=True,
+        )
+    )
+    here |= {name: getattr(config, name) for name in LAYERS}
+    there |= {name: manifest.config[name] for name in LAYERS}
+    for name, value in here.items():
+        if value != there[name]:
+            raise ProjectionError(
+                f"The projection to start from was trained with another {name}: {there[name]}, not {value}."
+            )
+
+
+def _validation_sha256(task: Task) -> str:
+    captions = [[image, list(of_image)] for image, of_image in task.validation.items()]
+    return hashlib.sha256(json.dumps(captions).encode()).hexdigest()
+
+
 def _check_folder(folder: Path, *, resume: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / MANIFEST).exists():
@@ -229,7 +354,7 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
         )
 
 
-def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str]) -> str:
+def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str], base: Base | None) -> str:
     """Identify the run that a checkpoint belongs to."""
     captions = json.dumps([[image, caption] for image, caption in zip(task.images, task.captions, strict=True)])
     return signature_of(
@@ -242,5 +367,7 @@ def _run_of(task: Task, config: Config, rows: NDArray[np.int64], words: list[str
             "text": task.text,
             "words": words_sha256(words),
             "config": config.as_dict(),
+            **({"base": base.manifest.signature} if base else {}),
+            **({"validation": _validation_sha256(task)} if task.validation else {}),
         }
     )

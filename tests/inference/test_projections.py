@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from django.core.management import CommandError
 from PIL import Image
 
 from crosslens_metrics.annotation_free import projections_of
+from crosslens_metrics.cider import cider
 from crosslens_metrics.named_vectors import NamedVectors, read_named_vectors
 from crosslens_metrics.scoring import score
 from crosslens_metrics.text import tokenise
@@ -24,10 +25,11 @@ from crosslens_metrics.word_vectors import TableWriter, open_table
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
 from inference.formats.packaged_vectors import copy_glove
+from inference.projections import training
 from inference.projections.config import Config, ProjectionError
-from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest
+from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest, read_projection
 from inference.projections.projector import open_projection
-from inference.projections.training import Task, train
+from inference.projections.training import Base, Task, train
 from tests.commands import output_of
 from tests.inference.tiny_encoders import save_clip
 from tests.published import published
@@ -403,3 +405,126 @@ def test_encoders_that_are_none_are_refused(tmp_path, source, said):
 
     with pytest.raises(CommandError, match=said):
         output_of("image_features", tmp_path, "--encoder", source, "--out", tmp_path / "x.npz")
+
+
+VALIDATION = {"image-7": ["a blue cat"], "image-8": ["a green boat"]}
+
+
+def validated_task(**changes) -> Task:
+    task = tiny_task()
+    learned = [(caption, image) for caption, image in zip(task.captions, task.images, strict=True) if image < "image-7"]
+    captions, images = zip(*learned, strict=True)
+    return replace(task, captions=captions, images=images, validation=VALIDATION, **changes)
+
+
+def test_the_epoch_with_the_best_cider_in_validation_is_kept(tmp_path, monkeypatch):
+    ciders = iter([1.0, 3.0, 3.0, 2.0])
+    monkeypatch.setattr(training, "cider", lambda found, references: Corpus(next(ciders) / 100))
+    seen = []
+    epochs_of_two = trained(tmp_path / "two", replace(validated_task(), validation={}), replace(TINY, epochs=2))
+
+    manifest = train(
+        validated_task(),
+        TINY,
+        tmp_path / "best",
+        resume=False,
+        progress=lambda epoch, loss: None,
+        validated=lambda epoch, cider: seen.append((epoch, round(cider, 6))),
+    )
+
+    assert seen == [(1, 1.0), (2, 3.0), (3, 3.0), (4, 2.0)]
+    assert manifest.epoch == 2
+    assert manifest.weights_sha256 == epochs_of_two.weights_sha256
+    assert manifest.signature != epochs_of_two.signature
+
+
+@dataclass
+class Corpus:
+    corpus: float
+
+
+def test_validation_scores_the_training_caption_nearest_to_each_image(tmp_path, monkeypatch):
+    found = []
+
+    def note(captions, references):
+        found.append(captions)
+        assert references == list(VALIDATION.values())
+        return cider(captions, references)
+
+    monkeypatch.setattr(training, "cider", note)
+    task = validated_task()
+    manifest = trained(tmp_path / "out", task, replace(TINY, epochs=1))
+
+    projection = open_projection(tmp_path / "out", None)
+    made = projection.vectors(task.captions)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    features = task.features.vectors[[7, 8]]
+    assert found == [[task.captions[place] for place in (features @ made.T).argmax(axis=1)]]
+    assert manifest.epoch == 1
+
+
+def test_a_validated_training_that_was_interrupted_goes_on_to_the_same_projection(tmp_path):
+    def stop(epoch, loss):
+        if epoch == 2:
+            raise Stopped
+
+    whole = trained(tmp_path / "whole", validated_task())
+    with pytest.raises(Stopped):
+        train(validated_task(), TINY, tmp_path / "broken", resume=False, progress=stop)
+
+    assert trained(tmp_path / "broken", validated_task(), resume=True) == whole
+
+
+def test_a_projection_is_trained_further_on_another_set(tmp_path):
+    first = trained(tmp_path / "first")
+    base = Base(*read_projection(tmp_path / "first"))
+    other = tiny_task(captions=[caption.replace("dog", "horse") for caption in tiny_task().captions])
+
+    second = train(
+        other, replace(TINY, epochs=2), tmp_path / "second", resume=False, progress=lambda epoch, loss: None, base=base
+    )
+
+    assert second.base == first.signature
+    assert second.words_sha256 == first.words_sha256
+    assert second.weights_sha256 != first.weights_sha256
+    fresh = trained(tmp_path / "fresh", other, replace(TINY, epochs=2))
+    assert fresh.base is None
+    assert second.weights_sha256 != fresh.weights_sha256
+    assert open_projection(tmp_path / "second", None).signature == second.encoder
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"language": "de"}, "another language: en, not de"),
+        ({"text": "icu-1"}, "another text: whitespace-1\\+norm-1, not icu-1"),
+        ({"config": replace(TINY, hidden=4)}, "another hidden: 16, not 4"),
+    ],
+)
+def test_a_projection_with_other_inputs_is_not_trained_further(tmp_path, changes, says):
+    trained(tmp_path / "first")
+    base = Base(*read_projection(tmp_path / "first"))
+    config = changes.pop("config", TINY)
+
+    with pytest.raises(ProjectionError, match=says):
+        train(
+            tiny_task(**changes),
+            config,
+            tmp_path / "second",
+            resume=False,
+            progress=lambda epoch, loss: None,
+            base=base,
+        )
+
+
+@pytest.mark.parametrize(
+    ("validation", "says"),
+    [
+        ({"image-1": ["a dog"], "image-8": ["a cat"]}, "Image image-1 is in training and in validation"),
+        ({"image-99": ["a dog"], "image-8": ["a cat"]}, "Image image-99 has validation captions but no features"),
+        ({"image-8": ["a cat"]}, "at least two images"),
+    ],
+)
+def test_validation_that_cannot_choose_is_refused(tmp_path, validation, says):
+    with pytest.raises(ProjectionError, match=says):
+        trained(tmp_path / "out", replace(validated_task(), validation=validation))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,8 @@ from inference.backends.encoders import ExtraMissingError
 from inference.formats.pairs import read_pairs
 from inference.management.arguments import NO_VECTORS, VECTORS_HELP, word_vectors
 from inference.projections.config import Config, ProjectionError
-from inference.projections.folder import VECTORS
-from inference.projections.training import Task, train
+from inference.projections.folder import VECTORS, read_projection
+from inference.projections.training import Base, Task, train
 from people.management.arguments import language_of
 from people.management.library import as_command_errors
 
@@ -35,6 +37,8 @@ class Command(BaseCommand):
         parser.add_argument("--tokenizer", choices=[str(kind) for kind in Tokenizer])
         parser.add_argument("--seed", type=whole_number(0, 2**31 - 1), default=Config.seed)
         parser.add_argument("--epochs", type=whole_number(1, 10_000), default=Config.epochs)
+        parser.add_argument("--start", type=Path, metavar="FOLDER", help="a projection of another set to train further")
+        parser.add_argument("--validation", type=Path, help="captions of other images, which choose the best epoch")
         parser.add_argument("--resume", action="store_true", help="continue after an interruption")
 
     def handle(self, *, pairs: Path, features: Path, out: Path, resume: bool, **options: Any) -> None:
@@ -44,13 +48,18 @@ class Command(BaseCommand):
                 f"The words of {language.tag} are not separated by spaces. Give --tokenizer icu or characters."
             )
         tokenizer = options["tokenizer"] or Tokenizer.WHITESPACE
+        base = _base(options["start"]) if options["start"] else None
         config = Config(seed=options["seed"], epochs=options["epochs"])
         with as_command_errors():
             images = named_vectors(features, option="--features")
         try:
             images_of, captions = zip(*read_pairs(pairs), strict=True)
+
+            def tokens_of(texts: Sequence[str]) -> Sequence[str]:
+                return tokenise(texts, tokenizer=tokenizer, language=language.tag, normalise=True)
+
             task = Task(
-                captions=tokenise(captions, tokenizer=tokenizer, language=language.tag, normalise=True),
+                captions=tokens_of(captions),
                 images=images_of,
                 features=images,
                 vectors=word_vectors(options["vectors"], language=language.tag, copy_to=out / VECTORS),
@@ -58,14 +67,29 @@ class Command(BaseCommand):
                 text=text_version(tokenizer, normalise=True),
                 tokenizer=str(tokenizer),
                 normalise=True,
+                validation=_validation(options["validation"], tokens_of) if options["validation"] else {},
             )
-            manifest = train(task, config, out, resume=resume, progress=self._progress(config))
+            manifest = train(
+                task,
+                config,
+                out,
+                resume=resume,
+                progress=self._progress(config),
+                validated=self._validated,
+                base=base,
+            )
         except (FileProblemsError, ProjectionError, ExtraMissingError, ToolMissingError, ToolFailedError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt as stopped:
             raise CommandError(f"Interrupted. What is done is in {out}. Continue with --resume.") from stopped
         self.stdout.write(f"Trained on {manifest.pairs:,} captions; the projection is in {out}.")
+        if manifest.epoch is not None:
+            self.stdout.write(f"The weights are those of epoch {manifest.epoch}, the best in validation.")
         self.stdout.write(f"Encoder: {manifest.encoder}")
+
+    def _validated(self, epoch: int, cider: float) -> None:
+        self.stdout.write(f"Validation after epoch {epoch}: CIDEr {cider:.1f}")
+        self.stdout.flush()
 
     def _progress(self, config: Config) -> Any:
         def say(epoch: int, loss: float) -> None:
@@ -73,3 +97,18 @@ class Command(BaseCommand):
             self.stdout.flush()
 
         return say
+
+
+def _base(folder: Path) -> Base:
+    try:
+        return Base(*read_projection(folder))
+    except ProjectionError as error:
+        raise CommandError(str(error)) from error
+
+
+def _validation(path: Path, tokens_of: Callable[[Sequence[str]], Sequence[str]]) -> dict[str, list[str]]:
+    images, captions = zip(*read_pairs(path), strict=True)
+    by_image: dict[str, list[str]] = defaultdict(list)
+    for image, tokens in zip(images, tokens_of(captions), strict=True):
+        by_image[image].append(tokens)
+    return dict(by_image)
