@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,11 +16,11 @@ from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.word_vectors import MalformedTableError, Vectors
 from parallel_text.config import Config
 from parallel_text.fragments import fragments
-from parallel_text.imageability import Imageability, read_ratings
+from parallel_text.imageability import WORDS_AT_ONCE, Imageability, read_ratings
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.sql import write_table
 from parallel_text.steps import Report, Work, chunks_of_sentences
-from parallel_text.tagging import COMMON_NOUNS, VERSION, Tagger, tagger_version
+from parallel_text.tagging import COMMON_NOUNS, VERSION, Tagged, Tagger, tagger_version
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,12 +35,23 @@ TOKENS = pa.schema(
         ("lemmas", pa.list_(pa.string())),
     ]
 )
-COUNTS = pa.schema([("fragment", pa.string()), ("kind", pa.string()), ("occurrences", pa.int64())])
+WRITTEN = "round(imageability, 1)"
+"""Rounded only where it is written: 499.96 is below a threshold of 500."""
+
+COUNTS = pa.schema(
+    [
+        ("fragment", pa.string()),
+        ("kind", pa.string()),
+        ("lemmas", pa.list_(pa.string())),
+        ("forms", pa.list_(pa.string())),
+        ("occurrences", pa.int64()),
+    ]
+)
 
 
 class Candidates:
     name = "candidates"
-    version = 1
+    version = 2
     needs = ("ingest",)
 
     def settings(self, config: Config) -> dict[str, Any]:
@@ -54,7 +66,7 @@ class Candidates:
         return chunks_of_sentences(work)
 
     def run_chunk(self, work: Work, chunk: str) -> None:
-        tagger, counts = Tagger(), Counter[tuple[str, str]]()
+        tagger, counts = Tagger(), Counter[_Reading]()
         sentences = pq.ParquetFile(work.folder.read(f"ingest/english/{chunk}.parquet"))
         with work.folder.writing(f"candidates/tokens/{chunk}.parquet") as path:
             with pq.ParquetWriter(path, TOKENS, compression="zstd") as writer:
@@ -62,12 +74,12 @@ class Candidates:
                     rows = []
                     for number, text in zip(batch["sentence"].to_pylist(), batch["text"].to_pylist(), strict=True):
                         tagged = tagger.tag(text)
-                        counts.update((fragment.text, fragment.kind) for fragment in fragments(tagged))
+                        counts.update(_readings(tagged))
                         rows.append({"sentence": number} | vars(tagged))
                     writer.write_table(pa.Table.from_pylist(rows, TOKENS))
             # The tokens have their name last: a part whose tokens are there has its counts, too.
             with work.folder.writing(f"candidates/counts/{chunk}.parquet") as counted:
-                rows = [{"fragment": text, "kind": kind, "occurrences": n} for (text, kind), n in counts.items()]
+                rows = [reading._asdict() | {"occurrences": n} for reading, n in counts.items()]
                 pq.write_table(pa.Table.from_pylist(rows, COUNTS), counted, compression="zstd")
 
     def is_written(self, work: Work, chunk: str) -> bool:
@@ -101,7 +113,7 @@ class Candidates:
             CREATE TABLE decided AS
             SELECT *, reason IS NULL AS kept FROM (
                 SELECT fragment, kind, occurrences, imageability, source,
-                    CASE WHEN occurrences < {settings.occurrences:d} THEN 'occurs_once'
+                    CASE WHEN occurrences < {settings.occurrences:d} THEN 'too_rare'
                         WHEN imageability IS NULL THEN 'no_imageability'
                         WHEN imageability < {settings.threshold!r} THEN 'not_imageable' END AS reason
                 FROM scored
@@ -109,7 +121,7 @@ class Candidates:
             """
         )
         with work.folder.writing("candidates/fragments.parquet") as path:
-            columns = "fragment, kind, occurrences, imageability, source, kept, reason"
+            columns = f"fragment, kind, occurrences, {WRITTEN} AS imageability, source, kept, reason"
             write_table(database, f"SELECT {columns} FROM decided ORDER BY kind, occurrences DESC, fragment", path)
         [(sentences, tokens)] = database.sql("SELECT count(*), coalesce(sum(len(words)), 0) FROM tokens").fetchall()
         kinds = database.sql(
@@ -127,6 +139,21 @@ class Candidates:
 
 
 STEP = Candidates()
+
+
+class _Reading(NamedTuple):
+    """A fragment with the lemmas of its words, and the words in lower case: *saw* is from *see*, or a *saw*."""
+
+    fragment: str
+    kind: str
+    lemmas: tuple[str, ...]
+    forms: tuple[str, ...]
+
+
+def _readings(tagged: Tagged) -> Iterator[_Reading]:
+    for found in fragments(tagged):
+        forms = tuple(word.lower() for word in tagged.words[found.start : found.end])
+        yield _Reading(found.text, found.kind, tagged.lemmas[found.start : found.end], forms)
 
 
 def _vectors(work: Work) -> Vectors | None:
@@ -152,42 +179,68 @@ def _paths(work: Work, prefix: str) -> str:
 def _count(database: DuckDBPyConnection, work: Work) -> None:
     database.execute(f"CREATE VIEW tokens AS FROM read_parquet({_paths(work, 'candidates/tokens/')})")
     database.execute(
-        "CREATE TABLE counted AS SELECT fragment, kind, sum(occurrences)::BIGINT AS occurrences "
-        f"FROM read_parquet({_paths(work, 'candidates/counts/')}) GROUP BY ALL"
+        f"""
+        CREATE TABLE readings AS
+        SELECT *, row_number() OVER () AS number FROM (
+            SELECT fragment, kind, lemmas, forms, sum(occurrences)::BIGINT AS occurrences
+            FROM read_parquet({_paths(work, "candidates/counts/")}) GROUP BY ALL
+        )
+        """
     )
 
 
 def _score(database: DuckDBPyConnection, imageability: Imageability) -> None:
-    """Give each fragment the mean imageability of its words, unknown words counting zero."""
-    words = [
-        word
-        for (word,) in database.sql(
-            "SELECT DISTINCT unnest(string_split(fragment, ' ')) AS word FROM counted ORDER BY word"
-        ).fetchall()
-    ]
-    scores = imageability.of(words)
-    table = pa.table(
-        {
-            "word": pa.array(list(scores), pa.string()),
-            "score": pa.array([score for score, _source in scores.values()], pa.float64()),
-            "source": pa.array([source for _score, source in scores.values()], pa.string()),
-        }
-    )
-    database.register("scores", table)
+    """Give each fragment the mean imageability of its words, unknown words counting zero.
+
+    Of a word its lemma counts first, then its form; a rating comes before any prediction. Of several readings of a
+    fragment the one with most words known counts, then most words rated, then the most frequent one.
+    """
+    _score_words(database, imageability)
     database.execute(
         """
         CREATE TABLE scored AS
         WITH words AS (
-            SELECT fragment, kind, unnest(string_split(fragment, ' ')) AS word FROM counted
+            SELECT number, generate_subscripts(lemmas, 1) AS position, unnest(lemmas) AS lemma, unnest(forms) AS form
+            FROM readings
+        ), each AS (
+            SELECT number, position,
+                CASE WHEN of_lemma.source = 'rated' THEN of_lemma.score WHEN of_form.source = 'rated' THEN of_form.score
+                    ELSE coalesce(of_lemma.score, of_form.score) END AS score,
+                CASE WHEN 'rated' IN (of_lemma.source, of_form.source) THEN 'rated'
+                    ELSE coalesce(of_lemma.source, of_form.source) END AS source
+            FROM words LEFT JOIN scores AS of_lemma ON of_lemma.word = lemma
+            LEFT JOIN scores AS of_form ON of_form.word = form
         ), means AS (
-            SELECT fragment, kind, sum(score) / count(*) AS mean, min(source) AS source, count(*) AS words
-            FROM words LEFT JOIN scores USING (word) GROUP BY ALL
+            SELECT number, fsum(score ORDER BY position) / count(*) AS mean, min(source) AS source, count(*) AS words,
+                count(score) AS known, count(*) FILTER (source = 'rated') AS rated
+            FROM each GROUP BY number
         )
-        SELECT fragment, kind, occurrences, round(mean, 1) AS imageability,
+        SELECT DISTINCT ON (fragment, kind) fragment, kind,
+            sum(occurrences) OVER (PARTITION BY fragment, kind)::BIGINT AS occurrences, mean AS imageability,
             CASE WHEN mean IS NULL THEN 'none' WHEN words = 1 THEN source ELSE 'mean' END AS source
-        FROM counted JOIN means USING (fragment, kind)
+        FROM readings JOIN means USING (number)
+        ORDER BY fragment, kind, known DESC, rated DESC, readings.occurrences DESC, lemmas, forms
         """
     )
+
+
+def _score_words(database: DuckDBPyConnection, imageability: Imageability) -> None:
+    """Score lemmas and forms, some at a time: the vectors of all of them may not fit into memory."""
+    database.execute("CREATE TABLE scores (word VARCHAR, score DOUBLE, source VARCHAR)")
+    with database.cursor() as reading:
+        reading.execute("SELECT DISTINCT unnest(lemmas || forms) AS word FROM readings ORDER BY word")
+        while rows := reading.fetchmany(WORDS_AT_ONCE):
+            scores = imageability.of(word for (word,) in rows)
+            table = pa.table(
+                {
+                    "word": pa.array(list(scores), pa.string()),
+                    "score": pa.array([score for score, _source in scores.values()], pa.float64()),
+                    "source": pa.array([source for _score, source in scores.values()], pa.string()),
+                }
+            )
+            database.register("given", table)
+            database.execute("INSERT INTO scores FROM given")
+            database.unregister("given")
 
 
 def _write_nouns(database: DuckDBPyConnection, work: Work) -> None:

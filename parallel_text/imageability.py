@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 FEWEST_RATED = 50
 """Rated words with vectors, below which nothing is predicted."""
 
-DECIMALS = 1
-"""Predictions are rounded, so that the last bits of a machine's arithmetic decide nothing."""
+WORDS_AT_ONCE = 4_096
+"""Words whose vectors are in memory at the same time."""
 
 Matrix = NDArray[np.float64]
 
@@ -106,9 +106,10 @@ class Imageability:
         self.ratings, self.vectors = ratings, vectors
         self.fit: Fit | None = None
         self._weights: Matrix | None = None
-        words = sorted(ratings)
-        rows, kept = _rows(words, vectors)
+        batches = list(_rows(sorted(ratings), vectors))
+        kept = [word for _rows_of_batch, known in batches for word in known]
         if len(kept) >= FEWEST_RATED:
+            rows = np.concatenate([rows_of_batch for rows_of_batch, _known in batches])
             targets = np.array([ratings[word] for word in kept])
             self.fit = cross_validated(rows, targets, threshold=threshold, seed=seed)
             self._weights = _ridge(rows, targets, _best_penalty(rows, targets, _folds(len(kept), seed)))
@@ -118,9 +119,8 @@ class Imageability:
         words = list(words)
         scores = {word: (self.ratings[word], "rated") for word in words if word in self.ratings}
         if self._weights is not None:
-            rows, kept = _rows([word for word in words if word not in scores], self.vectors)
-            if kept:
-                predicted = np.clip(_with_one(rows) @ self._weights, LEAST, MOST).round(DECIMALS)
+            for rows, kept in _rows([word for word in words if word not in scores], self.vectors):
+                predicted = np.clip(_with_one(rows) @ self._weights, LEAST, MOST)
                 scores |= {word: (float(score), "vectors") for word, score in zip(kept, predicted, strict=True)}
         return scores
 
@@ -156,13 +156,24 @@ def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: in
     )
 
 
-def _rows(words: list[str], vectors: Vectors | None) -> tuple[Matrix, list[str]]:
-    """Vectors of unit length of the words that have one, and those words."""
-    pairs = [] if vectors is None else [(word, vectors.vector(word)) for word in words]
-    known = [(word, np.asarray(vector, np.float64)) for word, vector in pairs if vector is not None]
-    known = [(word, vector / norm) for word, vector in known if (norm := np.linalg.norm(vector)) > 0]
-    rows = np.stack([vector for _word, vector in known]) if known else np.empty((0, 0))
-    return rows, [word for word, _vector in known]
+def _rows(words: Sequence[str], vectors: Vectors | None) -> Iterator[tuple[Matrix, list[str]]]:
+    """Give vectors of unit length of the words that have one, and those words, `WORDS_AT_ONCE` looked up at a time."""
+    if vectors is None:
+        return
+    for start in range(0, len(words), WORDS_AT_ONCE):
+        some = words[start : start + WORDS_AT_ONCE]
+        known: list[str] = []
+        rows = np.empty((len(some), vectors.dimensions))
+        for word in some:
+            found = vectors.vector(word)
+            if found is None:
+                continue
+            vector = np.asarray(found, np.float64)
+            if (norm := np.linalg.norm(vector)) > 0:
+                rows[len(known)] = vector / norm
+                known.append(word)
+        if known:
+            yield rows[: len(known)], known
 
 
 def _folds(count: int, seed: int) -> list[NDArray[np.intp]]:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from HanTa.HanoverTagger import HanoverTagger
 
 MODEL = "morphmodel_en.pgz"
-VERSION = 1
+VERSION = 2
 """Raised when the same text gives other tokens."""
 
 COMMON_NOUNS = frozenset({"NN0", "NN1", "NN2"})
 """Tags of the CLAWS C5 tag set, which HanTa's English model has: neutral, singular and plural."""
 
-_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*['’]?|\S")
+_WORD = re.compile(r"[^\W_]+(?:(?:[-'’.]|(?<=\d)[,:](?=\d))[^\W_]+)*['’]?|\S")
 _CLITIC = re.compile(r"(?i)(?:n['’]t|['’](?:s|ll|re|ve|d|m))$")
 MOST_KEPT = 200_000
 """Words whose analysis is kept in memory; the next one starts afresh."""
@@ -39,7 +39,8 @@ def tokens(text: str) -> Iterator[tuple[str, int]]:
     """Split an English text into tokens, each with its start in characters.
 
     Contractions are two tokens, as in the British National Corpus, on which the tagger was trained: *do* and *n't*,
-    *ca* and *n't*, *man* and *'s*.
+    *ca* and *n't*, *man* and *'s*. Double ones, such as *shouldn't've*, are one: the tagger takes the whole for a verb,
+    but its parts for nouns. Numbers and times, such as *1,000* and *10:30*, are one.
     """
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
@@ -52,7 +53,7 @@ def tokens(text: str) -> Iterator[tuple[str, int]]:
 
 def _split(word: str, start: int) -> Iterator[tuple[str, int]]:
     clitic = _CLITIC.search(word)
-    if clitic is None or clitic.start() == 0:
+    if clitic is None or clitic.start() == 0 or _CLITIC.search(word, 0, clitic.start()):
         yield word, start
         return
     yield word[: clitic.start()], start

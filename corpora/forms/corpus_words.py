@@ -28,7 +28,7 @@ KINDS = [
 ]
 REASONS = [
     (KEPT, _("Kept")),
-    ("occurs_once", _("Occurs too rarely")),
+    ("too_rare", _("Occurs too rarely")),
     ("no_imageability", _("Imageability unknown")),
     ("not_imageable", _("Imageability too low")),
     ("excluded", _("Struck out")),

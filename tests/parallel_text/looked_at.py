@@ -135,10 +135,10 @@ FRAGMENTS = (
 FRAGMENT_ROWS = [
     ("seal", "noun", 3, 581.0, "rated", True, None),
     ("dog", "noun", 2, 636.0, "rated", True, None),
-    ("letter", "noun", 1, 590.5, "vectors", False, "occurs_once"),
+    ("letter", "noun", 1, 590.5, "vectors", False, "too_rare"),
     ("thing", "noun", 9, 320.0, "rated", False, "not_imageable"),
     ("my dog", "noun_phrase", 2, 318.0, "mean", False, "not_imageable"),
-    ("swim", "verb", 1, None, "none", False, "occurs_once"),
+    ("swim", "verb", 1, None, "none", False, "too_rare"),
 ]
 TRANSLATION = "STRUCT(language VARCHAR, lemma VARCHAR, word VARCHAR, pair BIGINT, target INTEGER, shares BOOLEAN)"
 INSTANCES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -37,6 +38,9 @@ def tagger():
         ("I can't, Tom's here.", ["I", "ca", "n't", ",", "Tom", "'s", "here", "."]),
         ("It’s the boys’ “well-known”", ["It", "’s", "the", "boys", "’", "“", "well-known", "”"]),
         ("3.5 km… 'tis", ["3.5", "km", "…", "'", "tis"]),
+        ("1,000 at 10:30, 2", ["1,000", "at", "10:30", ",", "2"]),
+        ("$1,234.50: a,b", ["$", "1,234.50", ":", "a", ",", "b"]),
+        ("You shouldn't've, I’d’ve.", ["You", "shouldn't've", ",", "I’d’ve", "."]),
         (" \u00a0", []),
     ],
 )
@@ -80,22 +84,34 @@ def test_fragments_are_words_and_phrases_without_proper_nouns(tagger):
     }
 
 
-@pytest.fixture
-def work(tmp_path: Path):
-    (tmp_path / "ratings.csv").write_text(RATINGS)
+def work_on(folder: Path, texts_of_parts, ratings: str, **settings):
+    (folder / "ratings.csv").write_text(ratings)
     config = Config(
         name="seals",
         texts=(Text("es", "tsv", ("es.tsv",)),),
         inventories=(Inventory("en", "en.tsv"), Inventory("es", "es.tsv")),
-        candidates=CandidateSettings(ratings="ratings.csv"),
+        candidates=CandidateSettings(ratings="ratings.csv", **settings),
     )
-    work = work_in(tmp_path / "out", config, base=tmp_path)
+    work = work_in(folder / "out", config, base=folder)
     first = 0
-    for number, texts in enumerate(TEXTS):
+    for number, texts in enumerate(texts_of_parts):
         with work.folder.writing(f"ingest/english/{number:05}.parquet") as path:
             pq.write_table(pa.table({"sentence": range(first, first + len(texts)), "text": texts}), path)
         first += len(texts)
     return work
+
+
+@pytest.fixture
+def work(tmp_path: Path):
+    return work_on(tmp_path, TEXTS, RATINGS)
+
+
+def decided_in(work):
+    """The fragments by kind and text, once the step is done."""
+    for chunk in STEP.chunks(work):
+        STEP.run_chunk(work, chunk)
+    STEP.finish(work)
+    return {(row["kind"], row["fragment"]): row for row in rows_of(work, "fragments")}
 
 
 def rows_of(work, name):
@@ -120,8 +136,8 @@ def test_candidates_occur_twice_and_are_imageable_and_the_others_say_why_not(wor
     reasons = {text: row["reason"] for (kind, text), row in decided.items() if kind == "noun" and not row["kept"]}
     assert reasons == {"drill": "not_imageable"}
     phrase = decided["noun_phrase", "big red rock"]
-    assert (phrase["imageability"], phrase["source"], phrase["reason"]) == (340.0, "mean", "occurs_once")
-    assert decided["verb", "give"]["reason"] == "occurs_once"
+    assert (phrase["imageability"], phrase["source"], phrase["reason"]) == (340.0, "mean", "too_rare")
+    assert decided["verb", "give"]["reason"] == "too_rare"
 
     tagger = Tagger()
     brute = Counter((each.kind, each.text) for part in TEXTS for text in part for each in fragments(tagger.tag(text)))
@@ -139,6 +155,34 @@ def test_candidates_occur_twice_and_are_imageable_and_the_others_say_why_not(wor
     ]
     assert report.counts["sentences"] == 6
     assert report.counts["imageability"] == {"rated_words": 6, "predictions": None}
+
+
+def test_imageability_is_compared_before_it_is_rounded(tmp_path):
+    texts = [["A seal on a rock.", "A seal on a big rock.", "The big rock."]]
+    decided = decided_in(work_on(tmp_path, texts, "word,imageability\nseal,499.96\nrock,500.04\nbig,499.9\n"))
+    seal, rock, phrase = decided["noun", "seal"], decided["noun", "rock"], decided["noun_phrase", "big rock"]
+    assert (seal["imageability"], seal["reason"]) == (500.0, "not_imageable")
+    assert (rock["imageability"], rock["reason"]) == (500.0, None)
+    assert (phrase["imageability"], phrase["reason"]) == (500.0, "not_imageable"), "their mean is 499.97"
+
+
+def test_words_and_those_of_phrases_are_rated_by_their_lemma_then_by_their_form(tmp_path):
+    texts = [["Two geese ate big mice.", "One goose ate big mice.", "Two geese saw the big seals."] * 2]
+    ratings = "word,imageability\ngeese,620\nmouse,600\nmice,300\nbig,500\nseals,510\n"
+    decided = decided_in(work_on(tmp_path, texts, ratings))
+    rated = {key: (row["imageability"], row["source"]) for key, row in decided.items()}
+    assert rated["noun", "goose"] == (620.0, "rated"), "by its form, as its lemma has no rating"
+    assert rated["noun", "mouse"] == (600.0, "rated"), "by its lemma"
+    assert rated["noun_phrase", "big mice"] == (550.0, "mean"), "by the lemma mouse, not by mice"
+    assert rated["noun_phrase", "big seals"] == (505.0, "mean"), "by the form seals"
+    assert decided["noun", "goose"]["occurrences"] == 6
+    assert decided["noun_phrase", "big mice"]["occurrences"] == 4
+
+
+def test_a_fragment_that_occurs_less_often_than_asked_for_is_too_rare(tmp_path):
+    decided = decided_in(work_on(tmp_path, [["A seal.", "A seal.", "A rock."] * 2], RATINGS, occurrences=4))
+    assert (decided["noun", "seal"]["occurrences"], decided["noun", "seal"]["reason"]) == (4, None)
+    assert (decided["noun", "rock"]["occurrences"], decided["noun", "rock"]["reason"]) == (2, "too_rare")
 
 
 def test_ratings_that_cannot_be_used_are_named_by_line(tmp_path):
@@ -176,6 +220,32 @@ def test_words_without_a_rating_are_given_one_by_their_vectors():
     assert "unknown" not in scores
     assert imageability.fit.spearman > 0.99
     assert imageability.fit.precision > 0.9
+
+
+def test_vectors_of_some_thousand_words_are_in_memory_at_a_time(monkeypatch):
+    """All 20,000 at once, of 300 numbers, would be 48 MB."""
+
+    class Wide(Vectors):
+        dimensions = 300
+
+        def vector(self, word):
+            return np.resize(super().vector(word), 300)
+
+    imageability = Imageability({f"w{number}": 400 + number for number in range(60)}, Wide(), threshold=500, seed=1)
+    words = [f"w{number}" for number in range(20_000)]
+    whole = imageability.of(words)
+    tracemalloc.start()
+    try:
+        imageability.of(words)
+        assert tracemalloc.get_traced_memory()[1] < 30e6
+    finally:
+        tracemalloc.stop()
+    monkeypatch.setattr("parallel_text.imageability.WORDS_AT_ONCE", 7)
+    some = imageability.of(words[:100])
+    assert len(whole) == 20_000
+    assert {word: score for word, (score, _source) in some.items()} == pytest.approx(
+        {word: whole[word][0] for word in words[:100]}
+    )
 
 
 def test_figures_of_words_that_vectors_say_nothing_of_are_those_of_chance():

@@ -111,7 +111,7 @@ class TestImages:
 class TestCandidates:
     @pytest.mark.parametrize("search", ["", "s", "my d", "x"])
     @pytest.mark.parametrize("kind", ["", "noun", "verb_phrase"])
-    @pytest.mark.parametrize("reason", ["", KEPT, "not_imageable", "occurs_once"])
+    @pytest.mark.parametrize("reason", ["", KEPT, "not_imageable", "too_rare"])
     def test_they_are_those_asked_for(self, folder, search, kind, reason):
         rows = looking.candidates(folder, search=search, kind=kind, reason=reason)
         wanted = {
