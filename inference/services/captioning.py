@@ -77,6 +77,19 @@ class CaptioningJob:
             pixels=width * height,
         )
 
+    def proven(self) -> tuple[PendingImage, str] | None:
+        stored = ModelCaption.objects.filter(run=self.run).order_by("pk").values_list("image_id", "language_id").first()
+        if stored is None:
+            return None
+        image_id, tag = stored
+        if self.first_part:
+            self._remember_stabilisers([image_id])
+        return self._image_to_make(image_id, tag), tag
+
+    def _image_to_make(self, image_id: int, tag: str) -> PendingImage:
+        image = Image.objects.get(pk=image_id)
+        return self._pending_image(image_id, image.sha256, image.original, image.width, image.height, (tag,))
+
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         return self.captioner.prepare(decoded)
 
@@ -144,6 +157,10 @@ class TranslationJob(CaptioningJob):
             for image_id in image_ids
             if pending_tags[image_id] and image_id in keys
         ]
+
+    def _image_to_make(self, image_id: int, tag: str) -> PendingImage:
+        english = ModelCaption.objects.filter(model=self.model.english_model_id, language=ENGLISH, image=image_id)
+        return PendingImage(image_id, Image.objects.get(pk=image_id).sha256, (tag,), text=english.get().text)
 
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         return image.text

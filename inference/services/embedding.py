@@ -10,14 +10,14 @@ import numpy as np
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
-from images.models import Image
+from images.models import Image, JobState
 from inference.backends.captioners import Failed
 from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, ModelCaption, Run, RunFailure
 from inference.rules.runs import unpack_ids
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.services import embedding_store, encoders
-from inference.services.job_kind import Outcome, PendingImage
+from inference.services.job_kind import WHOLE, Outcome, PendingImage
 
 
 class ImageEmbeddingJob:
@@ -54,6 +54,15 @@ class ImageEmbeddingJob:
             PendingImage(image.pk, image.sha256, original=image.original, pixels=image.width * image.height)
             for image in images
         ]
+
+    def proven(self) -> tuple[PendingImage, str] | None:
+        failed = set(RunFailure.objects.filter(run=self.run).values_list("image_id", flat=True))
+        for chunk in Chunk.objects.filter(run=self.run, state=JobState.DONE).iterator():
+            for image_id in unpack_ids(chunk.image_ids):
+                if image_id not in failed:
+                    (image,) = self._pending_images([Image.objects.get(pk=image_id)])
+                    return image, WHOLE
+        return None
 
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         return self.loaded.prepare(decoded)

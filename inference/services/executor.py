@@ -294,6 +294,9 @@ class Executor:
     def _still_works(self) -> bool:
         """Whether the model takes what it took before, so that the images were to blame after all."""
         if self._last_good is None:
+            # A retry may begin with nothing but images that are broken.
+            self._last_good = self._proven()
+        if self._last_good is None:
             return False
         image, prepared, part = self._last_good
         retry = self._device.submit(compute_batch, self.job_kind, [image], [prepared], part, size=1)
@@ -302,6 +305,14 @@ class Executor:
             return False
         self._crashed_ids.clear()
         return True
+
+    def _proven(self) -> tuple[PendingImage, Any, str] | None:
+        found = self.job_kind.proven()
+        if found is None:
+            return None
+        image, part = found
+        prepared = self.prefetcher.prepare(image)
+        return None if isinstance(prepared, Failed) else (image, prepared, part)
 
     def _all_crashed(self, last: Crashed) -> RunFailedError:
         message = _("The model failed on every image. %(reason)s The log below has the traceback.")

@@ -81,6 +81,9 @@ class JobKind(Protocol):
     def pending(self, chunk: Chunk) -> list[PendingImage]:
         """List the images of the chunk that are neither stored nor failed."""
 
+    def proven(self) -> tuple[PendingImage, str] | None:
+        """Find an image that the run has made before, and the part, to see whether the model still works."""
+
     def prepare(self, image: PendingImage, decoded: Pillow.Image | None) -> Any:
         """Prepare an image for the model. Called in threads, ahead of `compute`."""
 

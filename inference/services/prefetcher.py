@@ -80,7 +80,7 @@ class Prefetcher:
                 return
             size = 1 if claimed.is_suspect else self.batch_size
             images = [claimed.images.popleft() for _ in range(min(size, len(claimed.images)))]
-            prepared = [self._threads.submit(self._prepare, image) for image in images]
+            prepared = [self._threads.submit(self.prepare, image) for image in images]
             self._ahead.append(ImageBatch(claimed, images, prepared))
 
     def _chunk_with_images(self) -> ClaimedChunk | None:
@@ -97,8 +97,8 @@ class Prefetcher:
             self.chunks.append(next_chunk)
         return next_chunk
 
-    def _prepare(self, image: PendingImage) -> Any:
-        """Read and prepare one image, in a thread of the pool; if that fails, it fails alone."""
+    def prepare(self, image: PendingImage) -> Any:
+        """Read and prepare one image; if that fails, it fails alone. Called in threads of the pool."""
         if image.refused:
             return Failed(image.refused)
         try:

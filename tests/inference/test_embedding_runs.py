@@ -22,6 +22,8 @@ from inference.backends.encoders import EncoderSettingsError
 from inference.models import Chunk, EmbeddingSet, Encoder, Precision, RunFailure, RunState
 from inference.selectors.embeddings import EmbeddingsUnavailableError, open_set
 from inference.services import embedding_store, encoders, executor, runs
+from inference.services.embedding import ImageEmbeddingJob
+from inference.services.executor import CRASH_LIMIT
 from inference.services.runs import RunRefusedError
 from tests.factories import NOW, make_captioner, make_collection, make_language, make_user
 from tests.inference import embedded
@@ -320,3 +322,23 @@ def test_the_command_says_what_is_wrong(given, said):
     collection = painted_collection(1)
     with pytest.raises(CommandError, match=said):
         call_command("embed", *[collection.slug if word == "SLUG" else word for word in given])
+
+
+def test_a_retry_of_nothing_but_images_that_the_encoder_cannot_take_asks_for_one_that_it_took(monkeypatch):
+    collection = painted_collection(32)
+    culprits = {image.pk for image in images_of(collection)[-2 * CRASH_LIMIT :]}
+    compute = ImageEmbeddingJob.compute
+
+    def fail(self, images, prepared, part):
+        if culprits & {image.image_id for image in images}:
+            raise ValueError
+        return compute(self, images, prepared, part)
+
+    monkeypatch.setattr(ImageEmbeddingJob, "compute", fail)
+    made = make_set(make_encoder(), collection)
+    assert counts(made.run) == (RunState.DONE, 32, 16, 16, 0)
+
+    runs.retry(run=made.run, now=NOW)
+    made = work(made.run, later=timedelta(hours=1))
+
+    assert counts(made.run) == (RunState.DONE, 32, 16, 16, 0)

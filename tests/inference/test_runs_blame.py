@@ -13,7 +13,7 @@ from inference.models import Run
 from inference.services import chunks, runs
 from inference.services.executor import CRASH_LIMIT
 from tests.factories import NOW
-from tests.inference.fake_backend import FakeCaptioner
+from tests.inference.fake_backend import FakeCaptioner, FakeTranslation
 from tests.inference.fake_runs import (
     check_complete,
     counts,
@@ -22,6 +22,7 @@ from tests.inference.fake_runs import (
     key_of,
     make_model,
     make_run,
+    make_translated,
 )
 
 pytestmark = pytest.mark.django_db
@@ -125,3 +126,55 @@ def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(m
     assert run.state == "done"
     assert run.done + run.failed == 40
     assert run.failed < CRASH_LIMIT
+
+
+def retried_in_vain(run: Run, culprits: Sequence[str]) -> None:
+    check_complete(go(run))
+    assert counts(run) == (32, 0, 16, 16)
+
+    assert runs.retry(run=run, now=NOW) == 16
+    check_complete(go(run))
+
+    assert counts(run) == (32, 0, 16, 16)
+    assert set(run.failures.values_list("image__sha256", flat=True)) == set(culprits)
+
+
+def test_a_retry_of_nothing_but_broken_images_asks_for_one_that_was_made_before(monkeypatch):
+    run = make_run(32, model=make_model(batch_size=4), languages=["de"])
+    culprits = [key_of(run, position) for position in range(33 - 2 * CRASH_LIMIT, 33)]
+    break_on(monkeypatch, culprits)
+
+    retried_in_vain(run, culprits)
+
+
+def test_a_retry_of_nothing_but_broken_translations_does_so_too(monkeypatch):
+    english = make_model(batch_size=4)
+    collection = go(make_run(32, model=english, languages=["en"])).collection
+    run = make_run(collection, model=make_translated(english), languages=["de"])
+    culprits = [key_of(run, position) for position in range(33 - 2 * CRASH_LIMIT, 33)]
+    translate = FakeTranslation.translate
+
+    def fail(self: FakeTranslation, texts: Sequence[str], *, keys: Sequence[str], **about: Any) -> Any:
+        if set(keys) & set(culprits):
+            raise ValueError
+        return translate(self, texts, keys=keys, **about)
+
+    monkeypatch.setattr(FakeTranslation, "translate", fail)
+
+    retried_in_vain(run, culprits)
+
+
+def test_a_retry_with_a_model_that_works_no_more_blames_no_image(monkeypatch):
+    run = make_run(32, model=make_model(batch_size=4), languages=["de"])
+    culprits = [key_of(run, position) for position in range(33 - 2 * CRASH_LIMIT, 33)]
+    with monkeypatch.context() as patch:
+        break_on(patch, culprits)
+        go(run)
+    everything = [key_of(run, position) for position in range(1, 33)]
+    break_on(monkeypatch, everything)
+
+    runs.retry(run=run, now=NOW)
+    go(run)
+
+    assert (run.state, "on every image" in run.error) == ("failed", True)
+    assert not run.failures.exists()
