@@ -33,7 +33,7 @@ class Images(WholeStep):
     """It has no parts. Without a manifest no image is known, and all words that have a sense are kept."""
 
     name = "images"
-    version = 1
+    version = 2
     needs: tuple[str, ...] = ("senses", "intersect")
 
     def settings(self, config: Config) -> dict[str, Any]:

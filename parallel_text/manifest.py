@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
@@ -94,6 +95,10 @@ class Manifest:
             raise LineError(_("synset is empty. Fill it in."))
         if values["licence"].casefold().strip(" .") in NO_LICENCE:
             raise _UnusableError("no_licence", _("The image has no licence. Name the open licence that it is under."))
+        if values["licence_url"] and not is_address(values["licence_url"]):
+            values["licence_url"] = ""
+            message = _("licence_url must start with https:// or http://. The image is used without it.")
+            self.problems.add("bad_licence_url", message, file=self.name, line=number)
         for file in self._files(synset, named):
             if self.exclude & {file, named or file}:
                 self.excluded += 1
@@ -120,6 +125,15 @@ class Manifest:
                 return [f"{top}/{name}" for name in found]
         message = _("The line names no file, and the folder of images has no folder “%(name)s”.") % {"name": tops[0]}
         raise _UnusableError("missing_file", message)
+
+
+def is_address(value: str) -> bool:
+    """Return whether a text is an address of the web, as the Gap Filling Game needs for licences."""
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in value
+    except ValueError:
+        return False
 
 
 def synset_of(name: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from parallel_text.config import ENGLISH, Config
+from parallel_text.playable import NO_GAP, REASONS, why_unplayable
 from parallel_text.statistics import LARGEST_N, compute
 from parallel_text.steps import Report, Work, chunks_of_sentences
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 IMAGE_COLUMNS = ("file", "author", "licence", "licence_url", "title", "source")
 PUBLISHED = ("instances.jsonl", "dictionary.jsonl", "images.jsonl", "items.jsonl", "statistics.json")
+PLAYABLE = "playable"
 MOST_IMAGES = 100
 """Images of an item of the Gap Filling Game."""
 
@@ -30,7 +32,7 @@ class Publish:
     """Each chunk of sentences is written by itself; the end joins them. The same corpus gives the same bytes."""
 
     name = "publish"
-    version = 1
+    version = 2
     needs = BEFORE
 
     def settings(self, config: Config) -> dict[str, Any]:
@@ -46,18 +48,23 @@ class Publish:
         with (
             work.folder.writing(f"publish/instances/{chunk}.jsonl") as path,
             work.folder.writing(f"publish/items/{chunk}.jsonl") as items_path,
+            work.folder.writing(f"publish/playable/{chunk}.json") as counts_path,
             path.open("w", encoding="utf-8") as file,
             items_path.open("w", encoding="utf-8") as items,
             work.database() as database,
         ):
-            part = _Part(database, work, chunk)
+            part, counts = _Part(database, work, chunk), Counter[str]()
             for instance in part.instances():
                 file.write(_line(part.published(instance)))
                 if instance["images"]:
-                    items.write(_line(part.item(instance)))
+                    why = why_unplayable(instance["text"], instance["word"], instance["start"], instance["synsets"])
+                    counts[why or PLAYABLE] += 1
+                    if why not in NO_GAP:
+                        items.write(_line(part.item(instance) | ({"unplayable": why} if why else {})))
+            counts_path.write_text(json.dumps(counts), encoding="utf-8")
 
     def is_written(self, work: Work, chunk: str) -> bool:
-        # The items have their name first: where the instances are, both are.
+        # The instances have their name last: where they are, all are.
         name = f"publish/instances/{chunk}.jsonl"
         return name in work.folder.names(name)
 
@@ -68,6 +75,9 @@ class Publish:
                 for chunk in chunks:
                     with work.folder.read(f"publish/{kind}/{chunk}.jsonl").open("rb") as part:
                         shutil.copyfileobj(part, whole)
+        items = Counter[str]()
+        for chunk in chunks:
+            items.update(json.loads(work.folder.read(f"publish/playable/{chunk}.json").read_text(encoding="utf-8")))
         with work.database() as database:
             _write(work, "dictionary.jsonl", _dictionary(database, work))
             images = _write(work, "images.jsonl", _images(database, work))
@@ -77,7 +87,9 @@ class Publish:
         with work.folder.writing("statistics.json") as path:
             path.write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         files = {name: _sha256(work, name) for name in PUBLISHED}
-        return Report({"instances": statistics.instances, "images": images, "sha256": files})
+        playable = {name: items[name] for name in (PLAYABLE, *REASONS) if items[name] or name == PLAYABLE}
+        counts = {"instances": statistics.instances, "images": images, "items": playable, "sha256": files}
+        return Report(counts)
 
 
 STEP = Publish()

@@ -15,6 +15,7 @@ from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import MOST_SHOWN, LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.words_in_text import occurrences
 from gapgame.formats.multisubs import is_layout, records_of
 from gapgame.formats.task_folders import (
     Object,
@@ -31,7 +32,6 @@ from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
 from gapgame.rules.task import HELD_OUT_SPLIT, Instance, draw_parts
-from gapgame.rules.words import occurrences
 from languages.rules.registry import LANGUAGES
 
 VERSION = 2

@@ -33,7 +33,8 @@ def chosen_items(items: Iterable[Mapping[str, Any]], choice: Choice) -> list[Map
     Parameters
     ----------
     items : iterable of dict
-        Lines of a corpus's `items.jsonl`. They are read once; at most `per_word` of each word are kept.
+        Lines of a corpus's `items.jsonl`. They are read once; at most `per_word` of each word are kept. Those that
+        the corpus says are `unplayable` are none: their import would refuse them.
     choice : Choice
 
     Returns
@@ -43,7 +44,7 @@ def chosen_items(items: Iterable[Mapping[str, Any]], choice: Choice) -> list[Map
     """
     words: dict[str, list[_Drawn]] = {}
     for item in items:
-        if SPLITS.index(item["split"]) < choice.least:
+        if item.get("unplayable") or SPLITS.index(item["split"]) < choice.least:
             continue
         # Largest first, so that the heap's top is the one to leave out.
         drawn = _Drawn(_inverted(hashlib.sha256(f"{choice.seed}\0{item['key']}".encode()).digest()), item)

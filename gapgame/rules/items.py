@@ -18,8 +18,9 @@ from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.words_in_text import occurrences, stands_in
 from gapgame.rules.play import LONGEST_GUESS
-from gapgame.rules.words import occurrences, stands_in, stem_in
+from gapgame.rules.words import stem_in
 from images.rules.manifests import Attribution, attribution_of
 from languages.rules.traits import LanguageTraits
 

@@ -50,6 +50,8 @@ def test_items_are_drawn_by_the_seed_whatever_the_order_of_the_lines():
     # More asked for in all: the same ones, and more.
     more = [item["key"] for item in chosen_items(lines, Choice(least=1, per_word=2, most=6, seed=7))]
     assert more[:5] == drawn
+    lost = [item | ({"unplayable": "repeated"} if item["key"] == drawn[0] else {}) for item in lines]
+    assert drawn[0] not in {item["key"] for item in chosen_items(lost, choice)}
 
 
 @pytest.fixture

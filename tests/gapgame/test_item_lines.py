@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.words_in_text import occurrences, stands_in
 from gapgame.rules.items import LONGEST_SENTENCE, MOST_IMAGES, ItemLine, item_line
 from gapgame.rules.multisubs import looks_like_it
-from gapgame.rules.words import is_named_in, occurrences, stands_in, stem_in
+from gapgame.rules.words import is_named_in, stem_in
 
 
 class Traits(NamedTuple):

@@ -9,7 +9,9 @@ import duckdb
 import numpy as np
 import pytest
 
+from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.named_vectors import NamedVectors
+from images.rules.manifests import attribution_of
 from parallel_text.config import Config, Exclusions, ImageSettings, Inventory, Text
 from parallel_text.folder import LocalFolder
 from parallel_text.images import STEP
@@ -100,6 +102,21 @@ def test_images_that_cannot_be_used_are_counted_by_line_and_the_others_kept(work
     }
     assert {example.file for some in report.problems.examples.values() for example in some} == {"images.jsonl"}
     assert report.counts["excluded"] == 1
+
+
+@pytest.mark.parametrize(
+    "address", ["creativecommons.org", "ftp://l.example", "https://", "https://a b.example", "https://[x"]
+)
+def test_an_image_whose_licence_has_no_address_of_the_web_is_used_without_it(work, address):
+    """The Gap Filling Game would refuse all sentences with it."""
+    work = with_manifest(
+        work, image(SEAL, "a.jpg", licence_url=address), image(SEAL, "b.jpg", licence_url="http://l.example")
+    )
+    report = STEP.finish(work)
+    assert read(work, "images", "file, licence_url") == [("a.jpg", ""), ("b.jpg", "http://l.example")]
+    assert [example.line for example in report.problems.examples["bad_licence_url"]] == [1]
+    with pytest.raises(LineError):
+        attribution_of({"licence_url": address})
 
 
 def test_words_are_kept_whose_senses_have_images_and_images_of_all_their_senses_count(work):

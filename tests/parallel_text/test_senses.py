@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from parallel_text.steps import Work
 LANGUAGES = ("de", "es", "fr")
 LIST = pa.list_(pa.int32())
 
+NOTHING: Mapping[int, str] = {}
 Words = dict[str, dict[str, list[str]]]
 """By language and word, the synsets."""
 
@@ -31,8 +33,18 @@ Words = dict[str, dict[str, list[str]]]
 class Corpus:
     """The tables that earlier steps would have written. English nouns stand at position 1 of each sentence."""
 
-    def __init__(self, folder: Path, inventory: Words, rows: list[tuple[str, dict[str, str]]], **settings: Any) -> None:
-        """`rows` are English nouns, each with the word that it is aligned with in some languages."""
+    def __init__(
+        self,
+        folder: Path,
+        inventory: Words,
+        rows: list[tuple[str, dict[str, str]]],
+        said: Mapping[int, str] = NOTHING,
+        **settings: Any,
+    ) -> None:
+        """`rows` are English nouns, each with the word that it is aligned with in some languages.
+
+        `said` are sentences with other words than "The", the noun and a number.
+        """
         self.inventory, self.rows = inventory, rows
         for language in ("en", *LANGUAGES):
             lines = [f"{synset}\t{word}\n" for word, synsets in inventory[language].items() for synset in synsets]
@@ -48,6 +60,7 @@ class Corpus:
         self.work = work_in(folder / "out", config, base=folder)
         numbers = range(len(rows))
         texts = [f"The {noun} {number}." for number, (noun, _aligned) in enumerate(rows)]
+        texts = [said.get(number, text) for number, text in enumerate(texts)]
         self._write("ingest/english/00000", {"sentence": list(numbers), "text": texts})
         tokens = [["The", noun, str(number), "."] for number, (noun, _aligned) in enumerate(rows)]
         self._write("candidates/tokens/00000", {"sentence": list(numbers), "words": tokens})
@@ -269,6 +282,22 @@ def test_files_and_statistics_say_what_the_corpus_has(seals):
     told = json.loads(corpus.work.folder.read("statistics.json").read_text())
     assert Statistics.from_json(told) == statistics
     assert set(told["made_by"]) == set(publish.BEFORE)
+
+
+def test_words_that_no_game_can_ask_for_are_marked_and_counted(seals):
+    said = {0: "The seal saw a seal.", 1: "The seal ____.", 2: "The seal " + "slept and " * 60, 3: "The seal!"}
+    corpus = seals(said=said, images=ImageSettings(manifest="images.jsonl", folder="pictures"))
+    corpus.instances()
+    published(corpus.work)
+    items = lines_of(corpus.work, "items.jsonl")
+    assert [(item["sentence"][:10], item.get("unplayable")) for item in items] == [
+        ("The seal s", "repeated"),
+        ("The seal s", "long_sentence"),
+        ("The seal!", None),
+    ]
+    assert len(lines_of(corpus.work, "instances.jsonl")) == 4
+    report = publish.STEP.finish(corpus.work)
+    assert report.counts["items"] == {"playable": 1, "blank": 1, "long_sentence": 1, "repeated": 1}
 
 
 def test_the_same_corpus_is_published_in_the_same_bytes(seals):
