@@ -6,7 +6,7 @@ They may be pivot-stabilised. What is held fixed (a prompt, a stabiliser) is wha
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -154,6 +154,31 @@ class EncoderDecoder:
         config = self._loaded.config
         text = getattr(config, "text_config", None) or getattr(config, "decoder", None) or config
         return getattr(text, "max_position_embeddings", None) or getattr(text, "n_positions", None)
+
+    def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
+        """Refuse captions that may be longer than the model has positions for.
+
+        Raises
+        ------
+        BackendSettingsError
+        """
+        most = self.positions
+        for language in sorted(languages):
+            given = 1 + len(self._tokens.tokens(self._prompts.get(language, "")))
+            if most is not None and given + decoding.max_tokens > most:
+                raise BackendSettingsError(
+                    _(
+                        "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
+                        "%(given)s, and a caption may take %(wanted)s. Set the maximum of tokens to %(fits)s or less."
+                    )
+                    % {
+                        "most": most,
+                        "language": language,
+                        "given": given,
+                        "wanted": decoding.max_tokens,
+                        "fits": max(1, most - given),
+                    }
+                )
 
     def row(self, caption: str, *, language: str, stabiliser: str) -> TrainingRow:
         """Tokenise a caption after the prompt of its language, as the model begins and ends it."""

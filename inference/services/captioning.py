@@ -29,10 +29,10 @@ ENGLISH = "en"
 
 
 class CaptioningJob:
-    """Captions of images by a model. A run sets `run` and `tags`; a trial needs neither."""
+    """Captions of images by a model. A run sets `run` and `tags`, a trial `tags`."""
 
     run: Run
-    tags: Sequence[str]
+    tags: Sequence[str] = ()
     first_part: str | None = None
     stores_whole_chunks = False
 
@@ -46,6 +46,9 @@ class CaptioningJob:
 
     def load(self) -> Mapping[str, str]:
         self.captioner: Captioner = model_cache.captioner(self.model)
+        # A backend of a package may lack it: its captions are cut off or fail one by one.
+        if (check := getattr(self.captioner, "check_length", None)) is not None:
+            check(self.tags, self.decoding)
         self.side, self.batch_size = self.captioner.side, self.captioner.batch_size
         return self.captioner.describe()
 

@@ -193,6 +193,7 @@ class _TrialRunner:
 
     def _made(self, model: CaptioningModel, tags: list[str], *, text: str = "") -> dict[str, GeneratedCaption | Failed]:
         job = job_of(model, self.decoding)
+        job.tags = tags
         job.load()
         image = PendingImage(0, self.key, text=text)
         decoded = None if job.side is None else read_image(self.name, side=job.side, pixels=self.pixels)

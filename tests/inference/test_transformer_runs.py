@@ -11,7 +11,7 @@ from PIL import Image as Pillow
 
 from inference.backends import registry
 from inference.backends.captioners import Decoding, GeneratedCaption, Spec
-from inference.models import ModelCaption, Stabiliser
+from inference.models import ModelCaption, RunState, Stabiliser
 from inference.services.models import register_model, register_translated_model, register_translator
 from inference.services.runs import RunRefusedError
 from tests.inference import fake_runs, tiny_models
@@ -65,6 +65,20 @@ def test_what_is_stored_is_what_the_model_says_of_each_image_alone(backend, name
         assert caption.text == said.text
     assert "parameters" in log_of(run)
     assert "float32" in log_of(run)
+
+
+def test_captions_that_cannot_fit_are_refused_before_any_image():
+    run = begin(made_by("encoder-decoder", "vit_gpt2"), painted_collection(3), "en", max_tokens=64)
+
+    go(run)
+
+    assert run.state == RunState.FAILED
+    assert run.error == (
+        "The model has positions for 64 tokens. In en, the begin and the prompt take 1, and a caption may take 64. Set "
+        "the maximum of tokens to 63 or less."
+    )
+    assert not run.failures.exists()
+    assert go(begin(run.model, painted_collection(3), "en", max_tokens=63)).state == RunState.DONE
 
 
 def test_what_is_drawn_is_the_same_when_memory_allows_for_fewer_at_once(monkeypatch):
