@@ -1,4 +1,4 @@
-"""Captioning by prompting models of images and text: PaliGemma, and chat models like LLaVA."""
+"""Captioning by prompting models of images and text: PaliGemma, BLIP-2, Florence-2, and chat models like LLaVA."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from inference.backends.generation import (
     NEEDS,
     LoadedModel,
     check_decoding,
+    first_token,
     generation,
     loaded,
     quiet_transformers,
@@ -36,7 +37,7 @@ from inference.backends.transformer_files import (
     has_chat_template,
 )
 
-PALIGEMMA = "paligemma"
+PALIGEMMA, BLIP_2, FLORENCE_2 = "paligemma", "blip-2", "florence2"
 KIND = "AutoModelForImageTextToText"
 OPTIONS = {
     **COMMON_OPTIONS,
@@ -47,12 +48,21 @@ OPTIONS = {
     "stabiliser_prompt": str,
     "side": int,
 }
-PROMPTS = {PALIGEMMA: ("caption {code}", "caption")}
+PROMPTS = {PALIGEMMA: ("caption {code}", "caption"), BLIP_2: ("", ""), FLORENCE_2: ("<CAPTION>", "<CAPTION>")}
 """What is asked in a language, and of pivot-stabilised models in none."""
+TEMPLATES = {PALIGEMMA: "<image>{prompt}", BLIP_2: "{prompt}", FLORENCE_2: "{prompt}"}
+"""Of families that have no chat template."""
+LANGUAGES = {
+    PALIGEMMA: language_codes.PALIGEMMA,
+    BLIP_2: language_codes.ENGLISH_ONLY,
+    FLORENCE_2: language_codes.ENGLISH_ONLY,
+}
+"""Of families that do not try every language."""
 PROMPT = ("Describe this picture in one sentence in {language}.", "Describe this picture in one sentence.")
 SIDE = 1024
 """Pixels of the shorter side, for models that look at large images in more detail."""
-PROBES = ((48, 32), (900, 1600))
+PROBES = ((48, 32), (900, 1600), (1200, 150))
+"""Images of several shapes: some models see as many parts of an image as it is long."""
 
 
 class ChatBackend:
@@ -82,7 +92,7 @@ class ChatBackend:
                 _("“%(source)s” is a model of the kind %(family)s, which takes no prompt. Use the backend %(name)s.")
                 % {"source": spec.source, "family": family, "name": "encoder-decoder"}
             )
-        if folder is not None and family != PALIGEMMA and template is None and not has_chat_template(folder):
+        if folder is not None and family not in TEMPLATES and template is None and not has_chat_template(folder):
             raise BackendSettingsError(
                 _("“%(source)s” has no chat template. Give one with the option %(option)s.")
                 % {"source": spec.source, "option": '{"template": "USER: <image>\\n{prompt} ASSISTANT:"}'}
@@ -92,8 +102,7 @@ class ChatBackend:
         check_decoding(decoding)
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        is_paligemma = family_here(spec) == PALIGEMMA
-        return language_codes.codes(spec.options, language_codes.PALIGEMMA if is_paligemma else language_codes.ANY)
+        return language_codes.codes(spec.options, LANGUAGES.get(family_here(spec), language_codes.ANY))
 
     def load(self, spec: Spec) -> Captioner:
         quiet_transformers()
@@ -115,6 +124,7 @@ class Chat:
         self._tokenizer = self._processor.tokenizer
         self._tokenizer.padding_side = "left"
         self._tokens = CaptionTokenizer(spec, self._tokenizer, codes, ends=self._loaded.ends())
+        self._begin = self._first()
         self._asked: dict[str, dict[str, Any]] = {}
         self._is_fixed = usable(spec, self._looks_alike_at_all)
         needed = side_of(self._processor.image_processor) if self._is_fixed else None
@@ -179,10 +189,11 @@ class Chat:
             named = {name: _on(model, value) for name, value in inputs.items()}
             named |= asked(keys=[keys[one] for one in numbers])
             tokens = self._loaded.computed(partial(model.generate, **named)).tolist()
-            for number, prompt, output in zip(numbers, inputs["input_ids"].tolist(), tokens, strict=True):
+            repeated = inputs["decoder_input_ids" if self._begin else "input_ids"].tolist()
+            for number, before, output in zip(numbers, repeated, tokens, strict=True):
                 # Some give the answer alone.
-                is_repeated = output[: len(prompt)] == prompt
-                outputs[number] = self._tokens.text(output[len(prompt) :] if is_repeated else output)
+                is_repeated = output[: len(before)] == before
+                outputs[number] = self._tokens.text(output[len(before) :] if is_repeated else output)
         return outputs
 
     def _inputs(self, prepared: Sequence[Any], tag: str, answers: list[list[int]]) -> dict[str, Any]:
@@ -193,6 +204,9 @@ class Chat:
                 inputs[name] = library.cat([one[name] for one in prepared])
         else:
             inputs = self._processed(self._text(tag), prepared)
+        if self._begin:
+            inputs["decoder_input_ids"] = library.tensor([[*self._begin, *answer] for answer in answers])
+            return inputs
         if not answers[0]:
             return inputs
         ids = library.tensor(answers)
@@ -216,8 +230,8 @@ class Chat:
         prompt = prompt_of(self._spec, self._family, tag, self._codes.get(tag, ""))
         if self._spec.options.get("template"):
             return str(self._spec.options["template"]).replace("{prompt}", prompt)
-        if self._family == PALIGEMMA:
-            return f"<image>{prompt}"
+        if self._family in TEMPLATES:
+            return TEMPLATES[self._family].replace("{prompt}", prompt)
         content = [{"type": "image"}, {"type": "text", "text": prompt}]
         text: str = self._processor.apply_chat_template(
             [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
@@ -226,18 +240,29 @@ class Chat:
 
     def _processed(self, text: str, images: Sequence[Image.Image]) -> dict[str, Any]:
         begins = self._tokenizer.bos_token
+        # Templates that write the first token themselves would get two, and Florence-2's processor writes it.
+        is_begun = bool(begins) and text.startswith(begins)
         inputs = self._processor(
             text=[text] * len(images),
             images=[[image] for image in images],
             return_tensors="pt",
             padding=True,
-            # Templates that write the first token themselves would get two.
-            add_special_tokens=not (begins and text.startswith(begins)),
+            **({"add_special_tokens": False} if is_begun else {}),
         )
         return {name: value for name, value in inputs.items() if name != "labels"}
 
     def _seen(self, image: Image.Image) -> dict[str, Any]:
         return dict(self._processor.image_processor(images=[image], return_tensors="pt"))
+
+    def _first(self) -> list[int]:
+        """Return what a decoder apart from the encoder begins with; nothing where it writes on after the prompt."""
+        config, decoding = self._loaded.config, self._loaded.generation_config
+        if not config.is_encoder_decoder:
+            return []
+        text = config.text_config
+        forced = (decoding.forced_bos_token_id, getattr(text, "forced_bos_token_id", None))
+        begins = [first_token(decoding.decoder_start_token_id, text.decoder_start_token_id)]
+        return begins + [one for one in forced if one is not None][:1]
 
     def _looks_alike_at_all(self) -> bool:
         """Whether all images become inputs of one shape, so that each can be prepared alone."""
@@ -247,9 +272,9 @@ class Chat:
         self._of_images = set(alone[0])
         return (
             self._of_images <= set(whole[0])
-            and _shapes(whole[0]) == _shapes(whole[1])
+            and all(_shapes(whole[0]) == _shapes(one) for one in whole)
             and _shapes(alone[0]) == {name: whole[0][name].shape for name in self._of_images}
-            and self._loaded.torch.equal(whole[0]["input_ids"], whole[1]["input_ids"])
+            and all(self._loaded.torch.equal(whole[0]["input_ids"], one["input_ids"]) for one in whole)
         )
 
 

@@ -338,7 +338,9 @@ def save_t5(folder: Path, words: str = f"{WORDS} {GERMAN}") -> Path:
     return _saved(T5ForConditionalGeneration, config, folder, rare=range(5))
 
 
-def _words(marks: list[str], words: str, *, ends: Any, **named: str) -> Any:
+def _words(
+    marks: list[str], words: str, *, ends: Any, extra_special_tokens: dict[str, str] | None = None, **named: str
+) -> Any:
     """A tokenizer that knows whole words."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -353,13 +355,15 @@ def _words(marks: list[str], words: str, *, ends: Any, **named: str) -> Any:
         around = " ".join([end or "" for end in (ends[0], "$A", ends[1])]).strip()
         special = [(end, places[end]) for end in ends if end]
         tokenizer.post_processor = processors.TemplateProcessing(single=around, special_tokens=special)
-    given = {f"{name}_token": mark for name, mark in named.items()}
+    given: dict[str, Any] = {f"{name}_token": mark for name, mark in named.items()}
     given.setdefault("pad_token", marks[0])
     if ends:
         if ends[0]:
             given.setdefault("bos_token", ends[0])
         if ends[1]:
             given.setdefault("eos_token", ends[1])
+    if extra_special_tokens:
+        given["extra_special_tokens"] = extra_special_tokens
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=unknown, model_max_length=64, **given)
 
 

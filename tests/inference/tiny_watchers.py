@@ -10,6 +10,7 @@ from tests.inference.tiny_models import (
     EYE,
     IDS,
     SIDE,
+    SMALL,
     SPREAD,
     TALKER,
     TEMPLATE,
@@ -87,6 +88,71 @@ def save_llava_onevision(folder: Path) -> Path:
         chat_template=TEMPLATE,
     ).save_pretrained(folder)
     return _saved(LlavaOnevisionForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+
+
+def save_internvl(folder: Path) -> Path:
+    """InternVL, as transformers has it (the models whose names end in -hf): it sees large images in parts."""
+    from transformers import (
+        GotOcr2ImageProcessorPil,
+        InternVLConfig,
+        InternVLForConditionalGeneration,
+        InternVLProcessor,
+        InternVLVideoProcessor,
+    )
+
+    named = {
+        "start_image_token": "<img>",
+        "end_image_token": "</img>",
+        "context_image_token": "<IMG_CONTEXT>",
+        "video_token": "<video>",
+    }
+    marks = ["<pad>", "<unk>", "<s>", "</s>", *named.values()]
+    tokenizer = _words(marks, f"{ASKED} {WORDS}", ends=None, bos="<s>", eos="</s>", extra_special_tokens=named)
+    size = {"height": SIDE, "width": SIDE}
+    eye = GotOcr2ImageProcessorPil(size=size, crop_to_patches=True, min_patches=1, max_patches=3)
+    InternVLProcessor(
+        eye,
+        tokenizer,
+        InternVLVideoProcessor(size=size),
+        image_seq_length=4,
+        chat_template=TEMPLATE.replace("<image>", "<IMG_CONTEXT>"),
+    ).save_pretrained(folder)
+    config = InternVLConfig(
+        text_config={**TALKER, "model_type": "qwen2", "vocab_size": len(tokenizer)},
+        vision_config={**EYE, "image_size": SIDE, "patch_size": 8, "initializer_range": SPREAD},
+        image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
+        image_seq_length=4,
+        **IDS,
+    )
+    return _saved(InternVLForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
+
+
+def save_smolvlm(folder: Path) -> Path:
+    """SmolVLM, which is like Idefics3 and looks at videos besides."""
+    import transformers as t
+
+    parts = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
+    marks = ["<pad>", "<unk>", "<s>", "</s>", "<fake_token_around_image>", "<image>", "<end_of_utterance>", "\n"]
+    seen = [*marks[4:], "<global-img>", "<video>", *parts]
+    tokenizer = _words([*marks[:4], *seen], f"{ASKED} {WORDS}", ends=("<s>", None), eos="</s>")
+    tokenizer.add_tokens(seen, special_tokens=True)
+    sizes = {"size": {"longest_edge": 2 * SIDE}, "max_image_size": {"longest_edge": SIDE}}
+    processor = t.SmolVLMProcessor(
+        t.SmolVLMImageProcessorPil(**sizes),
+        tokenizer,
+        t.SmolVLMVideoProcessor(**sizes),
+        image_seq_len=4,
+        chat_template=TEMPLATE,
+    )
+    config = t.SmolVLMConfig(
+        text_config={**TALKER, "model_type": "llama", "vocab_size": len(tokenizer)},
+        vision_config={**SMALL, "image_size": SIDE, "patch_size": 8, "initializer_range": SPREAD},
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        scale_factor=2,
+        pad_token_id=0,
+    )
+    processor.save_pretrained(folder)
+    return _saved(t.SmolVLMForConditionalGeneration, config, folder, suppress_tokens=_silent(tokenizer))
 
 
 def _qwen_words() -> Any:

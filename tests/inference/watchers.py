@@ -11,7 +11,7 @@ from tests.inference import tiny_watchers
 from tests.inference.captioned import KEYS, SHORT, texts
 from tests.inference.test_chat_models import BACKEND, images
 
-NAMES = ("qwen2_vl", "qwen3_vl", "llava_onevision")
+NAMES = ("qwen2_vl", "qwen3_vl", "llava_onevision", "internvl", "smolvlm")
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,13 @@ def test_a_model_says_what_its_makers_code_says_whatever_else_is_in_the_batch(fo
         answer = tokens[0, inputs["input_ids"].shape[1] :]
         expected.append(processor.tokenizer.decode(answer, skip_special_tokens=True).strip())
 
-    captioner = BACKEND.load(Spec(name, name, {}))
+    captioner = BACKEND.load(Spec(name, name, {"prompts": {"de": "dog cat boat house runs"}}))
     prepared = [captioner.prepare(image) for image in images()]
     captions = captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)
 
     assert texts(captions) == expected
     assert len(set(expected)) >= 3
+    in_german = captioner.caption(prepared, keys=KEYS, language="de", decoding=SHORT)
+    alone = [captioner.caption([one], keys=KEYS[:1], language="de", decoding=SHORT)[0] for one in prepared]
+    assert in_german == alone
+    assert texts(in_german) != expected
