@@ -23,7 +23,7 @@ from pytest_django import DjangoDbBlocker
 from annotation.selectors.work import language_of
 from languages.models import Language
 from people import tasks
-from tests import rows, servers
+from tests import migrated, rows, servers
 
 pytest_plugins = ["tests.tiers", "tests.leftovers"]
 T = TypeVar("T")
@@ -69,6 +69,13 @@ def _runs_on_postgres(item: pytest.Item) -> bool:
     if item.get_closest_marker("browser") or item.get_closest_marker("sqlite_only"):
         return False
     return bool(item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
+    """Every process of xdist has a copy of one migrated database."""
+    with migrated.copies_for_tests():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

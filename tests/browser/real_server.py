@@ -1,7 +1,7 @@
 """The platform as it is served: its own process, settings and database, to be killed and started again.
 
-`python -m tests.browser.real_server LANGUAGE` prepares the database of the environment it runs in and prints what it
-made, as JSON.
+`python -m tests.browser.real_server LANGUAGE` fills the migrated database of the environment it runs in and prints what
+it made, as JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests import servers
+from tests import migrated, servers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a quiet place to write"
@@ -36,6 +36,7 @@ class RealServer:
         return f"http://127.0.0.1:{self.port}"
 
     def prepare(self, language: str) -> dict[str, Any]:
+        migrated.copy_file(self.var / "crosslens.sqlite3")
         command = [sys.executable, "-m", "tests.browser.real_server", language]
         done = subprocess.run(
             command, cwd=ROOT, env=servers.embedded_environment(self.var), stdout=subprocess.PIPE, check=True
@@ -72,7 +73,6 @@ def main() -> None:
     from tests.browser.annotator import make_images
     from tests.factories import make_annotator, make_captioner, make_collection, make_round
 
-    call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     collection = make_collection(IMAGES)
     captioner = make_captioner(collection, "a model nobody may know", text=ENGLISH)

@@ -1,4 +1,4 @@
-"""Fill a new installation for the tests in a browser: `python -m tests.browser.seed`, in its environment.
+"""Fill a migrated installation for the tests in a browser: `python -m tests.browser.seed`, in its environment.
 
 Its own process, because it runs with the settings of the platform, not with those of the tests.
 """
@@ -18,7 +18,6 @@ PEOPLE = {"amal": ("ar", "ar"), "aki": ("ja", ""), "bahar": ("ar", ""), "chie": 
 
 def main() -> None:
     django.setup()
-    call_command("migrate", verbosity=0, interactive=False)
     call_command("collectstatic", verbosity=0, interactive=False)
 
     from tests.browser.annotator import make_images
