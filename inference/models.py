@@ -84,6 +84,9 @@ class CaptioningModel(Registered):
     translator = models.ForeignKey(Translator, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     variant_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="variants")
     decoding = models.JSONField(default=dict, blank=True)
+    retired_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when nothing new is made with it. What it made stays."
+    )
 
     class Meta(Registered.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = [

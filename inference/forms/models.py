@@ -23,6 +23,16 @@ from inference.selectors.models import english_models, translators
 from people.forms.owners import OwnerForm
 from people.models import User
 
+
+class ModelEditForm(forms.Form):
+    """What may be said of a model otherwise once it is registered."""
+
+    name = forms.CharField(label=_("Name"), max_length=MODEL_NAME_CHARACTERS)
+    description = forms.CharField(
+        label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3}), max_length=2000
+    )
+
+
 FOLDER_OR_HUB, ENDPOINT, NOTHING, ANYTHING = "folder", "endpoint", "nothing", "anything"
 
 

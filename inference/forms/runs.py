@@ -43,7 +43,10 @@ class RunChoiceForm(forms.Form):
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = {"model": models_for(by).exclude(backend=IMPORTED), "collection": collections_to_use(by)}
+        choices = {
+            "model": models_for(by).filter(retired_at=None).exclude(backend=IMPORTED),
+            "collection": collections_to_use(by),
+        }
         for name, queryset in choices.items():
             field: Any = self.fields[name]
             field.queryset = queryset.order_by("name")

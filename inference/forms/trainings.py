@@ -108,7 +108,9 @@ class TrainingForm(forms.Form):
         usual = TrainingOptions(steps=300, learning_rate=SMALL_RATE, validate_every=50).as_dict()
         super().__init__(data, initial=usual | dict(initial or {}))
         field: Any = self.fields["base"]
-        trainable = [model.pk for model in models_for(by).filter(variant_of=None) if is_trainable(model)]
+        trainable = [
+            model.pk for model in models_for(by).filter(variant_of=None, retired_at=None) if is_trainable(model)
+        ]
         field.queryset = models_for(by).filter(pk__in=trainable).order_by("name")
 
     def first_fields(self) -> list[forms.BoundField]:

@@ -72,7 +72,7 @@ def model_page(details: ModelDetails) -> ModelPage:
     lines = [WritableLine(known[tag], codes.get(tag, ""), counts.get(tag, 0)) for tag in tags]
     return ModelPage(
         kind=kind_titles().get(model.backend, model.backend),
-        can_run=model.backend != IMPORTED and not ability.trouble,
+        can_run=model.backend != IMPORTED and not ability.trouble and model.retired_at is None,
         ability=ability,
         options=_options(model.options),
         decoding=decoding_lines(model.decoding),

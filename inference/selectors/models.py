@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.core.cache import cache
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 
 from images.models import Collection
 from inference.backends.captioners import Decoding
@@ -57,6 +57,7 @@ class ModelDetails:
 def models_named(text: str, viewer: User) -> QuerySet[CaptioningModel]:
     """List the models that `viewer` may see, or those of them whose name or source contains `text`."""
     models = models_for(viewer).select_related("variant_of", "english_model", "project")
+    models = models.order_by(F("retired_at").asc(nulls_first=True), "name")
     return models.filter(Q(name__icontains=text) | Q(source__icontains=text)) if text else models
 
 

@@ -1,18 +1,20 @@
-"""Register models and translators. Nothing is loaded: only the settings are checked."""
+"""Register models and translators, edit and retire models. Nothing is loaded: only the settings are checked."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Unpack
+from typing import Any, Unpack
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError
-from inference.models import TRANSLATED, CaptioningModel, Translator
+from inference.models import GOING, TRANSLATED, CaptioningModel, ModelCaption, Run, Translator
 from inference.services.registration import Registration, Row, TranslatedRegistration, save_new, spec_in
 from people.models import Project, User
-from people.services.ownership import change_owner, check_parts
+from people.services import audit_log
+from people.services.ownership import change_owner, check_parts, is_name_taken
 
 
 def register_model(*, is_pivot: bool = False, by: User | None, **about: Unpack[Registration]) -> CaptioningModel:
@@ -59,6 +61,63 @@ def register_translator(*, by: User | None, **about: Unpack[Registration]) -> Tr
             _("It cannot translate into any language as set up here. Say which languages it knows.")
         )
     return _saved(Translator(**about, created_by=by))
+
+
+def edit_model(*, model: CaptioningModel, name: str, description: str, by: User | None, now: datetime) -> None:
+    """Change what is said of a model. Its source and options stay: what it made follows from them.
+
+    Raises
+    ------
+    BackendSettingsError
+        Where the name is taken, or the model has captions: scores and releases name it.
+    """
+    with transaction.atomic():
+        locked = CaptioningModel.objects.select_for_update(no_key=True).get(pk=model.pk)
+        before = locked.name
+        if name != before and has_captions(locked):
+            raise BackendSettingsError(
+                _("There are captions of this model. Scores and releases name it, so its name cannot be changed.")
+            )
+        locked.name, locked.description = name, description
+        if is_name_taken(locked):
+            raise BackendSettingsError(_("The name “%(name)s” is already taken. Choose another.") % {"name": name})
+        locked.save(update_fields=["name", "description"])
+        details = {"name": name, "before": before} if name != before else {}
+        _record(locked, "model.changed", details, by, now)
+    model.refresh_from_db()
+
+
+def has_captions(model: CaptioningModel) -> bool:
+    return ModelCaption.objects.filter(model__in=model.family()).exists()
+
+
+def set_retired(*, model: CaptioningModel, is_retired: bool, by: User | None, now: datetime) -> None:
+    """Retire a model and its variants, or restore them. Runs, captions and scores of a retired model stay.
+
+    Raises
+    ------
+    BackendSettingsError
+        Where workers are at a run of it.
+    """
+    with transaction.atomic():
+        family = model.family()
+        going = Run.objects.filter(model__in=family, state__in=GOING).first()
+        if is_retired and going is not None:
+            raise BackendSettingsError(
+                _("Run %(number)s is still going. Wait until it is done, or cancel it.") % {"number": going.pk}
+            )
+        of_family = CaptioningModel.objects.filter(pk__in=[one.pk for one in family])
+        changed = of_family.filter(retired_at__isnull=is_retired).update(retired_at=now if is_retired else None)
+        if changed:
+            _record(model, "model.retired" if is_retired else "model.restored", {}, by, now)
+    model.refresh_from_db()
+
+
+def _record(model: CaptioningModel, action: str, details: dict[str, Any], by: User | None, now: datetime) -> None:
+    if model.project is not None:
+        audit_log.record(
+            project=model.project, action=action, about=f"model {model.pk}", by=by, now=now, details=details
+        )
 
 
 def give_model(

@@ -177,6 +177,8 @@ def check_runnable(model: CaptioningModel, languages: Some[Language], decoding: 
     ------
     RunRefusedError
     """
+    if model.retired_at is not None:
+        raise RunRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": model.name})
     if model.backend == IMPORTED:
         raise RunRefusedError(
             _("The captions of “%(name)s” come from files, so there is nothing to run.") % {"name": model.name}

@@ -123,6 +123,8 @@ def _check_trainable(
     """Check what can be checked without loading; returns the queue of the workers that can train it."""
     if base is None:
         return EncoderDecoderBackend.queue
+    if base.retired_at is not None:
+        raise TrainingRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": base.name})
     if not is_trainable(base):
         raise TrainingRefusedError(
             _("“%(name)s” cannot be trained here. Choose a model of transformers with weights of its own.")

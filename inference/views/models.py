@@ -13,8 +13,9 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError
@@ -23,6 +24,7 @@ from inference.forms.models import (
     OF_ANOTHER_PACKAGE,
     OF_ANOTHER_TRANSLATOR,
     TRANSLATOR_KINDS,
+    ModelEditForm,
     RegisterForm,
     TranslatedModelForm,
 )
@@ -81,6 +83,38 @@ def model_owner(request: HttpRequest, model_id: int) -> HttpResponse:
             "model": model,
         },
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def model_edit(request: HttpRequest, model_id: int) -> HttpResponse:
+    model = model_to_change(request.user, model_id)
+    form = ModelEditForm(request.POST or None, initial={"name": model.name, "description": model.description})
+    if form.is_valid():
+        try:
+            services.edit_model(model=model, **form.cleaned_data, by=user_of(request), now=timezone.now())
+        except BackendSettingsError as refused:
+            form.add_error("name", str(refused))
+        else:
+            messages.success(request, _("The model is changed."))
+            return redirect("inference:model-show", model.pk)
+    context = {"model": model, "form": form, "has_captions": services.has_captions(model)}
+    return render(request, "inference/model_edit.html", context, status=_status(form))
+
+
+@require_POST
+@login_required
+def model_retire(request: HttpRequest, model_id: int) -> HttpResponse:
+    """Retire the model, or restore it."""
+    model = model_to_change(request.user, model_id)
+    is_retired = request.POST.get("is_retired") == "on"
+    try:
+        services.set_retired(model=model, is_retired=is_retired, by=user_of(request), now=timezone.now())
+    except BackendSettingsError as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("The model is retired.") if is_retired else _("The model is restored."))
+    return redirect("inference:model-show", model.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

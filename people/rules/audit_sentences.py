@@ -50,6 +50,9 @@ SENTENCES: Mapping[str, Promise] = {
     "language-table.replaced": gettext_lazy(
         "The table of where languages are spoken was replaced by version %(about)s."
     ),
+    "model.changed": gettext_lazy("What is said of a model was changed: %(about)s."),
+    "model.retired": gettext_lazy("A model was retired: %(about)s."),
+    "model.restored": gettext_lazy("A model was restored: %(about)s."),
     "owner.changed": gettext_lazy("The owner or the sharing was changed: %(about)s."),
     "player.decided": gettext_lazy("The player %(person)s was reviewed: %(about)s."),
     "project.created": gettext_lazy("The project was created."),

@@ -25,7 +25,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 THEIRS = "giraffe"
 THINGS = ("images:", "inference:")
 """Apps whose addresses name no project: each row knows whose it is."""
-CHANGING = {"images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"}
+CHANGING = {
+    *("images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"),
+    *("inference:model-edit", "inference:model-retire"),
+}
 STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "retry")}
 STEERING |= {f"inference:training-{name}" for name in ("pause", "resume", "cancel")}
 OF_ITS_PROJECT = {f"inference:training-{name}" for name in ("show", "progress", "card")}
