@@ -115,7 +115,7 @@ class TestPhotographs:
         assert not {"skimage", "sklearn", "matplotlib"} & set(sys.modules)
 
 
-@pytest.mark.slow(reason="the demo is loaded")
+@pytest.mark.long(reason="the demo is loaded once more")
 def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypatch):
     earlier = [person for person in content.PEOPLE if person.role != Role.RATER]
     with monkeypatch.context() as patch:

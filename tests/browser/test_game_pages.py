@@ -160,7 +160,7 @@ def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_serve
     ("width", "scheme"),
     some(
         [(1366, "light"), (320, "dark"), (320, "light"), (1366, "dark")],
-        short=2,
+        short=1,
         reason="the first two have the widest and the narrowest, light and dark",
     ),
 )

@@ -119,7 +119,7 @@ train(tiny_task(), TINY, Path(sys.argv[1]), resume=False, progress=say)
 """
 
 
-@pytest.mark.slow(reason="a training is killed and another one started")
+@pytest.mark.long(reason="a training is killed and another one started; an interruption is always tried above")
 def test_a_training_that_was_killed_is_resumed_to_the_same_projection(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(

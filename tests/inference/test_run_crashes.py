@@ -196,6 +196,7 @@ def test_a_kill_costs_the_batches_at_hand_and_no_more(place):
     assert (last - began).total_seconds() / 0.4 >= stored() / 4 - 1
 
 
+@pytest.mark.long(reason="the other faults of the same machinery; a kill in the middle is always tried")
 def test_a_worker_says_that_it_is_there_and_takes_its_leave(place):
     with place.worker() as process:
         place.wait_for(lambda: Worker.objects.filter(name__endswith=f":{process.popen.pid}").exists(), process)
@@ -207,6 +208,7 @@ def test_a_worker_says_that_it_is_there_and_takes_its_leave(place):
     assert not Worker.objects.exists()
 
 
+@pytest.mark.long(reason="the other faults of the same machinery; a kill in the middle is always tried")
 @pytest.mark.sqlite_only
 @pytest.mark.parametrize("place", ["files"], indirect=True)
 def test_messages_that_are_lost_cost_time_and_nothing_else(place):
@@ -223,6 +225,7 @@ def test_messages_that_are_lost_cost_time_and_nothing_else(place):
     check_complete(run)
 
 
+@pytest.mark.long(reason="the other faults of the same machinery; a kill in the middle is always tried")
 def test_a_broker_killed_in_the_middle_costs_time_and_nothing_else(tmp_path, monkeypatch):
     executable = servers.find_redis()
     if not executable:
@@ -258,6 +261,7 @@ def redis_on(port: int, executable: str, folder: Path) -> Iterator[subprocess.Po
         process.wait()
 
 
+@pytest.mark.long(reason="the other faults of the same machinery; a kill in the middle is always tried")
 @pytest.mark.sqlite_only
 def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room_again(place):
     if connection.vendor != "sqlite":

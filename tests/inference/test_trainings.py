@@ -325,7 +325,7 @@ def test_models_of_several_languages_are_told_which_to_write():
     assert set(training.validations.first().languages) == {"de", "en"}
 
 
-@pytest.mark.slow(reason="workers are started and killed")
+@pytest.mark.long(reason="a process is started and killed; what a crash leaves is always tried above")
 @pytest.mark.django_db(transaction=True)
 def test_a_training_whose_worker_is_killed_is_resumed_by_another_with_the_same_losses(tmp_path, settings):
     options = TrainingOptions(steps=120, batch_size=3, validate_every=10, learning_rate=1e-3, max_tokens=6)

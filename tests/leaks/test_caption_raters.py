@@ -33,6 +33,7 @@ from tests.leaks.addresses import GUESSED
 from tests.leaks.annotators import LEASE, make_sizes
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
+from tests.tiers import some
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -177,7 +178,11 @@ def expired(world: World) -> None:
 
 
 @pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
-@pytest.mark.parametrize("stand", [in_the_middle, submitted, expired], ids=lambda stand: stand.__name__)
+@pytest.mark.parametrize(
+    "stand",
+    some([in_the_middle, submitted, expired], short=2, reason="the same pages at another moment"),
+    ids=lambda stand: stand.__name__,
+)
 def test_nothing_tells_whose_the_captions_are_nor_what_others_say_to_a_rater_who_is(
     stand: Callable[[World], None], world: World, pytestconfig: pytest.Config
 ) -> None:

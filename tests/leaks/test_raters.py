@@ -42,6 +42,7 @@ from tests.leaks.addresses import GUESSED
 from tests.leaks.annotators import LEASE, OF_RATERS, make_sizes
 from tests.leaks.answers import Secrets
 from tests.leaks.walk import EVERY_ADDRESS, Extent, Walk, extent_for
+from tests.tiers import some
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -198,7 +199,11 @@ STANDS: dict[Callable[[World], None], Sequence[str]] = {
 
 
 @pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
-@pytest.mark.parametrize("stand", STANDS, ids=lambda stand: stand.__name__)
+@pytest.mark.parametrize(
+    "stand",
+    some(STANDS, short=3, reason="the same pages at other moments"),
+    ids=lambda stand: stand.__name__,
+)
 def test_nothing_tells_which_model_is_which_to_a_rater_who_is(
     stand: Callable[[World], None], world: World, pytestconfig: pytest.Config
 ) -> None:
