@@ -1,11 +1,12 @@
-"""Addresses of choosing images by place under /api/v1/."""
+"""Addresses of choosing images by place and of corpora under /api/v1/."""
 
 from django.urls import path
 
-from corpora.api import selections, subsets, tables
+from corpora.api import corpora, selections, subsets, tables
 from people.api.operations import one_address
 
 SELECTIONS = "projects/<slug:slug>/selections"
+CORPORA = "projects/<slug:slug>/corpora"
 SUBSETS = "projects/<slug:slug>/subsets"
 
 urlpatterns = [
@@ -18,6 +19,10 @@ urlpatterns = [
         one_address(tables.language_table_show, tables.language_table_replace),
         name="language-table",
     ),
+    path(f"{CORPORA}/", corpora.corpus_list, name="corpus-list"),
+    path(f"{CORPORA}/<slug:corpus_slug>/", corpora.corpus_show, name="corpus-show"),
+    path(f"{CORPORA}/<slug:corpus_slug>/reports/<str:step>/", corpora.corpus_report, name="corpus-report"),
+    path(f"{CORPORA}/<slug:corpus_slug>/files/<str:name>/", corpora.corpus_file, name="corpus-file"),
     path(f"{SUBSETS}/", one_address(subsets.subset_list, subsets.subset_make), name="subset-list"),
     path(
         f"{SUBSETS}/<slug:subset_slug>/",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -142,6 +143,15 @@ def step_rows(build: CorpusBuild, prints: Mapping[str, str]) -> list[StepRow]:
 def stored_name(build: CorpusBuild, name: str) -> str:
     """Return where a published file is in storage."""
     return f"{build.folder}/work/{name}"
+
+
+def published_file(build: CorpusBuild, name: str) -> File[bytes] | None:
+    """Open a published file; None where it is none, or not there yet."""
+    stored = stored_name(build, name)
+    if name not in PUBLISHED or not default_storage.exists(stored):
+        return None
+    opened: File[bytes] = default_storage.open(stored)
+    return opened
 
 
 def _state_of(build: CorpusBuild) -> tuple[list[str], dict[str, str]]:

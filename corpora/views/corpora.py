@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.files.storage import default_storage
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,7 +19,6 @@ from corpora.permissions import corpus_managed_by
 from corpora.selectors import corpus_pages as selectors
 from corpora.services import corpus_builds as services
 from parallel_text.building import STEP_NAMES
-from parallel_text.publish import PUBLISHED
 from people.models import Role
 from people.permissions import project_for
 from people.requests import is_htmx, user_of
@@ -129,10 +127,9 @@ def corpus_delete(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResp
 @login_required
 def corpus_download(request: HttpRequest, slug: str, corpus_slug: str, name: str) -> FileResponse:
     build = corpus_managed_by(request.user, slug, corpus_slug)
-    stored = selectors.stored_name(build, name)
-    if name not in PUBLISHED or not default_storage.exists(stored):
+    file = selectors.published_file(build, name)
+    if file is None:
         raise Http404(_("There is no such file of this corpus."))
-    file = default_storage.open(stored)
     return FileResponse(
         file, as_attachment=True, filename=f"{build.slug}-{name}", content_type="application/octet-stream"
     )

@@ -132,6 +132,7 @@ def make_world(media: Path) -> World:
         role="ratings", name="ratings.csv", stored="corpora/world/ratings.csv", sha256="0", bytes=1, added_at=now
     )
     file_storage.put(stored_name(corpus, "instances.jsonl"), b"{}\n")
+    corpus.steps.filter(name="align").update(report=REPORT)
     Subset.objects.create(project=project, slug="few", name=NAME, created_at=now).images.add(image)
     LanguageTable.objects.create(project=project, number=1, areas={}, created_at=now)
     parts = served_image(image, seeded.ann).large.split("/")
@@ -161,6 +162,8 @@ def make_world(media: Path) -> World:
         "subset_slug": ["few"],
         "corpus_slug": ["world"],
         "corpora:corpus-download name": ["instances.jsonl"],
+        "api:corpus-file name": ["instances.jsonl"],
+        "step": ["align"],
         "file_id": [corpus_file.pk],
         "item_set_id": [season.item_set_id],
         "item_id": [season.item_set.items.first().pk],
@@ -192,6 +195,17 @@ def make_world(media: Path) -> World:
     return World(seeded, insiders, known)
 
 
+REPORT = {
+    "step": "align",
+    "version": 1,
+    "fingerprint": "0",
+    "settings": {},
+    "files": {},
+    "counts": {},
+    "tools": {},
+    "problems": [],
+    "seconds": 0.0,
+}
 PLAYERS = (
     *("season-show", "season-join", "player-edit", "batch-take", "turn-open", "turn-list"),
     *("leaderboard-show", "rules-show"),

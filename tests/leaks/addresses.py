@@ -41,6 +41,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
     "uidb36": ["1"],
     "name": ["manifest.json"],
     "action": ["close", "open"],
+    "step": ["align"],
 }
 """What anybody can put for an argument."""
 
