@@ -82,7 +82,8 @@ class EncoderDecoderBackend:
         return language_codes.codes(spec.options, language_codes.ENGLISH_ONLY)
 
     def load(self, spec: Spec) -> Captioner:
-        # Only what is here can be checked whole.
+        # Without the packages nothing is downloaded.
+        quiet_transformers()
         return self.load_folder(spec, folder_of(spec))
 
     def load_folder(self, spec: Spec, folder: Path) -> EncoderDecoder:

@@ -26,6 +26,7 @@ from tests.factories import (
     make_user,
 )
 from tests.inference.captioned import COMMIT
+from tests.inference.embedded import put_training
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import counts, fake, go, log_of, make_run  # noqa: F401 - fake is a fixture
 from tests.inference.watched import DECODING, HTMX, OUTSIDERS, create_address, make_person
@@ -54,6 +55,7 @@ class Rows:
             is_shared=True, name="T", backend="endpoint", source="lab", options={"model": "m"}
         )
         about = {"collection": self.collection, "queue": "gpu", "created_at": NOW}
+        self.training = put_training({}, is_shared=True)
         self.run = Run.objects.create(is_shared=True, model=self.model, **about)
         of_set = Run.objects.create(is_shared=True, encoder=self.encoder, **about)
         self.set = EmbeddingSet.objects.create(encoder=self.encoder, run=of_set, created_at=NOW)
@@ -73,6 +75,7 @@ class Rows:
         known = {
             "model_id": self.model.pk,
             "run_id": self.run.pk,
+            "training_id": self.training.pk,
             "set_id": self.set.pk,
             "trial_id": 1,
             "slug": self.collection.slug,
