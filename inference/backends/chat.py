@@ -17,6 +17,7 @@ from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
+from inference.backends.encoders import fitting
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -28,13 +29,16 @@ from inference.backends.generation import (
     side_of,
     usable,
 )
+from inference.backends.trainable import TrainingRow
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
+    check_files,
     check_options,
     family_here,
     folder_here,
     folder_of,
     has_chat_template,
+    read_json,
 )
 
 PALIGEMMA, BLIP_2, FLORENCE_2 = "paligemma", "blip-2", "florence2"
@@ -75,8 +79,11 @@ class ChatBackend:
     )
 
     def check(self, spec: Spec) -> None:
+        self._check(spec, family_here(spec), folder_here(spec.source))
+
+    def _check(self, spec: Spec, family: str, folder: Path | None) -> None:
         check_options(spec.options, OPTIONS)
-        languages = self.languages(spec)
+        languages = self._languages(spec, family)
         check_texts(spec.options, languages)
         template = spec.options.get("template")
         if template is not None and "{prompt}" not in template:
@@ -86,7 +93,6 @@ class ChatBackend:
             raise BackendSettingsError(
                 _("Give {code} or {language} in the option “prompt”, so that the model knows which language to write.")
             )
-        family, folder = family_here(spec), folder_here(spec.source)
         if family in ENCODER_DECODERS:
             raise BackendSettingsError(
                 _("“%(source)s” is a model of the kind %(family)s, which takes no prompt. Use the backend %(name)s.")
@@ -102,14 +108,36 @@ class ChatBackend:
         check_decoding(decoding)
 
     def languages(self, spec: Spec) -> Mapping[str, str]:
-        return language_codes.codes(spec.options, LANGUAGES.get(family_here(spec), language_codes.ANY))
+        return self._languages(spec, family_here(spec))
+
+    def _languages(self, spec: Spec, family: str) -> Mapping[str, str]:
+        return language_codes.codes(spec.options, LANGUAGES.get(family, language_codes.ANY))
+
+    def runs(self, family: str) -> bool:
+        """Whether models of this family are for it."""
+        return family not in ENCODER_DECODERS
+
+    def names_languages(self, family: str, options: Mapping[str, Any]) -> bool:
+        """Whether prompts say which language to write, without the option `prompts`."""
+        prompt = options.get("prompt") or PROMPTS.get(family, PROMPT)[0]
+        return "{code}" in prompt or "{language}" in prompt
 
     def load(self, spec: Spec) -> Captioner:
-        quiet_transformers()
         # Only what is here can be checked whole.
-        folder = folder_of(spec)
-        self.check(spec)
-        return Chat(spec, folder, self.languages(spec))
+        return self.load_folder(spec, folder_of(spec))
+
+    def load_folder(self, spec: Spec, folder: Path) -> Chat:
+        """Load the model in any folder.
+
+        Raises
+        ------
+        BackendSettingsError, inference.backends.encoders.ExtraMissingError
+        """
+        quiet_transformers()
+        check_files(folder, spec)
+        family = str(read_json(folder, "config.json").get("model_type", ""))
+        self._check(spec, family, folder)
+        return Chat(spec, folder, family, self._languages(spec, family))
 
 
 class Chat:
@@ -117,8 +145,8 @@ class Chat:
 
     side: int | None
 
-    def __init__(self, spec: Spec, folder: Path, codes: Mapping[str, str]) -> None:
-        self._spec, self._codes, self._family = spec, codes, family_here(spec)
+    def __init__(self, spec: Spec, folder: Path, family: str, codes: Mapping[str, str]) -> None:
+        self._spec, self._codes, self._family = spec, codes, family
         self._loaded = LoadedModel(spec, folder, KIND)
         self._processor = loaded(spec, self._loaded.library.AutoProcessor.from_pretrained, folder)
         self._tokenizer = self._processor.tokenizer
@@ -155,18 +183,68 @@ class Chat:
         decoding: Decoding,
         stabilisers: Sequence[str] | None = None,
     ) -> list[GeneratedCaption | Failed]:
-        if language not in self._codes:
-            raise BackendSettingsError(
-                _("“%(source)s” is not known to write %(tag)s. Add it with the option “languages”.")
-                % {"source": self._spec.source, "tag": language}
-            )
+        self._check_language(language)
         beginnings = self._tokens.held(stabilisers, language, len(prepared))
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, language, beginnings, keys, decoding.precision, asked)
         return self._tokens.captions(outputs, language, stabilisers)
 
+    @property
+    def weights(self) -> Any:
+        return self._loaded.at("float32")
+
+    @property
+    def positions(self) -> int | None:
+        """Those that the longest prompt leaves, of a small image where prompts depend on the image."""
+        text = getattr(self._loaded.config, "text_config", self._loaded.config)
+        most = getattr(text, "max_position_embeddings", None)
+        if most is None:
+            return None
+        if self._begin:
+            return int(most) - len(self._begin) + 1
+        blank = [Image.new("RGB", PROBES[0])]
+        prompts = [self._processed([self._text(tag)], blank)["input_ids"] for tag in self._codes]
+        return int(most) - max(prompt.shape[1] for prompt in prompts)
+
+    def row(self, caption: str, *, language: str, stabiliser: str) -> TrainingRow:
+        """Tokenise a caption, without its prompt, as the model ends it."""
+        self._check_language(language)
+        written = self._tokens.written(caption, stabiliser, language)
+        end = (self._loaded.ends() or [self._tokenizer.eos_token_id])[0]
+        return TrainingRow([*self._tokens.tokens(written), end], 0, language)
+
+    def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
+        library, model = self._loaded.torch, self.weights
+        prompts, inputs = self._prompts(prepared, [row.language for row in rows])
+        answers = [library.tensor(row.tokens) for row in rows]
+        if self._begin:
+            inputs |= _filled(library, prompts)
+            begins = [library.tensor([*self._begin, *row.tokens[:-1]]) for row in rows]
+            inputs |= _filled(library, [{"decoder_input_ids": begin} for begin in begins])
+            firsts = [len(self._begin) - 1] * len(rows)
+        else:
+            inputs |= _filled(library, [self._answered(*each) for each in zip(prompts, answers, strict=True)])
+            firsts = [len(prompt["input_ids"]) - 1 for prompt in prompts]
+        with fitting():
+            logits = model(**{name: _on(model, value) for name, value in inputs.items()}).logits
+        # A word is foretold at the place before it.
+        learned = [one[first : first + len(answer)] for one, first, answer in zip(logits, firsts, answers, strict=True)]
+        return library.nn.functional.cross_entropy(
+            library.cat(learned).float(), library.cat(answers).to(model.device), reduction="sum"
+        )
+
+    def export(self, folder: Path) -> None:
+        self._loaded.export(folder)
+
     def close(self) -> None:
         self._loaded.close()
+
+    def _check_language(self, tag: str) -> None:
+        if tag not in self._codes:
+            raise BackendSettingsError(
+                _("“%(source)s” is not known to write %(tag)s. Add it with the option “languages”.")
+                % {"source": self._spec.source, "tag": tag}
+            )
 
     def _written(
         self,
@@ -203,26 +281,41 @@ class Chat:
             for name in prepared[0]:
                 inputs[name] = library.cat([one[name] for one in prepared])
         else:
-            inputs = self._processed(self._text(tag), prepared)
+            inputs = self._processed([self._text(tag)] * len(prepared), prepared)
         if self._begin:
             inputs["decoder_input_ids"] = library.tensor([[*self._begin, *answer] for answer in answers])
             return inputs
         if not answers[0]:
             return inputs
-        ids = library.tensor(answers)
+        return inputs | self._answered({name: inputs[name] for name in _of_tokens(inputs)}, library.tensor(answers))
+
+    def _answered(self, prompt: Mapping[str, Any], answer: Any) -> dict[str, Any]:
+        """Append an answer to a prompt, both as tokens in the last dimension."""
+        library = self._loaded.torch
+        kinds = {"input_ids": answer, "attention_mask": library.ones_like(answer)}
         # Of PaliGemma: what is answered sees only what stands before it, unlike what is asked.
-        kinds = {"input_ids": ids, "attention_mask": library.ones_like(ids)}
         if self._family == PALIGEMMA:
-            kinds["token_type_ids"] = library.ones_like(ids)
-        of_tokens = [name for name, value in inputs.items() if value.shape[:2] == inputs["input_ids"].shape[:2]]
-        for name in of_tokens:
-            inputs[name] = library.cat([inputs[name], kinds.get(name, library.zeros_like(ids))], dim=1)
-        return inputs
+            kinds["token_type_ids"] = library.ones_like(answer)
+        return {
+            name: library.cat([value, kinds.get(name, library.zeros_like(answer))], dim=-1)
+            for name, value in prompt.items()
+        }
+
+    def _prompts(self, prepared: Sequence[Any], tags: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Return the prompt of each image as tokens, and the inputs of all images."""
+        if self._is_fixed:
+            prompts = [{name: value[0] for name, value in self._prompt(tag).items()} for tag in tags]
+            return prompts, {name: self._loaded.torch.cat([one[name] for one in prepared]) for name in prepared[0]}
+        inputs = self._processed([self._text(tag) for tag in tags], prepared)
+        names = _of_tokens(inputs)
+        masks = [mask.bool() for mask in inputs["attention_mask"]]
+        prompts = [{name: inputs[name][number][mask] for name in names} for number, mask in enumerate(masks)]
+        return prompts, {name: value for name, value in inputs.items() if name not in names}
 
     def _prompt(self, tag: str) -> dict[str, Any]:
         """Tokenise the prompt in a language, with the placeholders of the image, as a batch of one."""
         if tag not in self._asked:
-            inputs = self._processed(self._text(tag), [Image.new("RGB", PROBES[0])])
+            inputs = self._processed([self._text(tag)], [Image.new("RGB", PROBES[0])])
             self._asked[tag] = {name: value for name, value in inputs.items() if name not in self._of_images}
         return self._asked[tag]
 
@@ -238,12 +331,12 @@ class Chat:
         )
         return text
 
-    def _processed(self, text: str, images: Sequence[Image.Image]) -> dict[str, Any]:
+    def _processed(self, texts: list[str], images: Sequence[Image.Image]) -> dict[str, Any]:
         begins = self._tokenizer.bos_token
         # Templates that write the first token themselves would get two, and Florence-2's processor writes it.
-        is_begun = bool(begins) and text.startswith(begins)
+        is_begun = bool(begins) and all(text.startswith(begins) for text in texts)
         inputs = self._processor(
-            text=[text] * len(images),
+            text=texts,
             images=[[image] for image in images],
             return_tensors="pt",
             padding=True,
@@ -267,7 +360,7 @@ class Chat:
     def _looks_alike_at_all(self) -> bool:
         """Whether all images become inputs of one shape, so that each can be prepared alone."""
         text, blank = self._text(next(iter(self._codes))), [Image.new("RGB", size) for size in PROBES]
-        whole = [self._processed(text, [image]) for image in blank]
+        whole = [self._processed([text], [image]) for image in blank]
         alone = [self._seen(image) for image in blank]
         self._of_images = set(alone[0])
         return (
@@ -290,6 +383,16 @@ def prompt_of(spec: Spec, family: str, tag: str, code: str) -> str:
         return str(spec.options.get("stabiliser_prompt", in_none))
     prompt = (spec.options.get("prompts") or {}).get(tag) or spec.options.get("prompt") or in_language
     return str(prompt).replace("{code}", code).replace("{language}", language_codes.name_of(tag, code))
+
+
+def _of_tokens(inputs: Mapping[str, Any]) -> list[str]:
+    return [name for name, value in inputs.items() if value.shape[:2] == inputs["input_ids"].shape[:2]]
+
+
+def _filled(library: Any, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Join rows of tokens, with zeros after the shorter ones: nothing attends to these."""
+    pad = library.nn.utils.rnn.pad_sequence
+    return {name: pad([row[name] for row in rows], batch_first=True) for name in rows[0]}
 
 
 def _shapes(inputs: Mapping[str, Any]) -> dict[str, Any]:

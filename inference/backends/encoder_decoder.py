@@ -75,6 +75,13 @@ class EncoderDecoderBackend:
                 % {"source": spec.source, "family": family, "known": ", ".join(KINDS)}
             )
 
+    def runs(self, family: str) -> bool:
+        """Whether models of this family are for it."""
+        return family in KINDS
+
+    def names_languages(self, family: str, options: Mapping[str, Any]) -> bool:
+        return False
+
     def check_decoding(self, spec: Spec, decoding: Decoding) -> None:
         check_decoding(decoding)
 

@@ -100,6 +100,18 @@ def backend_named(name: str) -> Backend:
     return _entry_named(OWN_BACKENDS, BACKENDS_GROUP, name)
 
 
+def trainable_backend(family: str) -> Any:
+    """Return the backend of ours that can train models of this family."""
+    found: list[Any] = [one for one in backends().values() if hasattr(one, "load_folder") and hasattr(one, "runs")]
+    return next(one for one in found if one.runs(family))
+
+
+def names_languages(backend: Backend, family: str, options: Mapping[str, Any]) -> bool:
+    """Whether what the backend asks models of this family says which language to write. Those that do not say: no."""
+    ask = getattr(backend, "names_languages", None)
+    return ask is not None and bool(ask(family, options))
+
+
 def translator_named(name: str) -> TranslatorBackend:
     """
     Raises

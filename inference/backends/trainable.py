@@ -18,6 +18,8 @@ class TrainingRow:
 
     tokens: list[int]
     given: int
+    language: str = ""
+    """Of the prompt, for models whose prompts depend on the image: these are no part of `tokens`."""
 
 
 class TrainableCaptioner(Protocol):
@@ -30,6 +32,8 @@ class TrainableCaptioner(Protocol):
     @property
     def positions(self) -> int | None:
         """The longest row that fits, in tokens; None: any."""
+
+    def describe(self) -> dict[str, str]: ...
 
     def prepare(self, image: Image.Image | None) -> Any: ...
 

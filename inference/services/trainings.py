@@ -23,6 +23,7 @@ from images.services import file_storage, leases
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
+from inference.backends.transformer_files import family_here
 from inference.models import GOING, CaptioningModel, RunState, Training, TrainingEvent
 from inference.rules.runs import pack_ids
 from inference.training.bases import model_options
@@ -73,7 +74,8 @@ def start(
         training, validation = as_targets(training, options.targets), as_targets(validation, options.targets)
     except TrainingError as refused:
         raise TrainingRefusedError(str(refused)) from refused
-    chosen = model_options(base.options if base else {}, training, options.targets)
+    given = base.options if base else {}
+    chosen = model_options(given, training, options.targets, names_languages=_names_languages(base))
     queue = _check_trainable(name, base, chosen, options)
     _check_name(CaptioningModel(name=name, project=project, created_by=by))
     public_id = uuid.uuid4()
@@ -115,6 +117,17 @@ def is_trainable(model: CaptioningModel) -> bool:
         return hasattr(registry.backend_named(model.backend), "load_folder")
     except BackendSettingsError:
         return False
+
+
+def _names_languages(base: CaptioningModel | None) -> bool:
+    if base is None or not is_trainable(base):
+        return False
+    try:
+        family = family_here(Spec(base.name, base.source, base.options))
+    except BackendSettingsError:
+        # Refused by the check that follows.
+        return False
+    return registry.names_languages(registry.backend_named(base.backend), family, base.options)
 
 
 def _check_trainable(

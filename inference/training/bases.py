@@ -15,16 +15,18 @@ SMALL = "a small model from nothing"
 """What cards name the base where there is none."""
 
 
-def model_options(given: Mapping[str, Any], examples: Sequence[Example], targets: Targets) -> dict[str, Any]:
+def model_options(
+    given: Mapping[str, Any], examples: Sequence[Example], targets: Targets, *, names_languages: bool = False
+) -> dict[str, Any]:
     """Return the options of the model that is made: those of its base, with the languages of the captions.
 
     Where captions of several languages follow no stabiliser, each language gets a prompt that names it, unless the
-    base has prompts: without one the model could not know which to write.
+    base has prompts or names languages by itself: without one the model could not know which to write.
     """
     tags = sorted({example.language for example in examples})
     known = dict(codes(given, ENGLISH_ONLY)) if given.get("languages") else {}
     chosen = {**given, "languages": known | {tag: known.get(tag, tag) for tag in tags}}
-    if len(tags) > 1 and targets == Targets.PLAIN:
+    if len(tags) > 1 and targets == Targets.PLAIN and not names_languages:
         chosen["prompts"] = {tag: f"{tag}:" for tag in tags} | dict(given.get("prompts") or {})
     return chosen
 

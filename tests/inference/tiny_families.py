@@ -56,8 +56,8 @@ def save_florence_2(folder: Path, words: str = WORDS) -> Path:
 
     asked = "What does the image describe? Describe in detail what is shown in the image."
     marks = ["<pad>", "<unk>", "<s>", "</s>", "<image>"]
-    named = {"extra_special_tokens": {"image_token": "<image>"}}
-    tokenizer = _words(marks, f"{asked} {words}", ends=("<s>", "</s>"), **named)
+    named = {"image_token": "<image>"}
+    tokenizer = _words(marks, f"{asked} {words}", ends=("<s>", "</s>"), extra_special_tokens=named)
     eye = CLIPImageProcessorPil(size={"height": SIDE, "width": SIDE}, do_center_crop=False)
     eye.image_seq_length = 1 + (SIDE // 16) ** 2
     Florence2Processor(eye, tokenizer).save_pretrained(folder)
@@ -74,6 +74,7 @@ def save_florence_2(folder: Path, words: str = WORDS) -> Path:
             "forced_bos_token_id": 2,
             "forced_eos_token_id": 3,
             "init_std": SPREAD,
+            "dropout": 0.0,
         },
         vision_config={
             "depths": [1, 1],

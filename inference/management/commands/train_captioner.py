@@ -15,10 +15,11 @@ from PIL import Image
 
 from crosslens_metrics.commands.arguments import language_tag
 from crosslens_metrics.formats.problems import FileProblemsError
+from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
-from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
 from inference.backends.encoders import ExtraMissingError
-from inference.backends.transformer_files import folder_of
+from inference.backends.trainable import TrainableCaptioner
+from inference.backends.transformer_files import folder_of, read_json
 from inference.formats.images import ImageFileError, read_folder
 from inference.services import worker_status
 from inference.training.bases import SMALL, model_options, small_base
@@ -68,9 +69,14 @@ class Command(BaseCommand):
             options = TrainingOptions.from_dict({one.name: given[one.name] for one in fields(TrainingOptions)})
             training, validation = _split(captions, options, given)
             _check_images(images, [*training, *validation])
-            spec = _spec(model, out, training, options, given["model_options"])
-            folder = Path(spec.source) if Path(spec.source).is_dir() else folder_of(spec)
-            captioner = EncoderDecoderBackend().load_folder(spec, folder)
+            folder = _folder(model, out, training, options)
+            family = str(read_json(folder, "config.json").get("model_type", ""))
+            backend = registry.trainable_backend(family)
+            names_languages = registry.names_languages(backend, family, given["model_options"])
+            chosen = model_options(given["model_options"], training, options.targets, names_languages=names_languages)
+            name, source = (SMALL, str(folder)) if model == NEW else (model, model)
+            spec = Spec(name, source, chosen, is_pivot=options.targets != Targets.PLAIN)
+            captioner = backend.load_folder(spec, folder)
             self._train(captioner, spec, training, validation, images, options, out)
         except (
             BackendSettingsError,
@@ -83,7 +89,7 @@ class Command(BaseCommand):
 
     def _train(
         self,
-        captioner: EncoderDecoder,
+        captioner: TrainableCaptioner,
         spec: Spec,
         training: list[Example],
         validation: list[Example],
@@ -200,11 +206,11 @@ def _lines(path: Path) -> list[str]:
         raise CommandError(f"{path} cannot be read: {error}") from error
 
 
-def _spec(model: str, out: Path, training: list[Example], options: TrainingOptions, given: dict[str, Any]) -> Spec:
-    """Describe the base; a new one is made first."""
-    source = str(small_base(out / BASE, training, seed=options.seed)) if model == NEW else model
-    chosen = model_options(given, training, options.targets)
-    return Spec(SMALL if model == NEW else model, source, chosen, is_pivot=options.targets != Targets.PLAIN)
+def _folder(model: str, out: Path, training: list[Example], options: TrainingOptions) -> Path:
+    """Return the folder of the base; a new one is made first."""
+    if model == NEW:
+        return small_base(out / BASE, training, seed=options.seed)
+    return Path(model) if Path(model).is_dir() else folder_of(Spec(model, model, {}))
 
 
 def _read(folder: Path, name: str) -> Image.Image:
