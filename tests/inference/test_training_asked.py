@@ -93,6 +93,20 @@ def test_the_loss_falls_and_the_exported_model_captions(name: str, method: Metho
     learns(SAVED[name](tmp_path / "base", WORDS), tmp_path / "out", options_of(name), replace(SHORT, method=method))
 
 
+@pytest.mark.parametrize("method", list(Method))
+def test_a_resumed_training_has_the_same_losses_as_one_that_was_never_stopped(method: Method, tmp_path: Path) -> None:
+    folder = SAVED["idefics3"](tmp_path / "base", WORDS)
+    options = replace(SHORT, steps=6, validate_every=3, method=method, lora_dropout=0.1)
+    whole, first, second = Watcher(), Watcher(stop_after=4), Watcher()
+
+    for out, watcher in (("whole", whole), ("parts", first), ("parts", second)):
+        trained(captioner_of(folder, **CODES), tmp_path / out, options=options, watcher=watcher, training=TRAINING)
+
+    losses = [record.loss for record in whole.steps]
+    assert len(set(losses)) == 6
+    assert [record.loss for record in [*first.steps, *second.steps]] == losses
+
+
 @pytest.mark.parametrize("name", list(SAVED))
 def test_a_batch_has_the_losses_of_its_captions_and_the_models_own_probabilities(name: str, tmp_path: Path) -> None:
     import torch

@@ -69,7 +69,7 @@ class Command(BaseCommand):
             options = TrainingOptions.from_dict({one.name: given[one.name] for one in fields(TrainingOptions)})
             training, validation = _split(captions, options, given)
             _check_images(images, [*training, *validation])
-            folder = _folder(model, out, training, options)
+            folder = _folder(model, out, training, options, given["model_options"])
             family = str(read_json(folder, "config.json").get("model_type", ""))
             backend = registry.trainable_backend(family)
             names_languages = registry.names_languages(backend, family, given["model_options"])
@@ -206,11 +206,11 @@ def _lines(path: Path) -> list[str]:
         raise CommandError(f"{path} cannot be read: {error}") from error
 
 
-def _folder(model: str, out: Path, training: list[Example], options: TrainingOptions) -> Path:
+def _folder(model: str, out: Path, training: list[Example], options: TrainingOptions, given: dict[str, Any]) -> Path:
     """Return the folder of the base; a new one is made first."""
     if model == NEW:
         return small_base(out / BASE, training, seed=options.seed)
-    return Path(model) if Path(model).is_dir() else folder_of(Spec(model, model, {}))
+    return Path(model) if Path(model).is_dir() else folder_of(Spec(model, model, given))
 
 
 def _read(folder: Path, name: str) -> Image.Image:
