@@ -43,7 +43,10 @@ SETTINGS = ("beams", "max_tokens", "min_tokens", "length_penalty", "temperature"
 OF_FILES = ("prompt", "prompts", "separators", "languages", "batch_size", "more")
 OF_ENDPOINTS = ("model", "prompt", "prompts", "languages", "concurrency", "per_minute", "more")
 OURS = [one.name for one in urlpatterns if one.name != "captions-import"]
-POSTED = ("run-pause", "run-resume", "run-cancel", "run-retry")
+POSTED = (
+    *("run-pause", "run-resume", "run-cancel", "run-retry", "model-retire"),
+    *("training-pause", "training-resume", "training-cancel"),
+)
 
 
 class Rows:
