@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -69,6 +71,7 @@ def test_a_name_that_another_model_has_is_refused(manager, model, project):
 def test_a_retired_model_is_offered_for_nothing_new_and_can_be_restored(manager, model):
     variant = owned("Variant", model.project, variant_of=model, decoding={"beams": 2})
     start = reverse("inference:run-create")
+    make_collection(1)
     assert "Fake model" in text_of(manager.get(start))
 
     page = text_of(retire(manager, model))
@@ -77,7 +80,7 @@ def test_a_retired_model_is_offered_for_nothing_new_and_can_be_restored(manager,
     assert "Start a run" not in page
     assert "Fake model" not in text_of(manager.get(start))
     assert manager.get(start, {"model": model.pk, "collection": make_collection(1).slug}).context.get("plan") is None
-    about = {"languages": [make_language("de")], "decoding": Decoding(), "now": timezone.now()}
+    about: dict[str, Any] = {"languages": [make_language("de")], "decoding": Decoding(), "now": timezone.now()}
     for one in (model, variant):
         one.refresh_from_db()
         with pytest.raises(RunRefusedError, match="is retired"):
