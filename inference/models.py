@@ -157,6 +157,8 @@ class Run(Owned):
     already = models.PositiveIntegerField(default=0, help_text="There before the run began.")
     done = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0, help_text="As an endpoint counted them.")
+    output_tokens = models.PositiveBigIntegerField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     nudged_at = models.DateTimeField(null=True, blank=True, help_text="When workers were last notified of it.")

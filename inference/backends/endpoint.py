@@ -10,6 +10,7 @@ import base64
 import hashlib
 import io
 import random
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,9 +32,9 @@ from inference.backends.captioners import (
     Spec,
     Translation,
 )
-from inference.backends.endpoint_answers import NoAnswerError, content_of
+from inference.backends.endpoint_answers import NoAnswerError, content_of, usage_of
 from inference.backends.endpoint_calls import Client, Clock, Wait
-from inference.backends.endpoint_options import Options, check_decoding, endpoint_of, languages_of, options_of
+from inference.backends.endpoint_options import Options, Prices, check_decoding, endpoint_of, languages_of, options_of
 from inference.rules.captions import caption_text
 
 BATCHES = 4
@@ -116,6 +117,8 @@ class _Requests:
         self.endpoint, self.options, self.client, self._clock = endpoint, options, client, clock
         self._threads = ThreadPoolExecutor(options.policy.concurrency, thread_name_prefix="endpoint")
         self._failed_in_a_row = 0
+        self._used = (0, 0)
+        self._counting = threading.Lock()
         self._down: BackendDownError | None = None
         self._down_until = 0.0
 
@@ -170,6 +173,12 @@ class _Requests:
             raise
         return [Failed(answer.reason) if isinstance(answer, NoAnswerError) else answer for answer in answers]
 
+    def take_usage(self) -> tuple[int, int]:
+        """Return the tokens that went in and came out since the last call."""
+        with self._counting:
+            used, self._used = self._used, (0, 0)
+        return used
+
     def close(self) -> None:
         self.client.close()
         self._threads.shutdown(cancel_futures=True)
@@ -182,6 +191,9 @@ class _Requests:
             **self.options.extra,
         }
         answer = self.client.ask(body, private=private)
+        used = usage_of(answer)
+        with self._counting:
+            self._used = self._used[0] + used[0], self._used[1] + used[1]
         text = content_of(answer, keep_cut=self.options.keep_cut, max_tokens=decoding.max_tokens)
         try:
             return GeneratedCaption(caption_text(text, ""))
@@ -213,6 +225,13 @@ class EndpointCaptioner:
         self._requests = asking
         self.side: int | None = asking.options.side
         self.batch_size = BATCHES * asking.options.policy.concurrency
+
+    @property
+    def prices(self) -> Prices | None:
+        return self._requests.options.prices
+
+    def take_usage(self) -> tuple[int, int]:
+        return self._requests.take_usage()
 
     def describe(self) -> dict[str, str]:
         return {**self._requests.describe(), "side": f"{self.side} px"}
@@ -258,6 +277,13 @@ class EndpointTranslation:
     def __init__(self, asking: _Requests) -> None:
         self._requests = asking
         self.batch_size = BATCHES * asking.options.policy.concurrency
+
+    @property
+    def prices(self) -> Prices | None:
+        return self._requests.options.prices
+
+    def take_usage(self) -> tuple[int, int]:
+        return self._requests.take_usage()
 
     def describe(self) -> dict[str, str]:
         return self._requests.describe()

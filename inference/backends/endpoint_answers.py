@@ -6,6 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+MOST_TOKENS = 10**9
+
 
 class NoAnswerError(Exception):
     """There is no answer to this request; the message says why.
@@ -17,6 +19,14 @@ class NoAnswerError(Exception):
     def __init__(self, reason: str, *, is_silence: bool = False, counts: bool = True) -> None:
         super().__init__(reason)
         self.reason, self.is_silence, self.counts = reason, is_silence, counts
+
+
+def usage_of(answer: Any) -> tuple[int, int]:
+    """Read how many tokens went in and came out; 0 where the server does not say."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    counts = [usage.get(name) if isinstance(usage, dict) else 0 for name in ("prompt_tokens", "completion_tokens")]
+    known = [count if isinstance(count, int) and 0 <= count < MOST_TOKENS else 0 for count in counts]
+    return known[0], known[1]
 
 
 def content_of(answer: Any, *, keep_cut: bool, max_tokens: int) -> str:

@@ -34,6 +34,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 LONGEST_PROBE_S = 10.0
 
 ASKED_AGAIN = (408, 429, 500, 502, 503, 504, 529)
+TOO_MUCH = (429, 503, 529)
+"""Answers after which fewer requests are sent at once."""
+LOOK_AGAIN_S = 0.1
 ENDPOINTS_FAULT = (401, 402, 404, 405, 429, 503, 529)
 """Answers for which no image can be to blame."""
 
@@ -75,6 +78,41 @@ class RateLimiter:
             self._closed_until = max(self._closed_until, self._clock() + seconds)
 
 
+class AdaptiveLimit:
+    """How many requests may be on their way at once: half as many after each wave that the server cannot take.
+
+    One more is let through after as many answers in a row as the limit is, up to `most`.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.limit = self._most = most
+        self._in_flight = self._answered = 0
+        self._wave = 0
+        self._changed = threading.Condition()
+
+    def enter(self, is_halted: Callable[[], bool]) -> int:
+        """Wait for a place; returns the wave that the request belongs to."""
+        with self._changed:
+            while self._in_flight >= self.limit and not is_halted():
+                self._changed.wait(LOOK_AGAIN_S)
+            self._in_flight += 1
+            return self._wave
+
+    def leave(self, wave: int, *, is_too_much: bool) -> None:
+        with self._changed:
+            self._in_flight -= 1
+            if is_too_much:
+                # All of a wave say the same: only the first halves it.
+                if wave == self._wave:
+                    self.limit, self._wave = max(1, self.limit // 2), self._wave + 1
+                self._answered = 0
+            elif wave == self._wave:
+                self._answered += 1
+                if self._answered >= self.limit and self.limit < self._most:
+                    self.limit, self._answered = self.limit + 1, 0
+            self._changed.notify_all()
+
+
 class Client:
     """Sends requests to one endpoint. Many threads may call `ask` at once; `halted` stops all of them."""
 
@@ -100,6 +138,7 @@ class Client:
         self._clock, self._wait = clock, wait or self._wait_unless_halted
         self._rng = rng or random.Random()
         self._limiter = RateLimiter(policy.per_minute, clock=clock, wait=self._wait)
+        self.at_once = AdaptiveLimit(policy.concurrency)
         self._pool = urllib3.connection_from_url(
             address,
             maxsize=policy.concurrency,
@@ -118,16 +157,19 @@ class Client:
         payload = json.dumps(body).encode()
         for attempt in range(self._policy.retries + 1):
             self._limiter.enter()
-            if self.halted.is_set():
-                raise self._halt()
+            wave, is_too_much = self.at_once.enter(self.halted.is_set), False
             try:
+                if self.halted.is_set():
+                    raise self._halt()
                 return self._once(payload, private)
             except _AttemptError as trouble:
-                last = trouble
-                if not trouble.again:
-                    break
-                if attempt < self._policy.retries:
-                    self._rest(attempt, trouble)
+                last, is_too_much = trouble, trouble.is_too_much
+            finally:
+                self.at_once.leave(wave, is_too_much=is_too_much)
+            if not last.again:
+                break
+            if attempt < self._policy.retries:
+                self._rest(attempt, last)
         message = str(last)
         if attempt:
             message = f"{message} {_('It was asked %(count)s times.') % {'count': attempt + 1}}"
@@ -237,6 +279,7 @@ class Client:
             again=status in ASKED_AGAIN,
             is_endpoints=status in ENDPOINTS_FAULT,
             is_silence=status >= 500,
+            is_too_much=status in TOO_MUCH,
             retry_after_s=_seconds_of(response.headers.get("Retry-After")),
         )
 
@@ -288,11 +331,12 @@ class _AttemptError(Exception):
         again: bool = False,
         is_endpoints: bool = False,
         is_silence: bool = False,
+        is_too_much: bool = False,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(reason)
         self.again, self.retry_after_s = again, retry_after_s
-        self.is_endpoints, self.is_silence = is_endpoints, is_silence
+        self.is_endpoints, self.is_silence, self.is_too_much = is_endpoints, is_silence, is_too_much
 
 
 def _unreachable(error: Exception) -> str:

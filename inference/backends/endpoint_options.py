@@ -41,10 +41,25 @@ ANYWHERE = {
     "concurrency",
     "per_minute",
     "longest_wait_s",
+    "input_price",
+    "output_price",
+    "cost_limit",
 }
 OF_IMAGES = {"side", "detail"}
 DETAILS = ("low", "high", "auto")
 DOCUMENT = "docs/settings.md"
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a million tokens cost, and the most that a run may cost, in any one currency; None: no limit."""
+
+    input: float
+    output: float
+    limit: float | None
+
+    def cost(self, usage: tuple[int, int]) -> float:
+        return (usage[0] * self.input + usage[1] * self.output) / 1e6
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class Options:
     policy: RequestPolicy
     side: int
     detail: str | None
+    prices: Prices | None
 
     def prompt_in(self, language: str, *, text: str = "") -> str:
         # Not str.format: what a researcher writes may have braces in it, and the text of a caption too.
@@ -155,6 +171,7 @@ def options_of(spec: Spec, *, has_images: bool) -> Options:
         policy=_policy(options),
         side=int(_number(options, "side", 768, least=32, most=4096, is_whole=True)),
         detail=detail,
+        prices=prices_of(options),
     )
 
 
@@ -193,6 +210,27 @@ def languages_of(spec: Spec, *, has_images: bool) -> dict[str, str]:
     texts = _texts(spec.options, "languages")
     # Whoever repeats a tag in place of its name, as lists of codes do, means the language.
     return {tag: names.get(tag, name) if name == tag else name for tag, name in texts.items()} or names
+
+
+def prices_of(options: Mapping[str, Any]) -> Prices | None:
+    """Read the prices; None if there are none.
+
+    Raises
+    ------
+    BackendSettingsError
+    """
+    has_limit = options.get("cost_limit") is not None
+    if options.get("input_price") is None and options.get("output_price") is None:
+        if has_limit:
+            raise BackendSettingsError(
+                _("The option “cost_limit” needs “input_price” and “output_price”, for a million tokens each.")
+            )
+        return None
+    return Prices(
+        input=_number(options, "input_price", 0, least=0, most=1_000_000),
+        output=_number(options, "output_price", 0, least=0, most=1_000_000),
+        limit=_number(options, "cost_limit", 0, least=0, most=1_000_000_000) if has_limit else None,
+    )
 
 
 def _policy(options: Mapping[str, Any]) -> RequestPolicy:

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, QuerySet
 
+from inference.backends.captioners import BackendSettingsError
+from inference.backends.endpoint_options import prices_of
 from inference.models import GOING, CaptioningModel, Run, RunEvent, RunFailure, RunState
 from inference.permissions import models_for, runs_for
 from inference.selectors import assigned_work
@@ -61,6 +63,19 @@ class RunDetails(RunRow):
         # Where every image was tried and failed, trying again is what helps.
         is_over = self.run.already + self.run.done + self.run.failed >= self.run.total
         return self.run.state == RunState.PAUSED or (self.run.state == RunState.FAILED and not is_over)
+
+    @property
+    def cost(self) -> float | None:
+        """In the currency of the model's prices; None where it has none."""
+        model = self.run.model
+        if model is None:
+            return None
+        options = model.translator.options if model.translator is not None else model.options
+        try:
+            prices = prices_of(options)
+        except BackendSettingsError:
+            return None
+        return prices.cost((self.run.input_tokens, self.run.output_tokens)) if prices else None
 
     @property
     def can_cancel(self) -> bool:

@@ -7,12 +7,21 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 from PIL import Image as Pillow
 
 from crosslens_metrics.formats.problems import LineError
 from images.models import Image
-from inference.backends.captioners import Captioner, Decoding, Failed, GeneratedCaption, Translation
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    Translation,
+)
+from inference.backends.endpoint_options import Prices
 from inference.models import TRANSLATED, CaptioningModel, Chunk, ModelCaption, Run, RunFailure, Stabiliser
 from inference.rules.captions import caption_text
 from inference.rules.runs import unpack_ids
@@ -129,6 +138,32 @@ class CaptioningJob:
         while len(self.stabilisers) > STABILISERS_IN_MEMORY:
             del self.stabilisers[next(iter(self.stabilisers))]
 
+    @property
+    def _asked(self) -> Any:
+        """What is asked for texts: an endpoint counts the tokens."""
+        return self.captioner
+
+    def count_usage(self) -> None:
+        take = getattr(self._asked, "take_usage", None)
+        if take is None:
+            return
+        used = take()
+        rows = Run.objects.filter(pk=self.run.pk)
+        if any(used):
+            rows.update(input_tokens=F("input_tokens") + used[0], output_tokens=F("output_tokens") + used[1])
+        prices: Prices | None = self._asked.prices
+        if prices is None or prices.limit is None:
+            return
+        # What other workers used counts, too.
+        cost = prices.cost(rows.values_list("input_tokens", "output_tokens").get())
+        if cost >= prices.limit:
+            raise BackendSettingsError(
+                _(
+                    "The run has cost %(cost)s, and its limit is %(limit)s. Register the model again with a higher “cost_limit”."
+                )
+                % {"cost": f"{cost:.4f}", "limit": f"{prices.limit:g}"}
+            )
+
     def finish(self, run: Run) -> None:
         return None
 
@@ -141,6 +176,10 @@ class TranslationJob(CaptioningJob):
         self.translation: Translation = model_cache.translation(self.model.translator)
         self.side, self.batch_size = None, self.translation.batch_size
         return self.translation.describe()
+
+    @property
+    def _asked(self) -> Any:
+        return self.translation
 
     def pending(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)

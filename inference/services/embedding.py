@@ -85,6 +85,9 @@ class ImageEmbeddingJob:
             embedding_store.put_part(chunk, self.set, [outcome.image.image_id for outcome in outcomes], vectors)
         return len(outcomes)
 
+    def count_usage(self) -> None:
+        return None
+
     def finish(self, run: Run) -> None:
         self.set.refresh_from_db()
         try:

@@ -262,6 +262,7 @@ class Executor:
         claimed = in_flight.batch.claimed
         self._remember_good(in_flight.batch, result.outcomes)
         self._record(claimed, result.outcomes)
+        self.job_kind.count_usage()
         if time.monotonic() - self._stored_at >= STORE_EVERY_S or claimed.is_suspect:
             self._store_all()
         elif not claimed.parts_left:

@@ -101,5 +101,14 @@ class JobKind(Protocol):
         Returns how many count as done: not those that another run has stored in the meantime, nor `first_part`.
         """
 
+    def count_usage(self) -> None:
+        """Store what was used since the last call, such as tokens of an endpoint.
+
+        Raises
+        ------
+        inference.backends.captioners.BackendSettingsError
+            Where the run would cost more than it may.
+        """
+
     def finish(self, run: Run) -> None:
         """Complete the run after its last chunk. May be called twice."""

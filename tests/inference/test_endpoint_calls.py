@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
 from inference.backends.captioners import BackendDownError, Captioner, Decoding, Failed, GeneratedCaption
-from inference.backends.endpoint_calls import RateLimiter
+from inference.backends.endpoint_calls import AdaptiveLimit, RateLimiter
 from tests.inference.fake_endpoint import HANGS_S, Answer, FakeTime
 
 BUSY = b'{"error": {"message": "Slow down"}}'
@@ -229,3 +229,64 @@ def test_closing_ends_what_waits(server, load):
 
     assert not thread.is_alive()
     assert len(ended) == 1
+
+
+class TestAdaptiveLimit:
+    def test_a_wave_that_is_too_much_halves_it_once_and_answers_raise_it_again(self):
+        limit = AdaptiveLimit(8)
+        wave = [limit.enter(lambda: False) for _request in range(8)]
+        for one in wave:
+            limit.leave(one, is_too_much=True)
+        assert limit.limit == 4
+        for _answer in range(4):
+            limit.leave(limit.enter(lambda: False), is_too_much=False)
+        assert limit.limit == 5
+        for _answer in range(100):
+            limit.leave(limit.enter(lambda: False), is_too_much=False)
+        assert limit.limit == 8
+
+    def test_it_never_falls_below_one(self):
+        limit = AdaptiveLimit(2)
+        for _answer in range(5):
+            limit.leave(limit.enter(lambda: False), is_too_much=True)
+        assert limit.limit == 1
+
+    def test_late_answers_of_an_earlier_wave_say_nothing_of_this_one(self):
+        limit = AdaptiveLimit(4)
+        old = [limit.enter(lambda: False) for _request in range(4)]
+        limit.leave(old[0], is_too_much=True)
+        for one in old[1:]:
+            limit.leave(one, is_too_much=False)
+        assert limit.limit == 2
+
+    def test_whoever_is_halted_waits_no_longer(self):
+        limit = AdaptiveLimit(1)
+        limit.enter(lambda: False)
+        assert limit.enter(lambda: True) == 0
+
+
+def test_a_server_that_takes_two_at_once_is_soon_sent_no_more(server, load):
+    lock, here, refused = threading.Lock(), [0], [0]
+
+    def answer(_asked):
+        with lock:
+            here[0] += 1
+            is_too_much = here[0] > 2
+            refused[0] += is_too_much
+        try:
+            sleep(0.02)
+            return Answer(status=429, body=b"{}", headers={"Retry-After": "0"}) if is_too_much else Answer("A door.")
+        finally:
+            with lock:
+                here[0] -= 1
+
+    server.always = answer
+    captioner = load(real=True, concurrency=8, retries=20)
+
+    assert len(ask(captioner, images=8)) == 8
+    first = refused[0]
+    assert all(isinstance(one, GeneratedCaption) for one in ask(captioner, images=24))
+
+    # Without adapting, six of eight would be refused again and again.
+    assert first >= 6
+    assert refused[0] - first <= 24

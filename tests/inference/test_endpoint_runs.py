@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.core import serializers
+from django.urls import reverse
 
+from inference.backends.captioners import BackendSettingsError
+from inference.backends.endpoint import BATCHES
 from inference.models import CaptioningModel, ModelCaption, Run, RunState, Translator
 from inference.services import model_cache, runs
 from inference.services.models import register_model, register_translated_model, register_translator
@@ -156,3 +160,52 @@ def test_palette_captions_a_collection_in_all_its_languages():
     assert first.text == "A wide, dark image, almost all in red."
     with pytest.raises(RunRefusedError, match="has no code for"):
         begin(model, collection, "sw")
+
+
+def counted(text: str, *, sent: int, received: int) -> bytes:
+    answer = json.loads(completion(text))
+    return json.dumps(answer | {"usage": {"prompt_tokens": sent, "completion_tokens": received}}).encode()
+
+
+def test_tokens_and_cost_are_counted_also_of_captions_that_fail(server, researcher):
+    def answer(asked: Asked) -> Answer:
+        return Answer(body=counted("" if colour_of(asked) == "red" else "A door.", sent=1000, received=20))
+
+    server.always = answer
+    run = go(begin(make_model(input_price=2.5, output_price=10), painted_collection(8), "en"))
+
+    check_complete(run)
+    assert run.failed == 1
+    assert (run.input_tokens, run.output_tokens) == (8000, 160)
+    page = researcher.get(reverse("inference:run-show", args=[run.pk])).text
+    assert "0.0216" in page
+    assert "8,000" in page
+
+
+def test_a_run_ends_at_its_cost_limit_and_keeps_what_it_made(server):
+    server.always = lambda asked: Answer(body=counted("A door.", sent=1000, received=0))
+    about = {"input_price": 1000, "output_price": 0, "cost_limit": 9, "concurrency": 1}
+    run = go(begin(make_model(**about), painted_collection(40), "en"))
+
+    assert run.state == RunState.FAILED
+    assert "its limit is 9. Register the model again with a higher “cost_limit”." in run.error
+    assert 9 <= run.input_tokens / 1000 <= 9 + 2 * BATCHES
+    assert run.done == ModelCaption.objects.filter(run=run).count() == run.input_tokens / 1000
+    # Resumed, it makes no more than is on its way at once.
+    runs.resume(run=run, now=LATER)
+    before = run.input_tokens
+    assert go(run, at=LATER).state == RunState.FAILED
+    assert run.input_tokens - before <= 2000 * BATCHES
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"cost_limit": 5}, "needs “input_price” and “output_price”"),
+        ({"input_price": -1}, "must be a number from 0 to"),
+        ({"input_price": "much"}, "must be a number from 0 to"),
+    ],
+)
+def test_prices_that_make_no_sense_are_refused(server, options, says):
+    with pytest.raises(BackendSettingsError, match=says):
+        make_model(**options)
