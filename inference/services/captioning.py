@@ -159,7 +159,8 @@ class CaptioningJob:
         if cost >= prices.limit:
             raise BackendSettingsError(
                 _(
-                    "The run has cost %(cost)s, and its limit is %(limit)s. Register the model again with a higher “cost_limit”."
+                    "The run has cost %(cost)s, and its limit is %(limit)s. Register the model again with a higher "
+                    "“cost_limit”."
                 )
                 % {"cost": f"{cost:.4f}", "limit": f"{prices.limit:g}"}
             )
