@@ -191,7 +191,7 @@ class Chat:
 
     @property
     def weights(self) -> Any:
-        return self._loaded.at("float32")
+        return self._loaded.whole()
 
     @property
     def positions(self) -> int | None:

@@ -155,7 +155,7 @@ class EncoderDecoder:
 
     @property
     def weights(self) -> Any:
-        return self._loaded.at("float32")
+        return self._loaded.whole()
 
     @property
     def positions(self) -> int | None:

@@ -7,6 +7,7 @@ import shutil
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +27,8 @@ from inference.backends.transformer_files import FILES, PINNED, digest_of, first
 
 NEEDS = ("torch", "transformers")
 PRECISIONS = ("auto", "float32", "float16", "bfloat16")
+LOADING = ("device_map", "quantisation", "compile")
+"""Options that say how weights are loaded. Captions may follow from them."""
 ON_CPU, ON_GPU = 8, 32
 """Images at once, to begin with."""
 HARMLESS = re.compile(r"(^|\.)(pooler|position_ids|masked_bias|embed_positions)(\.|$)")
@@ -52,20 +55,46 @@ class LoadedModel:
     def __init__(self, spec: Spec, folder: Path, kind: str) -> None:
         self.library, self.torch, self.device = quiet_transformers(), torch(), device()
         self._spec, self._folder, self._kind = spec, folder, kind
-        self._model = self._read()
+        options = spec.options
+        self._device_map, self._quantisation = options.get("device_map"), options.get("quantisation")
+        self._check_loading()
+        self._model = self._read("auto")
         self._stored = self._model.dtype
 
     def at(self, precision: str) -> Any:
         """Return the model in a run's precision. It is reloaded if it was rounded for another run."""
         wanted = self._type(precision)
+        if self._quantisation:
+            return self._model
+        if self._device_map:
+            # What is spread over devices stays where it is.
+            if self._model.dtype != wanted:
+                del self._model
+                self._model = self._read(wanted)
+            return self._model
         if self._model.dtype != wanted and self._model.dtype != self._stored:
-            self._model = self._read()
+            self._model = self._read("auto")
         # Parameters that are kept in another precision on purpose would be changed by asking for their own.
         if self._model.dtype != wanted:
             self._model = self._model.to(wanted)
         if self._model.device.type != self.device:
             self._model = self._model.to(self.device)
         return self._model
+
+    def whole(self) -> Any:
+        """Return the model in 32 bits on one device, so that its weights can be changed.
+
+        Raises
+        ------
+        BackendSettingsError
+        """
+        asked = [name for name in LOADING if self._spec.options.get(name)]
+        if asked:
+            raise BackendSettingsError(
+                _("A model with the option “%(option)s” cannot be trained. Register its base without it.")
+                % {"option": asked[0]}
+            )
+        return self.at("float32")
 
     @property
     def config(self) -> Any:
@@ -92,6 +121,7 @@ class LoadedModel:
             "parameters": f"{sum(one.numel() for one in self._model.parameters()):,}",
             "device": cuda.get_device_name() if self.device == "cuda" else threads,
             "precision": f"auto is {_name_of(self._type('auto'))} here; stored as {_name_of(self._stored)}",
+            **{name: str(self._spec.options[name]) for name in LOADING if self._spec.options.get(name)},
             # The commit says what the files are; to read them for a digest takes as long as to load them.
             **({"revision": pinned["revision"]} if pinned else {"files": digest_of(self._folder)}),
             "versions": f"transformers {self.library.__version__}, torch {self.torch.__version__}",
@@ -134,13 +164,39 @@ class LoadedModel:
             return self.torch.float32
         return self.torch.bfloat16 if self.torch.cuda.is_bf16_supported() else self.torch.float16
 
-    def _read(self) -> Any:
+    def _check_loading(self) -> None:
+        """Check that this worker can load the model as its options ask."""
+        if self._device_map:
+            _need("accelerate", "device_map")
+        if self._quantisation:
+            _need("accelerate", "quantisation")
+            _need("bitsandbytes", "quantisation")
+            if self.device != "cuda":
+                raise BackendSettingsError(
+                    _("The option “%(option)s” needs a GPU, and this worker has none.") % {"option": "quantisation"}
+                )
+        if self._spec.options.get("compile") and self.device != "cuda" and not shutil.which("g++"):
+            raise BackendSettingsError(
+                _("The option “%(option)s” needs a C++ compiler (g++) on a worker without a GPU.")
+                % {"option": "compile"}
+            )
+
+    def _loading(self) -> dict[str, Any]:
+        named: dict[str, Any] = {"device_map": self._device_map} if self._device_map else {}
+        if self._quantisation:
+            half = {"bnb_4bit_compute_dtype": self._type("auto")} if self._quantisation == "4bit" else {}
+            config = self.library.BitsAndBytesConfig(**{f"load_in_{self._quantisation}": True}, **half)
+            named |= {"quantization_config": config, "device_map": self._device_map or {"": 0}}
+        return named
+
+    def _read(self, dtype: Any) -> Any:
         options = self._spec.options
         model, report = loaded(
             self._spec,
             getattr(self.library, self._kind).from_pretrained,
             self._folder,
-            dtype="auto",
+            dtype=dtype,
+            **self._loading(),
             use_safetensors=None if options.get("allow_pickled_weights") else True,
             # Of a pickle that is allowed, numbers are read and nothing is run.
             weights_only=True,
@@ -160,7 +216,19 @@ class LoadedModel:
                     "option": '{"allow_missing_weights": true}',
                 }
             )
-        return model.eval()
+        model = model.eval()
+        if options.get("compile"):
+            # Captions differ in length: without it each length would be compiled anew.
+            model.compile(dynamic=True)
+        return model
+
+
+def _need(package: str, option: str) -> None:
+    if find_spec(package) is None:
+        raise BackendSettingsError(
+            _("The option “%(option)s” needs the package %(package)s on the worker: pip install %(package)s.")
+            % {"option": option, "package": package}
+        )
 
 
 def quiet_transformers() -> Any:

@@ -34,8 +34,13 @@ COMMON_OPTIONS = {
     "batch_size": int,
     "allow_pickled_weights": bool,
     "allow_missing_weights": bool,
+    "device_map": str,
+    "quantisation": str,
+    "compile": bool,
 }
 """Options of all our backends of transformers, with their types."""
+CHOICES = {"device_map": ("auto", "balanced", "sequential"), "quantisation": ("4bit", "8bit")}
+"""What some of them may be."""
 
 
 def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
@@ -52,6 +57,7 @@ def check_options(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
             )
         is_flag, is_number = isinstance(value, bool), isinstance(value, int)
         fits = isinstance(value, known[name]) and is_flag == (known[name] is bool)
+        fits = fits and (name not in CHOICES or value in CHOICES[name])
         if not fits or (is_number and not is_flag and not 1 <= value <= LARGEST_NUMBER):
             raise BackendSettingsError(
                 _("The option “%(option)s” cannot be %(value)s. See docs/models.md for its values.")

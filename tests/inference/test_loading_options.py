@@ -1,0 +1,75 @@
+"""Options that say how a model's weights are loaded: what they change, and what a worker needs for them."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.util import find_spec
+
+import pytest
+
+from inference.backends import generation
+from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.encoder_decoder import EncoderDecoderBackend
+from tests.inference.captioned import KEYS, SHORT, texts
+from tests.inference.test_chat_models import images
+from tests.torch_extra import needs_torch
+
+pytestmark = [pytest.mark.usefixtures("models"), needs_torch]
+NAMES = ("vit_gpt2",)
+BACKEND = EncoderDecoderBackend()
+
+
+def captions_of(precision="auto", **options):
+    captioner = BACKEND.load(Spec("x", "vit_gpt2", options))
+    prepared = [captioner.prepare(image) for image in images()]
+    decoding = SHORT.__class__(**{**SHORT.stored(), "precision": precision})
+    return texts(captioner.caption(prepared, keys=KEYS, language="en", decoding=decoding)), captioner
+
+
+@pytest.mark.parametrize("precision", ["auto", "bfloat16"])
+def test_a_model_that_is_spread_says_what_a_whole_one_does(precision):
+    whole, _captioner = captions_of(precision)
+    spread, captioner = captions_of(precision, device_map="auto")
+    assert spread == whole
+    assert captioner.describe()["device_map"] == "auto"
+
+
+@pytest.mark.long(reason="compiling takes minutes on two cores")
+@pytest.mark.skipif(not shutil.which("g++"), reason="no C++ compiler")
+def test_a_compiled_model_says_what_another_does():
+    whole, _captioner = captions_of()
+    compiled, captioner = captions_of(compile=True)
+    assert compiled == whole
+    assert captioner.describe()["compile"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("options", "lacks", "says"),
+    [
+        ({"quantisation": "4bit"}, "", "needs a GPU, and this worker has none"),
+        ({"quantisation": "8bit"}, "bitsandbytes", "needs the package bitsandbytes on the worker"),
+        ({"device_map": "auto"}, "accelerate", "needs the package accelerate on the worker"),
+    ],
+)
+def test_what_a_worker_lacks_is_named(monkeypatch, options, lacks, says):
+    monkeypatch.setattr(generation, "find_spec", lambda name: None if name == lacks else find_spec("json"))
+    with pytest.raises(BackendSettingsError, match=says):
+        BACKEND.load(Spec("x", "vit_gpt2", options))
+
+
+def test_compiling_on_a_cpu_needs_a_compiler(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(BackendSettingsError, match=r"needs a C\+\+ compiler"):
+        BACKEND.load(Spec("x", "vit_gpt2", {"compile": True}))
+
+
+@pytest.mark.parametrize("options", [{"device_map": "cpu"}, {"quantisation": "2bit"}, {"compile": "yes"}])
+def test_other_values_are_refused_when_the_model_is_registered(options):
+    with pytest.raises(BackendSettingsError, match="cannot be"):
+        BACKEND.check(Spec("x", "vit_gpt2", options))
+
+
+def test_a_model_that_is_spread_cannot_be_trained():
+    _captions, captioner = captions_of(device_map="auto")
+    with pytest.raises(BackendSettingsError, match="“device_map” cannot be trained"):
+        _ = captioner.weights
