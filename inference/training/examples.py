@@ -35,7 +35,8 @@ class Example:
 def read_examples(path: Path, *, language: str = "") -> list[Example]:
     """Read captions from JSON lines, in the order of the file.
 
-    Each line has `image`, `caption` or `captions`, `language` unless it is given here, and perhaps `stabiliser`.
+    Each line has `image`, `caption` or `captions`, `language` unless it is given here, and perhaps `stabiliser`, or
+    `stabilisers`, one for each caption.
 
     Raises
     ------
@@ -53,8 +54,13 @@ def read_examples(path: Path, *, language: str = "") -> list[Example]:
                 captions = [fields.values["caption"]] if "caption" in fields.values else fields.list("captions")
                 if not captions or not all(isinstance(one, str) and is_text(one) for one in captions):
                     raise LineError(f"image {image} needs “caption”, a text, or “captions”, a list of texts.")
-                stabiliser = fields.text("stabiliser")
-                examples += [Example(image, tag, " ".join(one.split()), stabiliser) for one in captions]
+                stabilisers = [fields.text("stabiliser")] * len(captions)
+                if "stabilisers" in fields.values:
+                    stabilisers = fields.list("stabilisers")
+                    if len(stabilisers) != len(captions) or not all(isinstance(one, str) for one in stabilisers):
+                        raise LineError(f"image {image} needs as many “stabilisers”, texts, as it has captions.")
+                pairs = zip(captions, stabilisers, strict=True)
+                examples += [Example(image, tag, " ".join(one.split()), stabiliser) for one, stabiliser in pairs]
         if not examples and not reader.problems:
             reader.refuse("The file holds no captions.")
     return examples

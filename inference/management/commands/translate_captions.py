@@ -1,0 +1,179 @@
+"""`manage.py translate_captions CAPTIONS.jsonl --source FOLDER --to de fr --out OUT.jsonl`."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from crosslens_metrics.commands.arguments import language_tag
+from crosslens_metrics.formats.problems import FileProblemsError
+from inference.backends import registry
+from inference.backends.captioners import (
+    BackendDownError,
+    BackendSettingsError,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    OutOfMemoryError,
+    Spec,
+    Translation,
+)
+from inference.backends.encoders import ExtraMissingError
+from inference.projections.folder import replacing
+from inference.services import worker_status
+from inference.training.examples import ENGLISH, Example, digest_of, read_examples
+
+Decoded = list[GeneratedCaption | Failed]
+
+
+class Command(BaseCommand):
+    help = (
+        "Translate English captions of images into other languages, as references or training data. Run the same "
+        "command again to resume after an interruption."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        usual = Decoding()
+        parser.add_argument("captions", type=Path, help='JSON lines: {"image": …, "caption": …} or "captions": […]')
+        parser.add_argument(
+            "--to", nargs="+", required=True, type=language_tag, metavar="TAG", help="for example de fr"
+        )
+        parser.add_argument("--out", type=Path, required=True, help="file for the translations")
+        parser.add_argument("--backend", default="seq2seq", help="kind of translator; default: seq2seq")
+        parser.add_argument(
+            "--source", required=True, help="folder, owner/name@COMMIT of the hub, or name of an endpoint"
+        )
+        parser.add_argument("--options", type=json.loads, default={}, metavar="JSON", help="of docs/models.md")
+        parser.add_argument("--beams", type=int, default=usual.beams)
+        parser.add_argument("--max-tokens", type=int, default=usual.max_tokens)
+        parser.add_argument("--json", action="store_true", help="print a JSON object a line")
+
+    def handle(self, *, captions: Path, to: list[str], out: Path, **given: Any) -> None:
+        worker_status.prepare_process(processes=1)
+        self._is_json = given["json"]
+        decoding = Decoding(beams=given["beams"], max_tokens=given["max_tokens"])
+        spec = Spec(given["source"], given["source"], given["options"])
+        try:
+            english = [one for one in read_examples(captions, language=ENGLISH) if one.language == ENGLISH]
+            if not english:
+                raise CommandError(f"{captions} has no English captions, and translators translate from English.")
+            backend = registry.translator_named(given["backend"])
+            backend.check(spec)
+            registry.check_decoding(backend, spec, decoding)
+            lacking = sorted(set(to) - set(backend.languages(spec)))
+            if lacking:
+                raise CommandError(f"The translator has no code for {', '.join(lacking)}.")
+            translation = backend.load(spec)
+            try:
+                self._translate(translation, english, to, decoding, out, spec)
+            finally:
+                translation.close()
+        except (BackendDownError, BackendSettingsError, ExtraMissingError, FileProblemsError) as error:
+            raise CommandError(str(error)) from error
+
+    def _translate(
+        self,
+        translation: Translation,
+        english: Sequence[Example],
+        to: Sequence[str],
+        decoding: Decoding,
+        out: Path,
+        spec: Spec,
+    ) -> None:
+        by_image: dict[str, list[str]] = {}
+        for one in english:
+            by_image.setdefault(one.image, []).append(one.caption)
+        made = {
+            "captions": digest_of(english),
+            "translator": {**translation.describe(), "source": spec.source, "options": spec.options},
+            "decoding": decoding.stored(),
+        }
+        done = _begin(out, made)
+        failed = 0
+        size = translation.batch_size
+        with out.open("a", encoding="utf-8") as file:
+            for language in to:
+                images = [image for image in by_image if (image, language) not in done]
+                for start in range(0, len(images), size):
+                    some = images[start : start + size]
+                    texts = [text for image in some for text in by_image[image]]
+                    keys = [f"{image} {number}" for image in some for number, _text in enumerate(by_image[image])]
+                    translated = iter(_translated(translation, texts, keys, language, decoding))
+                    for image in some:
+                        pairs = [(text, next(translated)) for text in by_image[image]]
+                        good = [(text, one.text) for text, one in pairs if isinstance(one, GeneratedCaption)]
+                        failed += len(pairs) - len(good)
+                        if good:
+                            line = {"image": image, "language": language, "captions": [text for _english, text in good]}
+                            line["stabilisers"] = [text for text, _translation in good]
+                            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                    self._say(language, start + len(some), len(images))
+        self._end(out, failed)
+
+    def _say(self, language: str, done: int, total: int) -> None:
+        text = f"{language}: {done} of {total} images"
+        self.stdout.write(json.dumps({"language": language, "done": done, "total": total}) if self._is_json else text)
+        self.stdout.flush()
+
+    def _end(self, out: Path, failed: int) -> None:
+        if self._is_json:
+            self.stdout.write(json.dumps({"out": str(out), "failed": failed}))
+            return
+        more = f" Captions that could not be translated and are left out: {failed}." if failed else ""
+        self.stdout.write(f"The translations are in {out}, and what made them is in {_about(out)}.{more}")
+
+
+def _about(out: Path) -> Path:
+    return out.with_name(f"{out.name}.json")
+
+
+def _begin(out: Path, made: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return what is in the file already; a line that a killed process left unfinished is taken off.
+
+    Raises
+    ------
+    CommandError
+        Where the file was made otherwise.
+    """
+    about = _about(out)
+    if not out.exists():
+        with replacing(about) as partial:
+            partial.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        return set()
+    try:
+        before = json.loads(about.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{out} is there, but nothing says what made it ({error}). Choose another file.") from error
+    if before != json.loads(json.dumps(made)):
+        raise CommandError(f"{out} was made from other captions, or by another translator. Choose another file.")
+    lines = out.read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]
+    if len(whole) < len(lines):
+        with replacing(out) as partial:
+            partial.write_text("".join(whole), encoding="utf-8")
+    values = [json.loads(line) for line in whole]
+    return {(value["image"], value["language"]) for value in values}
+
+
+def _translated(
+    translation: Translation, texts: Sequence[str], keys: Sequence[str], language: str, decoding: Decoding
+) -> Decoded:
+    """Translate with as many at once as fit into memory."""
+    try:
+        return translation.translate(texts, keys=keys, language=language, decoding=decoding)
+    except OutOfMemoryError:
+        if len(texts) == 1:
+            return [Failed("Memory ran out, even for this text by itself.")]
+    half = len(texts) // 2
+    return [
+        *_translated(translation, texts[:half], keys[:half], language, decoding),
+        *_translated(translation, texts[half:], keys[half:], language, decoding),
+    ]
