@@ -190,7 +190,9 @@ def test_a_run_ends_at_its_cost_limit_and_keeps_what_it_made(server):
     assert run.state == RunState.FAILED
     assert "its limit is 9. Register the model again with a higher “cost_limit”." in run.error
     assert 9 <= run.input_tokens / 1000 <= 9 + 2 * BATCHES
-    assert run.done == ModelCaption.objects.filter(run=run).count() == run.input_tokens / 1000
+    # Some of those that were on their way may be counted already.
+    assert run.done == ModelCaption.objects.filter(run=run).count()
+    assert 9 <= run.done <= run.input_tokens / 1000
     # Resumed, it makes no more than is on its way at once.
     runs.resume(run=run, now=LATER)
     before = run.input_tokens
