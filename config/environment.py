@@ -70,6 +70,9 @@ class Environment(Connections):
     def models(self) -> Path:
         return self._folder("MODELS_FOLDER", "models")
 
+    def pickled_weights(self) -> bool:
+        return self._is_on("PICKLED_WEIGHTS", default="off")
+
     def trainings(self) -> Path:
         return self._folder("TRAININGS_FOLDER", "trainings")
 

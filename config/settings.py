@@ -20,6 +20,7 @@ IS_EMBEDDED = _environment.is_embedded
 VAR = _environment.var
 VECTORS = _environment.vectors()
 MODELS_FOLDER = _environment.models()
+PICKLED_WEIGHTS = _environment.pickled_weights()
 TRAININGS_FOLDER = _environment.trainings()
 # Read where it is needed, not at each start.
 CODE_VERSION = lazy(code_version, str)(BASE_DIR)

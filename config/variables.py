@@ -23,6 +23,7 @@ OPTIONAL = {
     "CROSSLENS_VAR": "folder of all local files; production keeps little there (default: var/ of the checkout)",
     "VECTORS_FOLDER": "/srv/crosslens/vectors, which all processes see (default: vectors/ in CROSSLENS_VAR)",
     "MODELS_FOLDER": "/srv/crosslens/models, which the workers of models see (default: models/ in CROSSLENS_VAR)",
+    "PICKLED_WEIGHTS": "on or off (default: off); on if researchers may load models whose weights are Python pickles",
     "TRAININGS_FOLDER": "/srv/crosslens/trainings, shared by workers of models (default: trainings/ in CROSSLENS_VAR)",
     "CAPTION_ENDPOINTS": "lab=http://gpu7:8000/v1,openai=https://api.openai.com/v1 (default: none)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +23,7 @@ from inference.backends.captioners import (
 )
 from inference.backends.encoders import device, torch, transformers
 from inference.backends.sampling import Drawing, stream
-from inference.backends.transformer_files import FILES, PINNED, digest_of, first_line
+from inference.backends.transformer_files import FILES, PINNED, digest_of, first_line, may_unpickle
 
 NEEDS = ("torch", "transformers")
 PRECISIONS = ("auto", "float32", "float16", "bfloat16")
@@ -33,6 +33,8 @@ ON_CPU, ON_GPU = 8, 32
 """Images at once, to begin with."""
 HARMLESS = re.compile(r"(^|\.)(pooler|position_ids|masked_bias|embed_positions)(\.|$)")
 """Weights that checkpoints may lack: captions do not follow from them."""
+NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
+"""Of a layer, in the name of a weight."""
 MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 
 Result = TypeVar("Result")
@@ -197,11 +199,14 @@ class LoadedModel:
             self._folder,
             dtype=dtype,
             **self._loading(),
-            use_safetensors=None if options.get("allow_pickled_weights") else True,
+            use_safetensors=None if may_unpickle(self._spec) else True,
             # Of a pickle that is allowed, numbers are read and nothing is run.
             weights_only=True,
             output_loading_info=True,
+            # Refused below, where it can be said which.
+            ignore_mismatched_sizes=True,
         )
+        self._check_belonging(model, report)
         missing = sorted(name for name in report["missing_keys"] if not HARMLESS.search(name))
         if missing and not options.get("allow_missing_weights"):
             raise BackendSettingsError(
@@ -221,6 +226,37 @@ class LoadedModel:
             # Captions differ in length: without it each length would be compiled anew.
             model.compile(dynamic=True)
         return model
+
+    def _check_belonging(self, model: Any, report: Mapping[str, Any]) -> None:
+        """Refuse weights of another size than `config.json` says, or of layers that it does not have."""
+        of_other_sizes = sorted(report["mismatched_keys"])
+        if of_other_sizes:
+            name, stored, wanted = of_other_sizes[0]
+            raise BackendSettingsError(
+                _(
+                    "The weights of “%(source)s” do not belong to its config.json: %(name)s has the size %(stored)s, "
+                    "and should have %(wanted)s (%(number)d such weights). Use the config.json that came with the "
+                    "weights."
+                )
+                % {
+                    "source": self._spec.source,
+                    "name": name,
+                    "stored": " × ".join(map(str, stored)),
+                    "wanted": " × ".join(map(str, wanted)),
+                    "number": len(of_other_sizes),
+                }
+            )
+        layers = {NUMBER.sub("", name) for name, _weight in model.named_parameters() if NUMBER.search(name)}
+        # What has no place at all is often a part for another task.
+        beyond = sorted(name for name in report["unexpected_keys"] if NUMBER.sub("", name) in layers)
+        if beyond:
+            raise BackendSettingsError(
+                _(
+                    "The weights of “%(source)s” do not belong to its config.json: they have layers that it does not "
+                    "have (%(number)d weights; the first is %(name)s). Use the config.json that came with the weights."
+                )
+                % {"source": self._spec.source, "number": len(beyond), "name": beyond[0]}
+            )
 
 
 def _need(package: str, option: str) -> None:

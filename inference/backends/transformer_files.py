@@ -24,7 +24,7 @@ TRAINED = "training:"
 """Before the folder of a model that was trained on the platform."""
 TRAINED_FOLDER = re.compile(r"training:(?P<folder>[0-9a-f]{32})")
 FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.safetensors")
-"""What of a model is read: never code, and no weights that are Python's pickles unless they are asked for."""
+"""What of a model is read: never code, and no weights that are Python's pickles unless `may_unpickle`."""
 PICKLED = ("*.bin",)
 LARGEST_NUMBER = 4096
 """The largest value of an option that counts images or pixels."""
@@ -137,8 +137,16 @@ def check_files(folder: Path, spec: Spec) -> None:
     if any(folder.glob("*.safetensors")):
         return
     if any(folder.glob("*.bin")):
-        if spec.options.get("allow_pickled_weights"):
+        if may_unpickle(spec):
             return
+        if not settings.PICKLED_WEIGHTS:
+            raise BackendSettingsError(
+                _(
+                    "The weights of “%(source)s” are Python pickles, which can run any program, and this installation "
+                    "does not load them. Save them as safetensors, or ask the operator to set PICKLED_WEIGHTS to on."
+                )
+                % {"source": spec.source}
+            )
         raise BackendSettingsError(
             _(
                 "The weights of “%(source)s” are Python pickles. Save them as safetensors or, if you trust "
@@ -149,6 +157,10 @@ def check_files(folder: Path, spec: Spec) -> None:
     raise BackendSettingsError(
         _("“%(source)s” holds no weights: there is no *.safetensors file.") % {"source": spec.source}
     )
+
+
+def may_unpickle(spec: Spec) -> bool:
+    return bool(settings.PICKLED_WEIGHTS and spec.options.get("allow_pickled_weights"))
 
 
 def config_here(spec: Spec) -> dict[str, Any] | None:
@@ -229,7 +241,7 @@ def _cached(name: str, revision: str) -> Path | None:
 def _fetched(name: str, revision: str, spec: Spec) -> Path:
     from huggingface_hub import snapshot_download
 
-    patterns = [*FILES, *(PICKLED if spec.options.get("allow_pickled_weights") else ())]
+    patterns = [*FILES, *(PICKLED if may_unpickle(spec) else ())]
     try:
         # Whatever lies deeper is another format of the same weights.
         folder = snapshot_download(name, revision=revision, allow_patterns=patterns, ignore_patterns=["*/*"])

@@ -151,7 +151,10 @@ def _option_fields() -> dict[str, forms.Field]:
         "allow_pickled_weights": forms.BooleanField(
             label=_("Load weights that are Python pickles"),
             required=False,
-            help_text=_("Such files can run any program. Use this only for models from people you trust."),
+            disabled=not settings.PICKLED_WEIGHTS,
+            help_text=_("Such files can run any program. Use this only for models from people you trust.")
+            if settings.PICKLED_WEIGHTS
+            else _("This installation loads only safetensors. The operator can allow others."),
         ),
         "concurrency": forms.IntegerField(
             label=_("Concurrent requests"), required=False, min_value=1, max_value=64, help_text=_("If empty, 4.")

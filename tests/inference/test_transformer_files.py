@@ -46,10 +46,13 @@ def bare(models) -> Iterator[Path]:
 
 
 @needs_torch
-def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing(bare):
+def test_a_folder_that_is_not_whole_is_refused_with_what_is_missing(bare, settings):
     BACKEND.check(Spec("bare", "bare", {}))
     (bare / "model.safetensors").rename(bare / "pytorch_model.bin")
-    assert "pickles" in refused("bare")
+    assert "ask the operator to set PICKLED_WEIGHTS" in refused("bare")
+    assert "ask the operator to set PICKLED_WEIGHTS" in refused("bare", allow_pickled_weights=True)
+    settings.PICKLED_WEIGHTS = True
+    assert "set the option" in refused("bare")
     BACKEND.check(Spec("bare", "bare", {"allow_pickled_weights": True}))
     (bare / "pytorch_model.bin").unlink()
     assert "no weights" in refused("bare")
@@ -78,16 +81,42 @@ def test_weights_that_are_broken_or_missing_are_refused_when_loaded(bare):
         BACKEND.load(Spec("bare", "bare", {}))
 
 
+OF_BLIP = {
+    "num_hidden_layers": (1, "they have layers that it does not have"),
+    "intermediate_size": (48, "has the size 32, and should have 48 ("),
+    "vocab_size": (27, "has the size 20 × 16, and should have 27 × 16"),
+}
+
+
 @needs_torch
-def test_pickled_weights_are_loaded_where_they_are_trusted(bare):
+@pytest.mark.parametrize("name", OF_BLIP)
+def test_weights_that_do_not_belong_to_the_config_are_refused_by_name(bare, name):
+    config = json.loads((bare / "config.json").read_text(encoding="utf-8"))
+    value, said = OF_BLIP[name]
+    config["text_config"][name] = value
+    (bare / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+    for options in ({}, {"allow_missing_weights": True}):
+        with pytest.raises(BackendSettingsError) as refusal:
+            BACKEND.load(Spec("bare", "bare", options))
+        assert "The weights of “bare” do not belong to its config.json" in str(refusal.value)
+        assert said in str(refusal.value)
+        assert "Use the config.json that came with the weights" in str(refusal.value)
+
+
+@needs_torch
+def test_pickled_weights_are_loaded_where_the_operator_and_the_options_trust_them(bare, settings):
     import torch
     from safetensors.torch import load_file
 
     torch.save(load_file(bare / "model.safetensors"), bare / "pytorch_model.bin")
     (bare / "model.safetensors").unlink()
-    with pytest.raises(BackendSettingsError, match="pickles"):
-        BACKEND.load(Spec("bare", "bare", {}))
+    for is_allowed, options in ((False, {}), (False, {"allow_pickled_weights": True}), (True, {})):
+        settings.PICKLED_WEIGHTS = is_allowed
+        with pytest.raises(BackendSettingsError, match="pickles"):
+            BACKEND.load(Spec("bare", "bare", options))
 
+    settings.PICKLED_WEIGHTS = True
     trusted = BACKEND.load(Spec("bare", "bare", {"allow_pickled_weights": True}))
     assert caption(trusted) == caption(BACKEND.load(Spec("blip", "blip", {})))
 
