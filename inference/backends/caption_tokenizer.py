@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendSettingsError, Failed, GeneratedCaption, Spec
+from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.generation import caption_or_failure, plain
 from inference.rules.pivot import separators_of, split
 
@@ -49,6 +49,11 @@ class CaptionTokenizer:
             return [""] * number
         # The blank before a word belongs to the word where tokens are parts of words.
         return [(stabiliser + self._separators[tag]).rstrip() for stabiliser in stabilisers]
+
+    def held_length(self, tag: str, decoding: Decoding) -> int:
+        """The number of tokens between a held stabiliser and its caption."""
+        is_held = self.is_pivot and decoding.is_consistent
+        return len(self.tokens(self._separators[tag].strip())) if is_held else 0
 
     def written(self, caption: str, stabiliser: str, tag: str) -> str:
         """Return what the model is to write for a caption."""

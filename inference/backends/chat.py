@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from inference.backends.generation import (
     NEEDS,
     LoadedModel,
     check_decoding,
+    check_fits,
     first_token,
     generation,
     loaded,
@@ -196,15 +197,33 @@ class Chat:
     @property
     def positions(self) -> int | None:
         """Those that the longest prompt leaves, of a small image where prompts depend on the image."""
+        most = self._most()
+        return None if most is None else most - max(self._given(tag) for tag in self._codes)
+
+    def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
+        """Refuse captions that may be longer than the model has positions for, after a small image.
+
+        Raises
+        ------
+        BackendSettingsError
+        """
+        most, is_pivot = self._most(), self._tokens.is_pivot
+        for tag in sorted(languages) if most is not None else ():
+            self._check_language(tag)
+            given = self._given(tag) + self._tokens.held_length(tag, decoding)
+            check_fits(most, given=given, language=tag, decoding=decoding, parts=2 if is_pivot else 1)
+
+    def _most(self) -> int | None:
         text = getattr(self._loaded.config, "text_config", self._loaded.config)
         most = getattr(text, "max_position_embeddings", None)
-        if most is None:
-            return None
+        return None if most is None else int(most)
+
+    def _given(self, tag: str) -> int:
+        """The number of tokens before an answer."""
         if self._begin:
-            return int(most) - len(self._begin) + 1
+            return len(self._begin) - 1
         blank = [Image.new("RGB", PROBES[0])]
-        prompts = [self._processed([self._text(tag)], blank)["input_ids"] for tag in self._codes]
-        return int(most) - max(prompt.shape[1] for prompt in prompts)
+        return int(self._processed([self._text(tag)], blank)["input_ids"].shape[1])
 
     def row(self, caption: str, *, language: str, stabiliser: str) -> TrainingRow:
         """Tokenise a caption, without its prompt, as the model ends it."""

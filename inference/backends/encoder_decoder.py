@@ -23,6 +23,7 @@ from inference.backends.generation import (
     NEEDS,
     LoadedModel,
     check_decoding,
+    check_fits,
     first_token,
     generation,
     loaded,
@@ -170,23 +171,13 @@ class EncoderDecoder:
         ------
         BackendSettingsError
         """
-        most = self.positions
+        most, begin = self.positions, 1 + len(self._tokens.tokens(self._stabiliser_prompt))
+        if self._tokens.is_pivot and decoding.is_consistent:
+            check_fits(most, given=begin, language=language_codes.ENGLISH, decoding=decoding)
         for language in sorted(languages):
             given = 1 + len(self._tokens.tokens(self._prompts.get(language, "")))
-            if most is not None and given + decoding.max_tokens > most:
-                raise BackendSettingsError(
-                    _(
-                        "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
-                        "%(given)s, and a caption may take %(wanted)s. Set the maximum of tokens to %(fits)s or less."
-                    )
-                    % {
-                        "most": most,
-                        "language": language,
-                        "given": given,
-                        "wanted": decoding.max_tokens,
-                        "fits": max(1, most - given),
-                    }
-                )
+            held, parts = self._tokens.held_length(language, decoding), 2 if self._tokens.is_pivot else 1
+            check_fits(most, given=given + held, language=language, decoding=decoding, parts=parts)
 
     def row(self, caption: str, *, language: str, stabiliser: str) -> TrainingRow:
         """Tokenise a caption after the prompt of its language, as the model begins and ends it."""

@@ -307,6 +307,53 @@ def usable(spec: Spec, attempt: Callable[[], Result]) -> Result:
         ) from error
 
 
+def check_fits(most: int | None, *, given: int, language: str, decoding: Decoding, parts: int = 1) -> None:
+    """Refuse captions that may be longer than the model has positions for.
+
+    Parameters
+    ----------
+    most : int or None
+        Positions; None where any length is possible.
+    given : int
+        Tokens that are there before those of the caption.
+    parts : int
+        2 where a stabiliser comes before the caption.
+
+    Raises
+    ------
+    BackendSettingsError
+    """
+    wanted = parts * decoding.max_tokens
+    if most is None or given + wanted <= most:
+        return
+    fits = (most - given) // parts
+    named = {"most": most, "language": language, "given": given, "wanted": wanted, "fits": fits}
+    if fits < 1:
+        raise BackendSettingsError(
+            _(
+                "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
+                "%(given)s, which leaves none for a caption. Register the model with a shorter prompt."
+            )
+            % named
+        )
+    if parts > 1:
+        raise BackendSettingsError(
+            _(
+                "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
+                "%(given)s, and stabiliser and caption may take %(wanted)s. Set the maximum of tokens to %(fits)s or "
+                "less."
+            )
+            % named
+        )
+    raise BackendSettingsError(
+        _(
+            "The model has positions for %(most)s tokens. In %(language)s, the begin and the prompt take "
+            "%(given)s, and a caption may take %(wanted)s. Set the maximum of tokens to %(fits)s or less."
+        )
+        % named
+    )
+
+
 def check_decoding(decoding: Decoding) -> None:
     """
     Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from inference.backends.generation import (
     LoadedModel,
     caption_or_failure,
     check_decoding,
+    check_fits,
     generation,
     loaded,
     plain,
@@ -39,6 +40,8 @@ BY_PREFIX = (MARIAN, T5)
 OPTIONS = {**COMMON_OPTIONS, "source_language": str}
 LONGEST = 512
 """Tokens of an English caption; what is longer is cut."""
+WITH_POSITIONS = (MBART, MARIAN)
+"""Families with so many positions and no more; those of others grow with the text, or are relative."""
 
 
 class Seq2SeqBackend:
@@ -115,6 +118,9 @@ class Seq2Seq:
         arguments = {"src_lang": english} if self._family in TABLES else {}
         self._tokenizer = loaded(spec, tokenizer.from_pretrained, folder, **arguments)
         self._firsts = {tag: self._first(spec, code) for tag, code in codes.items()} if arguments else {}
+        most = self._loaded.config.max_position_embeddings if self._family in WITH_POSITIONS else None
+        self._cut = {"truncation": True, "max_length": min(self._tokenizer.model_max_length, LONGEST)}
+        self._positions = None if most is None else int(most)
         self.batch_size = self._loaded.batch_size()
 
     def describe(self) -> dict[str, str]:
@@ -123,8 +129,17 @@ class Seq2Seq:
     def translate(
         self, texts: Sequence[str], *, keys: Sequence[str], language: str, decoding: Decoding
     ) -> list[GeneratedCaption | Failed]:
-        numbers = [number for number, text in enumerate(texts) if plain(text)]
         captions: list[GeneratedCaption | Failed] = [Failed(_("There is nothing to translate.")) for _text in texts]
+        numbers = []
+        for number, text in enumerate(texts):
+            length = self._length_read(text, language)
+            if self._positions is not None and length > self._positions:
+                captions[number] = Failed(
+                    _("The English caption has %(given)s tokens, and the model reads at most %(most)s. Shorten it.")
+                    % {"given": length, "most": self._positions}
+                )
+            elif plain(text):
+                numbers.append(number)
         if not numbers:
             return captions
         outputs = self._written(
@@ -134,19 +149,30 @@ class Seq2Seq:
             captions[number] = caption_or_failure(output)
         return captions
 
+    def check_length(self, languages: Collection[str], decoding: Decoding) -> None:
+        """Refuse translations that may be longer than the model has positions for.
+
+        Raises
+        ------
+        BackendSettingsError
+        """
+        for tag in sorted(languages):
+            given = 1 if self._firsts.get(tag) is None else 2
+            check_fits(self._positions, given=given, language=tag, decoding=decoding)
+
     def close(self) -> None:
         self._loaded.close()
 
+    def _length_read(self, text: str, tag: str) -> int:
+        return len(self._tokenizer(self._before(tag) + plain(text), **self._cut)["input_ids"])
+
+    def _before(self, tag: str) -> str:
+        return f"{self._codes[tag]} " if self._firsts.get(tag) is None and self._codes[tag] else ""
+
     def _written(self, texts: Sequence[str], keys: Sequence[str], tag: str, decoding: Decoding) -> list[str]:
         model, first = self._loaded.at(decoding.precision), self._firsts.get(tag)
-        before = f"{self._codes[tag]} " if first is None and self._codes[tag] else ""
-        read = self._tokenizer(
-            [before + text for text in texts],
-            return_tensors="pt",
-            padding=True,
-            truncation=True,
-            max_length=min(self._tokenizer.model_max_length, LONGEST),
-        )
+        before = self._before(tag)
+        read = self._tokenizer([before + text for text in texts], return_tensors="pt", padding=True, **self._cut)
         asked = generation(decoding, keys=keys, language=tag, more=0 if first is None else 1)
         if first is not None:
             asked["forced_bos_token_id"] = first

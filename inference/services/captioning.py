@@ -55,9 +55,7 @@ class CaptioningJob:
 
     def load(self) -> Mapping[str, str]:
         self.captioner: Captioner = model_cache.captioner(self.model)
-        # A backend of a package may lack it: its captions are cut off or fail one by one.
-        if (check := getattr(self.captioner, "check_length", None)) is not None:
-            check(self.tags, self.decoding)
+        self._check_length(self.captioner)
         self.side, self.batch_size = self.captioner.side, self.captioner.batch_size
         return self.captioner.describe()
 
@@ -138,6 +136,11 @@ class CaptioningJob:
         while len(self.stabilisers) > STABILISERS_IN_MEMORY:
             del self.stabilisers[next(iter(self.stabilisers))]
 
+    def _check_length(self, writer: Captioner | Translation) -> None:
+        # A backend of a package may lack it: its captions are cut off or fail one by one.
+        if (check := getattr(writer, "check_length", None)) is not None:
+            check(self.tags, self.decoding)
+
     @property
     def _asked(self) -> Any:
         """What is asked for texts: an endpoint counts the tokens."""
@@ -175,6 +178,7 @@ class TranslationJob(CaptioningJob):
     def load(self) -> Mapping[str, str]:
         assert self.model.translator is not None
         self.translation: Translation = model_cache.translation(self.model.translator)
+        self._check_length(self.translation)
         self.side, self.batch_size = None, self.translation.batch_size
         return self.translation.describe()
 

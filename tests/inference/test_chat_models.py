@@ -150,6 +150,17 @@ def test_images_are_prepared_in_threads_as_one_by_one(models, name):
     assert captions[:5] * 8 == captions
 
 
+@pytest.mark.parametrize("name", ["paligemma", "llava"])
+def test_captions_that_cannot_fit_after_the_prompt_are_refused(models, name):
+    captioner = loaded(name)
+    left = captioner.positions
+    assert left is not None
+
+    captioner.check_length(["en", "de"], Decoding(max_tokens=left))
+    with pytest.raises(BackendSettingsError, match=r"The model has positions for .* Set the maximum of tokens to"):
+        captioner.check_length(["en", "de"], Decoding(max_tokens=left + 50))
+
+
 def test_how_large_images_need_to_be_is_said(models):
     assert loaded("paligemma").side == loaded("llava").side == 2 * tiny_models.SIDE
     assert loaded("idefics3").side == 1024

@@ -107,6 +107,17 @@ def test_nothing_is_not_translated_and_the_others_are(models):
     assert translator.translate([""], keys=["a"], language="de", decoding=SHORT) == translations[2:]
 
 
+@pytest.mark.parametrize("name", ["mbart_50", "marian"])
+def test_a_text_longer_than_the_model_has_positions_for_fails_alone_and_says_so(models, name):
+    long = " ".join(["dog"] * 100)
+
+    short, refused = loaded(name).translate(["a dog", long], keys=["a", "b"], language="de", decoding=SHORT)
+
+    assert isinstance(short, GeneratedCaption)
+    assert isinstance(refused, Failed)
+    assert "tokens, and the model reads at most 64. Shorten it." in refused.reason
+
+
 def test_families_are_told_apart_by_their_files(models, settings, tmp_path):
     settings.MODELS_FOLDER = tmp_path
     for name in ("nllb", "m2m_100"):

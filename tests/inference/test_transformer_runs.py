@@ -11,6 +11,7 @@ from PIL import Image as Pillow
 
 from inference.backends import registry
 from inference.backends.captioners import Decoding, GeneratedCaption, Spec
+from inference.backends.encoder_decoder import EncoderDecoder
 from inference.models import ModelCaption, RunState, Stabiliser
 from inference.services.models import register_model, register_translated_model, register_translator
 from inference.services.runs import RunRefusedError
@@ -28,7 +29,7 @@ pytestmark = [
 ]
 
 SHORT = Decoding(max_tokens=6)
-NAMES = ("blip", "git", "vit_gpt2", "paligemma", "llava", "idefics3", "nllb", "m2m_100")
+NAMES = ("blip", "git", "vit_gpt2", "paligemma", "llava", "idefics3", "nllb", "m2m_100", "mbart_50")
 
 
 begin = partial(fake_runs.begin, max_tokens=6)
@@ -79,6 +80,44 @@ def test_captions_that_cannot_fit_are_refused_before_any_image():
     )
     assert not run.failures.exists()
     assert go(begin(run.model, painted_collection(3), "en", max_tokens=63)).state == RunState.DONE
+
+
+def test_stabilisers_count_before_any_image(models):
+    tiny_models.save_chain(models / "pivot", ["a dog <de> ein hund"])
+    options = {"languages": {"de": "de"}}
+    model = register_model(
+        is_shared=True, name="Pivot", backend="encoder-decoder", source="pivot", options=options, is_pivot=True, by=None
+    )
+    collection = painted_collection(2)
+    loaded = registry.backend_named("encoder-decoder").load(Spec("pivot", "pivot", options, True))
+    assert isinstance(loaded, EncoderDecoder)
+    most = loaded.positions
+    assert most is not None
+    fits = {False: (most - 1) // 2, True: (most - 2) // 2}
+    for is_consistent, tokens in fits.items():
+        run = go(begin(model, collection, "de", max_tokens=tokens + 1, is_consistent=is_consistent))
+        assert run.state == RunState.FAILED
+        assert f"stabiliser and caption may take {2 * tokens + 2}. Set the maximum of tokens to {tokens}" in run.error
+        assert go(begin(model, collection, "de", max_tokens=tokens, is_consistent=is_consistent)).state == RunState.DONE
+
+
+def test_translations_that_cannot_fit_are_refused_before_any_text():
+    english, collection = made_by("encoder-decoder", "blip"), painted_collection(2)
+    go(begin(english, collection, "en"))
+    translator = register_translator(
+        is_shared=True, name="MBart", backend="seq2seq", source="mbart_50", options={}, by=None
+    )
+    model = register_translated_model(
+        is_shared=True, name="By MBart", english_model=english, translator=translator, by=None
+    )
+
+    run = go(begin(model, collection, "de", max_tokens=63))
+
+    assert run.state == RunState.FAILED
+    assert "positions for 64 tokens. In de, the begin and the prompt take 2" in run.error
+    assert "to 62 or less" in run.error
+    assert not run.failures.exists()
+    assert go(begin(model, collection, "de", max_tokens=62)).state == RunState.DONE
 
 
 def test_what_is_drawn_is_the_same_when_memory_allows_for_fewer_at_once(monkeypatch):
