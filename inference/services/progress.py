@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.records import printable
 from images.models import JobState
 from inference.models import GOING, Chunk, Run, RunEvent, RunState
+from inference.services import tracebacks
 from inference.services.job_kind import JobKind
 
 LOGGED_FROM_S = 0.5
@@ -28,7 +29,7 @@ def log_event(
         worker=worker,
         is_warning=is_warning,
         message=printable(message),
-        traceback=printable(traceback),
+        traceback=tracebacks.shown(traceback),
     )
 
 

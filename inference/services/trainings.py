@@ -26,6 +26,7 @@ from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.backends.transformer_files import family_here
 from inference.models import GOING, CaptioningModel, RunState, Training, TrainingEvent
 from inference.rules.runs import pack_ids
+from inference.services import tracebacks
 from inference.training.bases import model_options
 from inference.training.examples import Example, as_targets, check_split, digest_of
 from inference.training.options import Targets, TrainingError, TrainingOptions
@@ -258,7 +259,7 @@ def log_event(
         worker=worker,
         is_warning=is_warning,
         message=printable(message),
-        traceback=printable(traceback),
+        traceback=tracebacks.shown(traceback),
     )
 
 

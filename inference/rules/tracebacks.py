@@ -1,0 +1,44 @@
+"""What researchers see of a traceback: where a program failed, without an operator's folders and secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+FIRST, LAST = 15, 45
+"""Lines that are kept of a longer one: how the model was asked, and where it failed."""
+WIDEST = 400
+"""Characters of a line."""
+HIDDEN = "…"
+PACKAGES = re.compile(r"/[^\s\"']*?/(?:site|dist)-packages/")
+PYTHON = re.compile(r"/[^\s\"']*?/lib/python3\.\d+/")
+KEY = re.compile(
+    r"(?P<name>\bBearer\s+|\b(?:api[_-]?key|token|password|secret)[\"']?\s*[=:]\s*[\"']?)[^\s\"',)]+"
+    r"|\b(?:sk|hf|ghp)[-_][\w-]{12,}"
+    r"|(?<=://)[^\s/@\"']+@",
+    re.IGNORECASE,
+)
+"""What looks like a key, whoever's it is."""
+SHORTEST_SECRET = 6
+"""What is shorter would be found in words."""
+
+
+def shown(traceback: str, *, folders: Iterable[str], secrets: Iterable[str]) -> str:
+    """
+    Parameters
+    ----------
+    folders : iterable of str
+        Those of the installation, which are left out before names of files.
+    secrets : iterable of str
+        What is hidden wherever it stands.
+    """
+    for secret in sorted((one for one in secrets if len(one) >= SHORTEST_SECRET), key=len, reverse=True):
+        traceback = traceback.replace(secret, HIDDEN)
+    traceback = KEY.sub(lambda found: (found["name"] or "") + HIDDEN, traceback)
+    traceback = PYTHON.sub("", PACKAGES.sub("", traceback))
+    for folder in sorted({one.rstrip("/") for one in folders} - {""}, key=len, reverse=True):
+        traceback = traceback.replace(f"{folder}/", "")
+    lines = [line if len(line) <= WIDEST else line[:WIDEST] + HIDDEN for line in traceback.splitlines()]
+    if len(lines) > FIRST + LAST + 1:
+        lines = [*lines[:FIRST], f"  {HIDDEN}", *lines[-LAST:]]
+    return "\n".join(lines)
