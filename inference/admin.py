@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.http import HttpRequest
 
 from inference.models import CaptioningModel, Run, WordVectorSet, Worker
 from people.admin import LookUpAdmin
@@ -10,12 +11,18 @@ from people.admin import LookUpAdmin
 
 @admin.register(CaptioningModel)
 class CaptioningModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("name", "project", "is_shared", "created_at")
-    list_filter = ("is_shared",)
+    list_display = ("name", "project", "is_shared", "created_at", "retired_at")
+    list_filter = ("is_shared", ("retired_at", admin.EmptyFieldListFilter))
     list_select_related = ("project",)
     search_fields = ("name",)
-    # Decided on its page or by set_owner, which see to it that nobody loses what they use.
-    readonly_fields = ("project", "is_shared")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        # Registered on its page, which checks what it is.
+        return False
+
+    def has_change_permission(self, request: HttpRequest, model: CaptioningModel | None = None) -> bool:
+        # Its pages and set_owner see to it that nobody loses what they use, and that captions keep their origin.
+        return False
 
 
 @admin.register(WordVectorSet)

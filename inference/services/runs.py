@@ -284,6 +284,11 @@ def give(*, run: Run, project: Project | None, is_shared: bool, by: User | None,
     change_owner(things=[run], project=project, is_shared=is_shared, by=by, now=now)
 
 
+def _check_not_retired(run: Run) -> None:
+    if run.model is not None and run.model.retired_at is not None:
+        raise RunRefusedError(_("“%(name)s” is retired. Restore it first.") % {"name": run.model.name})
+
+
 def pause(*, run: Run, now: datetime) -> None:
     """Pause the run. Workers finish and store their current batch.
 
@@ -301,6 +306,7 @@ def resume(*, run: Run, now: datetime) -> None:
     ------
     RunRefusedError
     """
+    _check_not_retired(run)
     _change_state(run, to=RunState.QUEUED, frm=(RunState.PAUSED, RunState.FAILED), message=_("Resumed."), now=now)
 
 
@@ -322,8 +328,9 @@ def retry(*, run: Run, now: datetime) -> int:
     Raises
     ------
     RunRefusedError
-        Where workers are at it, or nothing failed.
+        Where workers are at it, nothing failed, or its model is retired.
     """
+    _check_not_retired(run)
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if locked.state in GOING:

@@ -108,6 +108,28 @@ def test_what_a_retired_model_made_stays(manager, project):
     assert models.has_captions(CaptioningModel.objects.get(pk=model.pk))
 
 
+def test_runs_of_a_retired_model_are_neither_resumed_nor_tried_again(manager, model):
+    run = start_run(model, project=model.project)
+    runs.pause(run=run, now=timezone.now())
+    retire(manager, model)
+    for go_on in (runs.resume, runs.retry):
+        with pytest.raises(RunRefusedError, match="Restore it first"):
+            go_on(run=Run.objects.get(pk=run.pk), now=timezone.now())
+    assert Run.objects.get(pk=run.pk).state == RunState.PAUSED
+
+    manager.post(address("retire", model))
+    runs.resume(run=Run.objects.get(pk=run.pk), now=timezone.now())
+    assert Run.objects.get(pk=run.pk).state == RunState.QUEUED
+
+
+def test_the_admin_shows_models_and_changes_nothing_about_them(client, model, admin_user):
+    client.force_login(admin_user)
+    page = reverse("admin:inference_captioningmodel_change", args=[model.pk])
+    assert client.get(page).status_code == 200
+    assert client.post(page, {"name": "Changed", "source": "other"}).status_code == 403
+    assert client.get(reverse("admin:inference_captioningmodel_changelist")).status_code == 200
+
+
 def test_a_model_that_workers_run_is_not_retired(manager, model):
     run = start_run(model, project=model.project)
     assert f"Run {run.pk} is still going." in text_of(retire(manager, model))
