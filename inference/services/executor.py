@@ -46,7 +46,9 @@ STORE_EVERY_S = 0.5
 
 CRASH_LIMIT = 8
 """After so many images in a row with which the model crashed, the model is to blame and not the images, unless it still
-takes one that it took before."""
+takes one that it took before, or one of those that were not tried yet."""
+UNTRIED = 3
+"""How many of these it is asked for."""
 
 
 class RunFailedError(Exception):
@@ -106,6 +108,7 @@ class Executor:
         self._is_stopped = False
         self._has_progressed = False
         self._has_succeeded = run.done > 0
+        self._is_asking = False
         self._crashed_ids: set[int] = set()
         self._in_flight: _InFlight | None = None
         self._last_good: tuple[PendingImage, Any, str] | None = None
@@ -294,18 +297,26 @@ class Executor:
 
     def _still_works(self) -> bool:
         """Whether the model takes what it took before, so that the images were to blame after all."""
-        if self._last_good is None:
+        self._is_asking = True
+        try:
             # A retry may begin with nothing but images that are broken.
-            self._last_good = self._proven()
-        if self._last_good is None:
-            return False
-        image, prepared, part = self._last_good
-        retry = self._device.submit(compute_batch, self.job_kind, [image], [prepared], part, size=1)
-        self._await([retry])
-        if isinstance(retry.result().outcomes[0].result, Failed):
-            return False
-        self._crashed_ids.clear()
-        return True
+            self._last_good = self._last_good or self._proven()
+            if self._last_good is not None:
+                is_working = self._takes(*self._last_good)
+            else:
+                self._last_good = self._untried()
+                is_working = self._last_good is not None
+        finally:
+            self._is_asking = False
+        if is_working:
+            self._crashed_ids.clear()
+            self._has_succeeded = True
+        return is_working
+
+    def _takes(self, image: PendingImage, prepared: Any, part: str) -> bool:
+        asked = self._device.submit(compute_batch, self.job_kind, [image], [prepared], part, size=1)
+        self._await([asked])
+        return not isinstance(asked.result().outcomes[0].result, Failed)
 
     def _proven(self) -> tuple[PendingImage, Any, str] | None:
         found = self.job_kind.proven()
@@ -314,6 +325,18 @@ class Executor:
         image, part = found
         prepared = self.prefetcher.prepare(image)
         return None if isinstance(prepared, Failed) else (image, prepared, part)
+
+    def _untried(self) -> tuple[PendingImage, Any, str] | None:
+        """Find an image that the model takes among those not tried yet: a run may begin with broken ones."""
+        queued = chunks.claimable(now=self.clock()).filter(run=self.run, attempts=0).order_by("-position")
+        later = [self.job_kind.pending(chunk)[-1:] for chunk in queued[:UNTRIED]]
+        computing = self._in_flight.batch.images if self._in_flight else []
+        images = [image for last in later for image in last] + [*computing, *self.prefetcher.waiting()][::-1]
+        for image in [image for image in images if image.image_id not in self._crashed_ids][:UNTRIED]:
+            prepared = self.prefetcher.prepare(image)
+            if not isinstance(prepared, Failed) and self._takes(image, prepared, image.parts[0]):
+                return image, prepared, image.parts[0]
+        return None
 
     def _all_crashed(self, last: Crashed) -> RunFailedError:
         message = _("The model failed on every image. %(reason)s The log below has the traceback.")
@@ -365,7 +388,10 @@ class Executor:
         outcomes = claimed.unstored if is_complete else self._storable(claimed)
         if is_complete and not self._has_succeeded:
             crashes = [outcome.result for outcome in outcomes if isinstance(outcome.result, Crashed)]
-            if crashes:
+            if crashes and self._is_asking:
+                # Meanwhile the model is asked whether it is to blame.
+                return
+            if crashes and not self._still_works():
                 raise self._all_crashed(crashes[-1])
         self._stored_at = time.monotonic()
         if not outcomes and not is_complete:

@@ -74,6 +74,11 @@ class Prefetcher:
                     self._fill()
                 yield batch
 
+    def waiting(self) -> list[PendingImage]:
+        """List the images of its chunks that nobody has been given yet, without those that may end workers."""
+        batched = [image for batch in self._ahead if not batch.claimed.is_suspect for image in batch.images]
+        return batched + [image for one in self.chunks if not one.is_suspect for image in one.images]
+
     def _fill(self) -> None:
         while len(self._ahead) < BATCHES_AHEAD and (claimed := self._chunk_with_images()) is not None:
             if claimed.is_suspect and self._ahead:

@@ -128,6 +128,34 @@ def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(m
     assert run.failed < CRASH_LIMIT
 
 
+@pytest.mark.parametrize("number", [CRASH_LIMIT + 4, 64])
+def test_a_run_that_begins_with_broken_images_goes_on_to_the_others(monkeypatch, number: int):
+    run = make_run(number, model=make_model(batch_size=4), languages=["de"])
+    culprits = [key_of(run, position) for position in range(1, CRASH_LIMIT + 2)]
+    break_on(monkeypatch, culprits)
+
+    check_complete(go(run))
+
+    assert counts(run) == (number, 0, number - len(culprits), len(culprits))
+    assert set(run.failures.values_list("image__sha256", flat=True)) == set(culprits)
+
+
+def test_a_model_that_takes_no_image_is_not_asked_for_all_of_them(monkeypatch):
+    run = make_run(200, model=make_model(batch_size=4), languages=["de"])
+    asked: set[str] = set()
+
+    def fail(batch: Sequence[str], _language: str) -> None:
+        asked.update(batch)
+        raise ValueError
+
+    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(fail))
+    go(run)
+
+    assert (run.state, "on every image" in run.error) == ("failed", True)
+    assert not run.failures.exists()
+    assert len(asked) <= 3 * CRASH_LIMIT
+
+
 def retried_in_vain(run: Run, culprits: Sequence[str]) -> None:
     check_complete(go(run))
     assert counts(run) == (32, 0, 16, 16)
