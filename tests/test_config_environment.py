@@ -345,8 +345,10 @@ def test_no_other_file_reads_the_environment_for_settings():
         if re.search(r"os\.(environ(?!\.(setdefault|update)\()|getenv)", path.read_text())
     ]
 
+    hides_keys_of_libraries = "inference/services/tracebacks.py"
     # An aligner is found in the same way without the platform, where there are no settings.
-    assert sorted(strays) == ["config/environment.py", "config/probe.py", "parallel_text/aligners.py"]
+    allowed = ["config/environment.py", "config/probe.py", hides_keys_of_libraries, "parallel_text/aligners.py"]
+    assert sorted(strays) == allowed
 
 
 def test_a_lost_secret_is_said_to_be_lost(tmp_path: Path):

@@ -61,7 +61,8 @@ def test_a_release_is_filtered_and_searched_and_one_image_is_read_in_all_languag
                 page.locator("#text").fill(value)
             else:
                 page.locator(f"#{name}").select_option(value)
-        page.locator("form.ask button").click()
+        with page.expect_navigation():
+            page.locator("form.ask button").click()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     show(language="ar")
