@@ -73,6 +73,10 @@ class Environment(Connections):
     def pickled_weights(self) -> bool:
         return self._is_on("PICKLED_WEIGHTS", default="off")
 
+    def cuda_visible_devices(self) -> str | None:
+        """Which GPUs PyTorch may use in this process; None: all."""
+        return os.environ.get("CUDA_VISIBLE_DEVICES")
+
     def trainings(self) -> Path:
         return self._folder("TRAININGS_FOLDER", "trainings")
 

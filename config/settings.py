@@ -21,6 +21,7 @@ VAR = _environment.var
 VECTORS = _environment.vectors()
 MODELS_FOLDER = _environment.models()
 PICKLED_WEIGHTS = _environment.pickled_weights()
+CUDA_VISIBLE_DEVICES = _environment.cuda_visible_devices()
 TRAININGS_FOLDER = _environment.trainings()
 # Read where it is needed, not at each start.
 CODE_VERSION = lazy(code_version, str)(BASE_DIR)

@@ -380,6 +380,11 @@ class Worker(models.Model):
     memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes of the process")
     device_memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes used on the device")
     device_memory_total = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes")
+    gpus = models.PositiveSmallIntegerField(default=0, help_text="GPUs that it may use.")
+    machine_memory = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes of machine or container")
+    packages = models.CharField(
+        max_length=500, blank=True, help_text="Modules that models may need and that are installed, with commas."
+    )
     device_busy = models.FloatField(null=True, blank=True, help_text="share of the last minute, 0 to 1")
     rate = models.FloatField(null=True, blank=True, help_text="captions or vectors per second")
     run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, blank=True, related_name="workers")

@@ -49,6 +49,8 @@ ENCODERS = (
     "inference.backends.projection:ProjectionBackend",
 )
 PYTORCH = "torch"
+LOADING_MODULES = ("accelerate", "bitsandbytes", "peft")
+"""That options of our own backends need, and trainings."""
 RESERVED = ("imported", "translated")
 """Names that inference.models gives to models which no backend runs."""
 
@@ -145,13 +147,21 @@ def check_decoding(backend: Backend | TranslatorBackend, spec: Spec, decoding: D
         check(spec, decoding)
 
 
-def needs_pytorch(backend: Backend | TranslatorBackend | EncoderBackend) -> bool:
-    return PYTORCH in getattr(backend, "needs", ())
+def modules_here() -> frozenset[str]:
+    """List the modules installed here of those that any backend may need, without importing them."""
+    known = {*LOADING_MODULES}
+    for one in (*backends().values(), *translators().values(), *encoders().values()):
+        known.update(getattr(one, "needs", ()))
+    return frozenset(name for name in known if is_here(name))
+
+
+def is_here(module: str) -> bool:
+    return find_spec(module.partition(".")[0]) is not None
 
 
 def missing_modules(backend: Backend | TranslatorBackend | EncoderBackend) -> list[str]:
     """List the modules that a backend needs and that are not installed here, without importing them."""
-    return [name for name in getattr(backend, "needs", ()) if find_spec(name.partition(".")[0]) is None]
+    return [name for name in getattr(backend, "needs", ()) if not is_here(name)]
 
 
 def package_of(backend: Backend | TranslatorBackend) -> str:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.safetensors")
 PICKLED = ("*.bin",)
 LARGEST_NUMBER = 4096
 """The largest value of an option that counts images or pixels."""
+LONGEST_HEADER = 100_000_000
+"""Bytes of a safetensors header, as its makers limit it."""
 COMMON_OPTIONS = {
     "family": str,
     "languages": (dict, list),
@@ -177,6 +180,25 @@ def config_here(spec: Spec) -> dict[str, Any] | None:
     if not PINNED.fullmatch(spec.source):
         check_files(folder, spec)
     return read_json(folder, "config.json")
+
+
+def parameters_here(spec: Spec) -> int:
+    """Count the weights in the model's safetensors files; 0 if they are not on this machine, or not readable."""
+    try:
+        folder = folder_here(spec.source)
+        files = sorted(folder.glob("*.safetensors")) if folder else []
+        return sum(_parameters_in(path) for path in files)
+    except (BackendSettingsError, OSError, ValueError, TypeError, AttributeError):
+        return 0
+
+
+def _parameters_in(path: Path) -> int:
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > LONGEST_HEADER:
+            raise ValueError(length)
+        header = json.loads(file.read(length))
+    return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
 
 
 def family_here(spec: Spec) -> str:

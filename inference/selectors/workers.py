@@ -28,6 +28,10 @@ class WorkerRow:
         return [name.strip() for name in self.worker.queues.split(",") if name.strip()]
 
     @property
+    def packages(self) -> str:
+        return ", ".join(self.worker.packages.split(","))
+
+    @property
     def silent(self) -> timedelta:
         return timedelta(seconds=self.silent_s)
 

@@ -1,46 +1,52 @@
-"""Route messages to workers that have PyTorch: all workers of a queue share it, whatever is installed there."""
+"""Route messages to workers that fit: all workers of a queue share it, whatever they have."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from images.models import OPEN_STATES
-from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError
 from inference.backends.encoder_decoder import EncoderDecoderBackend
-from inference.models import GOING, CaptioningModel, Encoder, Run, Training, Trial
-from inference.services import model_cache, trials, worker_status
+from inference.models import GOING, Run, Training, Trial
+from inference.rules.capacity import Needs, fits
+from inference.services import trials, worker_status
+from inference.services.needs import needs_of
+from inference.training.options import Method
+
+TRAINED_BYTES = {Method.FULL: 16.0, Method.LORA: 4.0}
+"""Of memory for each weight in 32 bits; if all are changed, its gradient and two means of gradients, too."""
 
 
 def is_run_for_another(*, run_id: int, now: datetime) -> bool:
-    """Whether the run needs PyTorch, which this process lacks and another listening worker has."""
-    runs = Run.objects.select_related("model__translator", "encoder")
-    run = runs.filter(pk=run_id, state__in=GOING).first()
-    if run is None or not _lacks_pytorch(run.model, run.encoder):
+    """Whether the run does not fit this process, and fits another listening worker."""
+    run = Run.objects.select_related("model__translator", "encoder").filter(pk=run_id, state__in=GOING).first()
+    if run is None:
         return False
-    return worker_status.count_listening(queue=run.queue, now=now, with_pytorch=True) > 0
+    needs = needs_of(run.model, run.encoder, precision=run.decoding.get("precision", "auto"))
+    return is_for_another(needs, queue=run.queue, now=now)
 
 
 def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:
     """Whether the same is true of a trial."""
     trial = Trial.objects.select_related("model__translator").filter(pk=trial_id, state__in=OPEN_STATES).first()
-    if trial is None or not _lacks_pytorch(trial.model):
-        return False
-    return worker_status.count_listening(queue=trials.queue_of(trial_id), now=now, with_pytorch=True) > 0
+    return trial is not None and is_for_another(needs_of(trial.model), queue=trials.queue_of(trial_id), now=now)
 
 
 def is_training_for_another(*, training_id: int, now: datetime) -> bool:
     """Whether the same is true of a training, which always needs PyTorch."""
-    if registry.PYTORCH not in registry.missing_modules(registry.backend_named(EncoderDecoderBackend.name)):
+    training = Training.objects.select_related("base").filter(pk=training_id, state__in=GOING).first()
+    if training is None:
         return False
-    queues = Training.objects.filter(pk=training_id, state__in=GOING).values_list("queue", flat=True)
-    return any(worker_status.count_listening(queue=queue, now=now, with_pytorch=True) for queue in queues)
+    method = Method(training.options.get("method", Method.FULL))
+    needs = needs_of(training.base) if training.base else Needs(frozenset(EncoderDecoderBackend.needs))
+    bytes_each = TRAINED_BYTES[method]
+    packages = {"peft"} if method == Method.LORA else set()
+    needs = replace(needs, modules=needs.modules | packages, cpu_bytes=bytes_each, gpu_bytes=bytes_each)
+    return is_for_another(needs, queue=training.queue, now=now)
 
 
-def _lacks_pytorch(model: CaptioningModel | None, encoder: Encoder | None = None) -> bool:
-    """Whether PyTorch is needed and not installed here."""
-    try:
-        return registry.PYTORCH in registry.missing_modules(model_cache.backend_of(model, encoder))
-    except BackendSettingsError:
-        # The worker that executes it reports the error.
+def is_for_another(needs: Needs, *, queue: str, now: datetime) -> bool:
+    """Whether this process lacks what is needed, and a worker that listens to `queue` has it."""
+    if fits(needs, worker_status.own_capacity()):
         return False
+    return worker_status.count_listening(queue=queue, now=now, needs=needs) > 0

@@ -33,7 +33,8 @@ from inference.rules.runs import chunks_of, unpack_ids, variant_name
 from inference.selectors.models import with_decoding
 from inference.services import chunks, encoders, worker_status
 from inference.services.captioning import ENGLISH
-from inference.services.model_cache import backend_of, spec_of, translator_spec_of
+from inference.services.model_cache import spec_of, translator_spec_of
+from inference.services.needs import needs_of
 from inference.services.progress import log_event
 from languages.models import Language
 from people.models import Project, User
@@ -387,9 +388,6 @@ def workers_wanted(*, run: Run, now: datetime) -> int:
     if not free:
         # All chunks are done, but nobody closed the run.
         return int(not Chunk.objects.filter(run=run).exclude(state=JobState.DONE).exists())
-    try:
-        with_pytorch = registry.needs_pytorch(backend_of(run.model, run.encoder))
-    except BackendSettingsError:
-        with_pytorch = False
+    needs = needs_of(run.model, run.encoder, precision=run.decoding.get("precision", "auto"))
     # Where none can, one says what is missing.
-    return min(free, max(1, worker_status.count_listening(queue=run.queue, now=now, with_pytorch=with_pytorch)))
+    return min(free, max(1, worker_status.count_listening(queue=run.queue, now=now, needs=needs)))

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
+import shutil
 import socket
+import subprocess
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
+from inference.backends import registry
 from inference.backends.allocator import share_one_arena
 from inference.models import Run, Training, Worker
+from inference.rules.capacity import Capacity, Needs, fits
 from inference.selectors.workers import NO_PYTORCH
+
+log = logging.getLogger(__name__)
 
 DEFAULT, GPU = "default", "gpu"
 """Queues: `gpu` for work that a device speeds up, `default` for all other work."""
@@ -33,6 +44,8 @@ FRESH = timedelta(seconds=45)
 DELETED_AFTER = timedelta(days=1)
 MINUTE_S = 60.0
 THREADS_VARIABLE = "OMP_NUM_THREADS"
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+MEBIBYTE = 2**20
 
 
 def worker_name() -> str:
@@ -139,6 +152,7 @@ def report(*, worker: str, queues: Iterable[str], now: datetime) -> None:
     """Write this process's report into its row."""
     rate, busy = meter.figures()
     device, used, total = _device()
+    capacity = own_capacity()
     run = Run.objects.filter(pk=meter.run_id).first() if meter.run_id is not None else None
     values: dict[str, Any] = {
         "queues": ",".join(sorted(queues)),
@@ -146,7 +160,10 @@ def report(*, worker: str, queues: Iterable[str], now: datetime) -> None:
         "software": software(),
         "memory": _memory(),
         "device_memory": used,
-        "device_memory_total": total,
+        "device_memory_total": total or capacity.gpu_memory,
+        "gpus": capacity.gpus,
+        "machine_memory": capacity.memory,
+        "packages": ",".join(sorted(capacity.modules)),
         "device_busy": busy,
         "rate": rate,
         "run": run,
@@ -165,12 +182,22 @@ def delete_silent(*, now: datetime) -> int:
     return Worker.objects.filter(seen_at__lt=now - DELETED_AFTER).delete()[0]
 
 
-def count_listening(*, queue: str, now: datetime, with_pytorch: bool = False) -> int:
-    """Count the workers that take from `queue` and have reported lately: all, or those that have PyTorch."""
-    fresh = Worker.objects.filter(seen_at__gte=now - FRESH)
-    if with_pytorch:
-        fresh = fresh.exclude(software__startswith=NO_PYTORCH)
-    return sum(queue in queues.split(",") for queues in fresh.values_list("queues", flat=True))
+def count_listening(*, queue: str, now: datetime, needs: Needs | None = None) -> int:
+    """Count the workers that take from `queue` and have reported lately: all, or those that have what is needed."""
+    listening = [one for one in Worker.objects.filter(seen_at__gte=now - FRESH) if queue in one.queues.split(",")]
+    return len(listening) if needs is None else sum(fits(needs, capacity_of(one)) for one in listening)
+
+
+def capacity_of(worker: Worker) -> Capacity:
+    """Read from a worker's report what it has."""
+    modules = frozenset(name for name in worker.packages.split(",") if name)
+    return Capacity(modules, worker.machine_memory, worker.gpus, worker.device_memory_total)
+
+
+def own_capacity() -> Capacity:
+    """Find what this process has."""
+    gpus = gpus_here()
+    return Capacity(registry.modules_here(), machine_memory(), len(gpus), gpus[0].memory if gpus else None)
 
 
 def software() -> str:
@@ -182,6 +209,50 @@ def software() -> str:
     with suppress(PackageNotFoundError):
         versions += f", transformers {version('transformers')}"
     return versions
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU that this process may use; its memory in bytes."""
+
+    name: str
+    memory: int
+
+
+@cache
+def gpus_here() -> tuple[Gpu, ...]:
+    """List the GPUs that this process may use, without importing PyTorch: as NVIDIA's driver tells of them."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ()
+    command = [tool, "--query-gpu=index,uuid,memory.total,name", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
+        lines = said.stdout.splitlines()
+        told = [[part.strip() for part in line.split(",", 3)] for line in lines if line.strip()]
+        gpus = {index: (uuid, Gpu(name, int(memory) * MEBIBYTE)) for index, uuid, memory, name in told}
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        log.warning("nvidia-smi does not say which GPUs there are: %s", error)
+        return ()
+    visible = settings.CUDA_VISIBLE_DEVICES
+    if visible is None:
+        return tuple(gpu for _uuid, gpu in gpus.values())
+    found = (
+        next((gpu for index, (uuid, gpu) in gpus.items() if index == one or uuid.startswith(one)), None)
+        for one in visible.split(",")
+        if one
+    )
+    return tuple(gpu for gpu in found if gpu is not None)
+
+
+def machine_memory() -> int | None:
+    """Find how many bytes of memory the machine has, or the container in it."""
+    with suppress(OSError, ValueError):
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        with suppress(OSError, ValueError):
+            return min(total, int(CONTAINER_LIMIT.read_text()))
+        return total
+    return None
 
 
 def _device() -> tuple[str, int | None, int | None]:
@@ -196,6 +267,8 @@ def _device() -> tuple[str, int | None, int | None]:
         except RuntimeError as error:
             # A failed device answers nothing; the worker itself still reports.
             return f"GPU: {type(error).__name__}", None, None
+    if gpus := gpus_here():
+        return gpus[0].name, None, gpus[0].memory
     return f"CPU, {os.cpu_count()} × {platform.machine()}", None, None
 
 

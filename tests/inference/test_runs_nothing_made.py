@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from images.models import JobState
 from inference import tasks
-from inference.backends import registry
 from inference.models import Run, RunState, Trial
+from inference.rules.capacity import Capacity
 from inference.selectors.runs import run_details
-from inference.services import executor
+from inference.services import executor, worker_status
 from people.models import Role
 from tests.factories import NOW
 from tests.inference.fake_backend import FakeBackend
@@ -122,7 +122,8 @@ def test_the_traceback_of_a_model_that_fails_with_each_image_is_there_without_it
 class TestRouting:
     @pytest.fixture(autouse=True)
     def _here_is_no_pytorch(self, monkeypatch):
-        monkeypatch.setattr(registry, "missing_modules", lambda backend: ["torch"])
+        monkeypatch.setattr(worker_status, "own_capacity", Capacity)
+        monkeypatch.setattr(FakeBackend, "needs", ("torch",), raising=False)
 
     @pytest.fixture
     def expiries(self) -> list[Any]:
@@ -208,7 +209,7 @@ class TestRouting:
         assert sent == []
 
     def test_a_run_that_needs_none_is_taken(self, with_pytorch, sent, worked, monkeypatch):
-        monkeypatch.setattr(registry, "missing_modules", lambda backend: [])
+        monkeypatch.setattr(FakeBackend, "needs", ())
         run = make_run(5)
         tasks.work_on(run.pk)
         assert (sent, worked) == ([], [run.pk])

@@ -26,11 +26,23 @@ def test_each_worker_says_what_it_has_in_use_and_what_it_does(researcher, addres
         device_memory_total=80 * gigabyte,
         device_busy=0.934,
         rate=12.34,
+        gpus=2,
+        packages="peft,torch",
         run=run,
     )
     response = researcher.get(address)
     text = text_of(response)
-    for said in ("NVIDIA H200", "PyTorch 2.13.0", "3.0 GB", "20.0 GB / 80.0 GB", "93%", "12.3 a second", "Fake model"):
+    for said in (
+        "NVIDIA H200",
+        "PyTorch 2.13.0",
+        "3.0 GB",
+        "20.0 GB / 80.0 GB",
+        "93%",
+        "12.3 a second",
+        "Fake model",
+        "GPUs 2",
+        "peft, torch",
+    ):
         assert said in text
     assert '<progress value="25" max="100" aria-label="Device memory">' in response.text
     assert f'<a href="{reverse("inference:run-show", args=[run.pk])}">Run {run.pk}</a>' in response.text

@@ -86,6 +86,8 @@ def make_running(run: Run, *, done: int = 0, failed: int = 0) -> Run:
 def make_worker(name: str = "lab:1", *, silent_s: int = 0, **fields: Any) -> Worker:
     now = timezone.now()
     values: dict[str, Any] = {"queues": "default,gpu", "device": "CPU, 2 × x86_64", "software": "no PyTorch"}
+    if str(fields.get("software", "")).startswith("PyTorch"):
+        values["packages"] = "torch,transformers"
     values |= {"seen_at": now - timedelta(seconds=silent_s), "started_at": now - timedelta(hours=1)}
     return Worker.objects.create(name=name, **(values | fields))
 
