@@ -308,6 +308,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-passes": {"task": "scoring.tasks.sweep_passes", "schedule": 15.0},
     "sweep-scorings": {"task": "scoring.tasks.sweep_scorings", "schedule": 60.0},
     "sweep-reference-imports": {"task": "scoring.tasks.sweep_reference_imports", "schedule": 15.0},
+    "sweep-reference-translations": {"task": "scoring.tasks.sweep_reference_translations", "schedule": 15.0},
     "sweep-caption-imports": {"task": "inference.tasks.sweep_caption_imports", "schedule": 15.0},
     "sweep-selections": {"task": "corpora.tasks.sweep_selections", "schedule": 15.0},
     "sweep-runs": {"task": "inference.tasks.sweep_runs", "schedule": 15.0},

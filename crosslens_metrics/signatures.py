@@ -19,6 +19,8 @@ WORDS = {
     "lang": "languages",
     "params": "METEOR's parameters",
     "refs": "references",
+    "translator": "translators of the references",
+    "translation": "decoding of the translated references",
     "df": "document frequencies",
     "vectors": "word vectors",
     "encoder": "encoders",

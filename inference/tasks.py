@@ -44,11 +44,10 @@ def ask_for_caption_import(job_id: int) -> None:
 @shared_task(bind=True)
 def work_on(self: Task[..., None], run_id: int) -> None:
     if routing.is_run_for_another(run_id=run_id, now=timezone.now()):
-        _forward(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
+        forward(self, run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
         return
-    slice_s = executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
     has_more = executor.execute_run(
-        run_id=run_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_s
+        run_id=run_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_here_s()
     )
     if has_more:
         _send(run_id, Run.objects.values_list("queue", flat=True).get(pk=run_id))
@@ -71,11 +70,12 @@ def sweep_workers() -> None:
 @shared_task(bind=True)
 def train(self: Task[..., None], training_id: int) -> None:
     if routing.is_training_for_another(training_id=training_id, now=timezone.now()):
-        _forward(self, training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
+        forward(self, training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
         return
-    slice_s = executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
-    worker = worker_status.worker_name()
-    if training_worker.execute_training(training_id=training_id, worker=worker, clock=timezone.now, slice_s=slice_s):
+    has_more = training_worker.execute_training(
+        training_id=training_id, worker=worker_status.worker_name(), clock=timezone.now, slice_s=slice_here_s()
+    )
+    if has_more:
         _send_training(training_id, Training.objects.values_list("queue", flat=True).get(pk=training_id))
 
 
@@ -88,7 +88,7 @@ def sweep_trainings() -> None:
 @shared_task(bind=True)
 def run_trial(self: Task[..., None], trial_id: int) -> None:
     if routing.is_trial_for_another(trial_id=trial_id, now=timezone.now()):
-        _forward(self, trial_id, trials.queue_of(trial_id))
+        forward(self, trial_id, trials.queue_of(trial_id))
         return
     trials.run_trial(trial_id=trial_id, worker=worker_status.worker_name(), clock=timezone.now)
 
@@ -130,7 +130,13 @@ def _send_training(training_id: int, queue: str) -> None:
     train.apply_async((training_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
 
 
-def _forward(task: Task[..., None], row_id: int, queue: str) -> None:
+def slice_here_s() -> float:
+    """How long this worker does one thing before others get their turn."""
+    return executor.SLICE_S if heartbeat.queues == {worker_status.GPU} else SHORT_SLICE_S
+
+
+def forward(task: Task[..., None], row_id: int, queue: str) -> None:
+    """Send a message again, for a worker that it fits."""
     expires = task.request.expires or MESSAGE_LIFETIME_S
     task.apply_async((row_id,), queue=queue, countdown=FORWARD_AFTER_S, expires=expires)
 

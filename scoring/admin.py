@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from people.admin import LookUpAdmin
-from scoring.models import Pass, ReferenceSet, Score, Scoring
+from scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 
 
 @admin.register(ReferenceSet)
@@ -18,6 +18,14 @@ class ReferenceSetAdmin(LookUpAdmin):
     list_filter = ("kind", "project")
     search_fields = ("name", "digest")
     list_select_related = ("project", "language", "collection")
+
+
+@admin.register(ReferenceTranslation)
+class ReferenceTranslationAdmin(LookUpAdmin):
+    list_display = ("made", "english", "translator", "state", "done", "total", "failed", "asked_at", "finished_at")
+    list_filter = ("state",)
+    search_fields = ("made__name", "translator__name")
+    list_select_related = ("made", "english", "translator")
 
 
 @admin.register(Scoring)

@@ -8,10 +8,10 @@ class ScoringConfig(AppConfig):
         from django.db.models import Q
 
         from images.models import Collection
-        from inference.models import CaptioningModel, Encoder, Run
+        from inference.models import CaptioningModel, Encoder, Run, Translator
         from people import personal_data
         from people.services.ownership import register
-        from scoring.models import ReferenceSet, Scoring
+        from scoring.models import ReferenceSet, ReferenceTranslation, Scoring
         from scoring.selectors.data_export import data_export
 
         personal_data.register("scoring", export=data_export)
@@ -19,3 +19,4 @@ class ScoringConfig(AppConfig):
         register(CaptioningModel, lambda owned: Scoring.objects.filter(model=owned))
         register(Encoder, lambda owned: Scoring.objects.filter(Q(encoder=owned) | Q(english_encoder=owned)))
         register(Run, lambda owned: Scoring.objects.filter(features__run=owned))
+        register(Translator, lambda owned: ReferenceTranslation.objects.filter(translator=owned), "made__project")

@@ -14,8 +14,10 @@ from crosslens_metrics.java import ToolMissingError, java
 from crosslens_metrics.scoring import METRICS
 from images.models import Collection
 from images.permissions import collections_in
+from inference.backends.captioners import Decoding
 from inference.forms.trainings import TrainingForm
-from inference.models import CaptioningModel, EmbeddingSet, Encoder
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator
+from inference.selectors.models import translators
 from inference.services.encoders import visual_encoders
 from languages.models import Language
 from people.models import Project, User
@@ -294,6 +296,56 @@ class ReferencesForm(forms.Form):
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
+
+
+class ReferenceTranslationForm(forms.Form):
+    """English references, to be translated."""
+
+    languages = forms.ModelMultipleChoiceField(
+        Language.objects.exclude(pk=ENGLISH),
+        label=_("Languages"),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Each gets a set of its own."),
+    )
+    translator = forms.ModelChoiceField(
+        Translator.objects.none(),
+        label=_("Translator"),
+        empty_label=_("Choose…"),
+        help_text=_("The signature of each score against the new references names it."),
+    )
+    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME, help_text=_("The same in all languages."))
+    mixed_with = forms.ModelMultipleChoiceField(
+        ReferenceSet.objects.none(),
+        label=_("Mix with captions of people"),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=_(
+            "Their captions go into the new set of their language, before the translations. WMDRel cannot use mixed "
+            "references."
+        ),
+    )
+    beams = forms.IntegerField(label=_("Beams"), min_value=1, max_value=64, initial=5)
+    max_tokens = forms.IntegerField(label=_("Maximum tokens"), min_value=1, max_value=1024, initial=128)
+
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, by: User, english: ReferenceSet, people: Sequence[ReferenceSet]
+    ) -> None:
+        name = gettext("%(name)s, translated") % {"name": english.name}
+        super().__init__(data, initial={"name": name[:LONGEST_NAME]})
+        translator: Any = self.fields["translator"]
+        translator.queryset = translators(by)
+        self.has_translators = translator.queryset.exists()
+        languages: Any = self.fields["languages"]
+        languages.choices = sorted(((one.pk, one.name) for one in languages.queryset), key=lambda choice: choice[1])
+        mixed: Any = self.fields["mixed_with"]
+        mixed.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in people]).select_related("language")
+        mixed.choices = [(one.pk, reference_label(one)) for one in people]
+        if not people:
+            del self.fields["mixed_with"]
+
+    @property
+    def decoding(self) -> Decoding:
+        return Decoding(beams=self.cleaned_data["beams"], max_tokens=self.cleaned_data["max_tokens"])
 
 
 class Method:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.models import OPEN_STATES, Collection, Image, Leased
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, WordVectorSet
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator, WordVectorSet
 from languages.models import Language
 from people.models import Project
 
@@ -20,6 +20,7 @@ class ReferenceKind(models.TextChoices):
     IMPORTED = "imported", _("From a file")
     COLLECTED = "collected", _("Written in this project")
     TRANSLATED = "translated", _("Translated from English")
+    MIXED = "mixed", _("Written by people and translated from English")
 
 
 class ReferenceSet(models.Model):
@@ -77,6 +78,51 @@ class Reference(models.Model):
     def __str__(self) -> str:
         # Not its words: they are seen in no list.
         return str(self.pk)
+
+
+class ReferenceTranslation(Leased):
+    """A request to translate English references into one language, image by image in the order of their primary keys.
+
+    With `mixed_with`, the captions of people there are put before the translations. The digests are those of what was
+    read, as it was at the beginning; `cursor` is the last image that is done.
+    """
+
+    made = models.OneToOneField(ReferenceSet, on_delete=models.CASCADE, related_name="translation")
+    english = models.ForeignKey(ReferenceSet, on_delete=models.SET_NULL, null=True, related_name="+")
+    mixed_with = models.ForeignKey(ReferenceSet, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    is_mixed = models.BooleanField(default=False)
+    translator = models.ForeignKey(Translator, on_delete=models.PROTECT, related_name="+")
+    decoding = models.JSONField(default=dict)
+    described = models.JSONField(default=dict, blank=True, help_text="What the loaded translator said of itself.")
+    queue = models.CharField(max_length=40, help_text="The Celery queue of the workers that can do it.")
+    english_digest = models.CharField(max_length=64, blank=True)
+    mixed_digest = models.CharField(max_length=64, blank=True)
+    cursor = models.PositiveBigIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0, help_text="Images.")
+    done = models.PositiveIntegerField(default=0, help_text="Images.")
+    failed = models.PositiveIntegerField(default=0, help_text="Captions that could not be translated.")
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    traceback = models.TextField(blank=True)
+    asked_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["pk"]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(
+                fields=["state", "lease_until"], condition=Q(state__in=OPEN_STATES), name="ref_translation_to_do"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"translation of references {self.made_id}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN_STATES
 
 
 class Tokenizer(models.TextChoices):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from celery import shared_task
+from celery import Task, shared_task
 from django.db import transaction
 from django.utils import timezone
 
 from images.models import OPEN_STATES, ImportKind
 from images.services import jobs
-from scoring.models import Pass, Scoring
-from scoring.services import reference_imports, scoring_passes, scoring_sweep
+from inference.tasks import MESSAGE_LIFETIME_S, forward, slice_here_s
+from scoring.models import Pass, ReferenceTranslation, Scoring
+from scoring.services import reference_imports, reference_translations, scoring_passes, scoring_sweep
 
 
 @shared_task
@@ -56,3 +57,35 @@ def sweep_reference_imports() -> None:
 
 def ask_for_reference_import(job_id: int) -> None:
     transaction.on_commit(lambda: run_reference_import.delay(job_id), robust=True)
+
+
+@shared_task(bind=True)
+def translate_references(self: Task[..., None], translation_id: int) -> None:
+    if reference_translations.is_for_another(translation_id=translation_id, now=timezone.now()):
+        forward(self, translation_id, _queue_of(translation_id))
+        return
+    has_more = reference_translations.execute_translation(
+        translation_id=translation_id, clock=timezone.now, slice_s=slice_here_s()
+    )
+    if has_more:
+        _send_translation(translation_id)
+
+
+@shared_task
+def sweep_reference_translations() -> None:
+    for translation_id in reference_translations.translations_waiting(now=timezone.now()):
+        _send_translation(translation_id)
+
+
+def ask_for_translation(translation_id: int) -> None:
+    """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
+    transaction.on_commit(partial(_send_translation, translation_id), robust=True)
+
+
+def _send_translation(translation_id: int) -> None:
+    queue = _queue_of(translation_id)
+    translate_references.apply_async((translation_id,), queue=queue, expires=MESSAGE_LIFETIME_S)
+
+
+def _queue_of(translation_id: int) -> str:
+    return ReferenceTranslation.objects.values_list("queue", flat=True).get(pk=translation_id)

@@ -24,5 +24,8 @@ urlpatterns = [
     path(f"{REFERENCES}/train/", trainings.training_create, name="training-create"),
     path(f"{REFERENCES}/<int:set_id>/", references.reference_show, name="reference-show"),
     path(f"{REFERENCES}/<int:set_id>/evaluation/", references.reference_evaluation, name="reference-evaluation"),
+    path(f"{REFERENCES}/<int:set_id>/translate/", references.references_translate, name="references-translate"),
+    path(f"{REFERENCES}/<int:set_id>/progress/", references.reference_progress, name="reference-progress"),
+    path(f"{REFERENCES}/<int:set_id>/again/", references.reference_again, name="reference-again"),
     path(f"{REFERENCES}/<int:set_id>/drop/", references.reference_drop, name="reference-drop"),
 ]

@@ -154,19 +154,8 @@ class CaptioningJob:
         rows = Run.objects.filter(pk=self.run.pk)
         if any(used):
             rows.update(input_tokens=F("input_tokens") + used[0], output_tokens=F("output_tokens") + used[1])
-        prices: Prices | None = self._asked.prices
-        if prices is None or prices.limit is None:
-            return
         # What other workers used counts, too.
-        cost = prices.cost(rows.values_list("input_tokens", "output_tokens").get())
-        if cost >= prices.limit:
-            raise BackendSettingsError(
-                _(
-                    "The run has cost %(cost)s, and its limit is %(limit)s. Register the model again with a higher "
-                    "“cost_limit”."
-                )
-                % {"cost": f"{cost:.4f}", "limit": f"{prices.limit:g}"}
-            )
+        check_cost(self._asked.prices, rows.values_list("input_tokens", "output_tokens").get())
 
     def finish(self, run: Run) -> None:
         return None
@@ -230,6 +219,26 @@ def captioning_kind(run: Run, model: CaptioningModel) -> CaptioningJob:
 def job_of(model: CaptioningModel, decoding: Decoding) -> CaptioningJob:
     kind = TranslationJob if model.backend == TRANSLATED else CaptioningJob
     return kind(model, decoding)
+
+
+def check_cost(prices: Prices | None, used: tuple[int, int]) -> None:
+    """Check that the tokens that were used have not reached an endpoint's limit.
+
+    Raises
+    ------
+    BackendSettingsError
+    """
+    if prices is None or prices.limit is None:
+        return
+    cost = prices.cost(used)
+    if cost >= prices.limit:
+        raise BackendSettingsError(
+            _(
+                "The run has cost %(cost)s, and its limit is %(limit)s. Register the model again with a higher "
+                "“cost_limit”."
+            )
+            % {"cost": f"{cost:.4f}", "limit": f"{prices.limit:g}"}
+        )
 
 
 def checked(caption: GeneratedCaption | Failed) -> GeneratedCaption | Failed:

@@ -229,8 +229,8 @@ def gpus_here() -> tuple[Gpu, ...]:
     try:
         said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
         lines = said.stdout.splitlines()
-        told = [[part.strip() for part in line.split(",", 3)] for line in lines if line.strip()]
-        gpus = {index: (uuid, Gpu(name, int(memory) * MEBIBYTE)) for index, uuid, memory, name in told}
+        rows = [[part.strip() for part in line.split(",", 3)] for line in lines if line.strip()]
+        gpus = {index: (uuid, Gpu(name, int(memory) * MEBIBYTE)) for index, uuid, memory, name in rows}
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         log.warning("nvidia-smi does not say which GPUs there are: %s", error)
         return ()

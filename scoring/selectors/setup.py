@@ -26,8 +26,16 @@ class Coverage:
 
 def reference_sets(project: Project) -> QuerySet[ReferenceSet]:
     """List the reference sets with `used`, the number of scorings of each."""
-    sets = ReferenceSet.objects.filter(project=project).select_related("language", "collection", "created_by")
+    sets = ReferenceSet.objects.filter(project=project).select_related(
+        "language", "collection", "created_by", "translation"
+    )
     return sets.annotate(used=Count("scorings")).order_by("language__english_name", "name")
+
+
+def written_by_people(english: ReferenceSet) -> list[ReferenceSet]:
+    """List sets in other languages that people wrote of images of the same collection."""
+    sets = reference_sets(english.project).filter(collection=english.collection_id, captions__gt=0)
+    return list(sets.filter(kind__in=(ReferenceKind.IMPORTED, ReferenceKind.COLLECTED)).exclude(language=ENGLISH))
 
 
 def coverage_of(references: ReferenceSet) -> list[Coverage]:

@@ -22,18 +22,19 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.reports.score_figures import MESSAGES
 from crosslens_metrics.scoring import MissingInputError, Prepared, Scored, prepare
+from crosslens_metrics.signatures import Signature
 from crosslens_metrics.undefined import UndefinedFigureError
 from crosslens_metrics.word_vectors import Vectors
 from images.models import JobState
 from images.services import leases
 from images.services.leases import LeaseLostError
-from inference.backends.captioners import BackendSettingsError
+from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.backends.encoders import ExtraMissingError
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
 from inference.services import worker_status
 from inference.services.encoders import queue_of
-from scoring.models import Pass, Score, Scoring
+from scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 from scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
 from scoring.selectors.captions import Material, material_of
@@ -230,7 +231,7 @@ def _scores(scoring_pass: Pass, inputs: _Inputs, metric: str, clock: Clock) -> l
         Score(
             scoring_pass=scoring_pass,
             metric=one.metric,
-            signature=str(one.signature),
+            signature=str(_with_translator(one.signature, inputs.scoring.references)),
             value=one.scores.corpus,
             values=pack_floats(one.scores.per_image),
             sums=b"" if one.scores.sums is None else pack_floats(one.scores.sums),
@@ -238,6 +239,19 @@ def _scores(scoring_pass: Pass, inputs: _Inputs, metric: str, clock: Clock) -> l
         )
         for one in scored
     ]
+
+
+def _with_translator(signature: Signature, references: ReferenceSet) -> Signature:
+    """Say who translated the references, where the platform did."""
+    made = ReferenceTranslation.objects.filter(made=references).select_related("translator").first()
+    if made is None or signature.get("refs") is None:
+        return signature
+    decoding = Decoding.from_stored(made.decoding)
+    about = {
+        "translator": f"{made.translator.name}, {made.translator.source}".rstrip(", "),
+        "translation": f"beams-{decoding.beams}-tokens-{decoding.max_tokens}",
+    }
+    return Signature(signature.metric, (*signature.settings, *about.items()))
 
 
 def _meanwhile_renewing(scoring_pass: Pass, compute: Callable[[], T], clock: Clock) -> T:

@@ -11,6 +11,7 @@ from images.models import OPEN_STATES, ImportJob, ImportKind
 from images.services import leases
 from scoring.models import Pass, Scoring
 from scoring.selectors.captions import marks_of, material_of
+from scoring.services.reference_translations import is_being_translated
 from scoring.services.scorings import ask_again
 
 
@@ -22,7 +23,7 @@ def passes_waiting(*, now: datetime) -> list[int]:
 def ask_where_changed(*, now: datetime) -> list[int]:
     """Create new passes for all scorings that need one; returns them. Earlier passes stay as history.
 
-    While captions are being imported it waits for the end: not every part of a file is worth a pass.
+    While captions are being imported or translated it waits for the end: not every part of a file is worth a pass.
     """
     asked = [ask_again(scoring=scoring, now=now) for scoring in _changed()]
     return [new_pass.pk for new_pass in asked if new_pass is not None]
@@ -59,4 +60,5 @@ def _is_importing(scoring: Scoring) -> bool:
     of_captions = Q(kind=ImportKind.CAPTIONS, options__language=scoring.references.language_id)
     of_captions &= Q(options__model=scoring.model.name)
     of_references = Q(kind=ImportKind.REFERENCES, options__project=scoring.project_id)
-    return ImportJob.objects.filter(of_captions | of_references, state__in=OPEN_STATES).exists()
+    imports = ImportJob.objects.filter(of_captions | of_references, state__in=OPEN_STATES)
+    return imports.exists() or is_being_translated([scoring.references]).exists()

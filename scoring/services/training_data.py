@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from inference.models import CaptioningModel, Training
 from inference.services import trainings
 from inference.services.trainings import TrainingRefusedError
@@ -12,6 +14,7 @@ from inference.training.examples import Example, split_by_image
 from inference.training.options import TrainingError, TrainingOptions
 from people.models import Project, User
 from scoring.models import Reference, ReferenceSet
+from scoring.services.reference_translations import is_being_translated
 
 
 def start_training(
@@ -40,6 +43,10 @@ def start_training(
     ------
     inference.services.trainings.TrainingRefusedError
     """
+    if being := is_being_translated([*references, *validation]).first():
+        raise TrainingRefusedError(
+            _("“%(name)s” is still being translated. Start the training when it is done.") % {"name": being.made.name}
+        )
     evaluated = evaluated_images(project)
     learned, validated = _examples(references), _examples(validation)
     if leaves_out_evaluated:

@@ -9,7 +9,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -18,12 +20,16 @@ from images.views.uploads import upload_page
 from people.permissions import project_for
 from people.requests import user_of
 from scoring import tasks
-from scoring.forms import ReferencesForm
+from scoring.forms import ReferencesForm, ReferenceTranslationForm
+from scoring.models import ReferenceSet
 from scoring.pages.images import references_page
+from scoring.pages.translations import translation_of
 from scoring.permissions import READERS, has_assigned_images, reference_set_for
-from scoring.selectors.setup import reference_sets
+from scoring.rules.metrics import ENGLISH
+from scoring.selectors.setup import reference_sets, written_by_people
 from scoring.services import references as services
 from scoring.services.reference_imports import start_upload
+from scoring.services.reference_translations import start_translations, translate_again
 from scoring.views.scores import head
 
 
@@ -57,6 +63,8 @@ def references_import(request: HttpRequest, slug: str) -> HttpResponse:
 def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
     context = head(request, reference_set.project) | {"references": reference_set}
+    context |= {"can_translate": reference_set.language_id == ENGLISH and reference_set.captions > 0}
+    context |= {"translation": translation_of(reference_set)}
     if has_assigned_images(user_of(request), [reference_set]):
         return render(request, "scoring/reference_set.html", context | {"is_closed": True})
     page, shown = references_page(reference_set, user_of(request), number=request.GET.get("page", "1"))
@@ -90,3 +98,65 @@ def reference_drop(request: HttpRequest, slug: str, set_id: int) -> HttpResponse
         return redirect("scoring:reference-show", slug, set_id)
     messages.success(request, _("The references are removed."))
     return redirect("scoring:reference-list", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def references_translate(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """Translate English references into references of other languages."""
+    english = reference_set_for(request.user, slug, set_id)
+    people = written_by_people(english)
+    form = ReferenceTranslationForm(request.POST or None, by=user_of(request), english=english, people=people)
+    if form.is_valid() and _started(request, form, english):
+        return redirect("scoring:reference-list", slug)
+    context = head(request, english.project) | {"form": form, "references": english}
+    return render(request, "scoring/references_translate.html", context, status=422 if form.errors else 200)
+
+
+def _started(request: HttpRequest, form: ReferenceTranslationForm, english: ReferenceSet) -> bool:
+    """Start the translations; False if they are refused, and the form says why."""
+    about = form.cleaned_data
+    try:
+        started = start_translations(
+            english=english,
+            languages=list(about["languages"]),
+            translator=about["translator"],
+            mixed_with=list(about.get("mixed_with", [])),
+            decoding=form.decoding,
+            name=about["name"],
+            by=user_of(request),
+            now=timezone.now(),
+        )
+    except services.ReferenceFileError as refused:
+        form.add_error(None, str(refused))
+        return False
+    for one in started:
+        tasks.ask_for_translation(one.pk)
+    text = ngettext(
+        "The references are being translated into %(number)d language.",
+        "The references are being translated into %(number)d languages.",
+        len(started),
+    )
+    messages.success(request, text % {"number": len(started)})
+    return True
+
+
+@require_safe
+@login_required
+def reference_progress(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """The part of the page about the translation, which asks for itself again until it is done."""
+    reference_set = reference_set_for(request.user, slug, set_id)
+    context = {"project": reference_set.project, "references": reference_set}
+    return render(request, "scoring/_translation.html", context | {"translation": translation_of(reference_set)})
+
+
+@require_POST
+@login_required
+def reference_again(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
+    """Resume a failed translation, or translate again what has changed."""
+    reference_set = reference_set_for(request.user, slug, set_id)
+    try:
+        tasks.ask_for_translation(translate_again(made=reference_set).pk)
+    except services.ReferenceFileError as refused:
+        messages.error(request, str(refused))
+    return redirect("scoring:reference-show", slug, set_id)

@@ -154,7 +154,7 @@ class TestDeciding:
                 "Training",
             },
             Encoder: {"Scoring", "Run"},
-            Translator: {"CaptioningModel"},
+            Translator: {"CaptioningModel", "ReferenceTranslation"},
             Run: set(),
         }
         for kind, expected in used.items():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+
+from django.db import connections
 
 from images.models import OPEN_STATES, Collection
 from inference.models import CaptioningModel
@@ -77,3 +80,16 @@ def ticking(at: datetime = NOW) -> Any:
 
 def values_of(scoring_pass: Pass) -> Mapping[str, float | None]:
     return dict(scoring_pass.scores.values_list("metric", "value"))
+
+
+def in_a_process(work: Callable[[], None]) -> int:
+    """Have a process of its own do `work`; returns its number."""
+    # A connection that two processes share is of no use to either.
+    connections.close_all()
+    process = os.fork()
+    if process:
+        return process
+    try:
+        work()
+    finally:
+        os._exit(1)

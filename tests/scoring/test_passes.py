@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from django.db import connections
 
 from crosslens_metrics.java import ToolMissingError
 from crosslens_metrics.reports.score_figures import MESSAGES
@@ -27,7 +26,7 @@ from scoring.services.scoring_sweep import passes_waiting
 from scoring.services.scorings import ask_again, drop
 from tests.concurrency import together
 from tests.factories import NOW, make_captioner, make_collection, make_vectors
-from tests.scoring.scored import make_references, make_scoring, make_scorings, run, ticking, values_of
+from tests.scoring.scored import in_a_process, make_references, make_scoring, make_scorings, run, ticking, values_of
 
 pytestmark = pytest.mark.django_db
 
@@ -359,16 +358,3 @@ def run_until_it_hangs(monkeypatch: pytest.MonkeyPatch, pass_id: int, begun: Pat
 
     instead(monkeypatch, "rouge-l", hang)
     scoring_passes.run_pass(pass_id=pass_id, clock=ticking())
-
-
-def in_a_process(work: Callable[[], None]) -> int:
-    """Have a process of its own do `work`; returns its number."""
-    # A connection that two processes share is of no use to either.
-    connections.close_all()
-    process = os.fork()
-    if process:
-        return process
-    try:
-        work()
-    finally:
-        os._exit(1)

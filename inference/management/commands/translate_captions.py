@@ -18,18 +18,15 @@ from inference.backends.captioners import (
     BackendDownError,
     BackendSettingsError,
     Decoding,
-    Failed,
     GeneratedCaption,
-    OutOfMemoryError,
     Spec,
     Translation,
 )
 from inference.backends.encoders import ExtraMissingError
 from inference.projections.folder import replacing
 from inference.services import worker_status
+from inference.services.translating import translated
 from inference.training.examples import ENGLISH, Example, digest_of, read_examples
-
-Decoded = list[GeneratedCaption | Failed]
 
 
 class Command(BaseCommand):
@@ -104,9 +101,9 @@ class Command(BaseCommand):
                     some = images[start : start + size]
                     texts = [text for image in some for text in by_image[image]]
                     keys = [f"{image} {number}" for image in some for number, _text in enumerate(by_image[image])]
-                    translated = iter(_translated(translation, texts, keys, language, decoding))
+                    results = iter(translated(translation, texts, keys=keys, language=language, decoding=decoding))
                     for image in some:
-                        pairs = [(text, next(translated)) for text in by_image[image]]
+                        pairs = [(text, next(results)) for text in by_image[image]]
                         good = [(text, one.text) for text, one in pairs if isinstance(one, GeneratedCaption)]
                         failed += len(pairs) - len(good)
                         if good:
@@ -161,19 +158,3 @@ def _begin(out: Path, made: dict[str, Any]) -> set[tuple[str, str]]:
             partial.write_text("".join(whole), encoding="utf-8")
     values = [json.loads(line) for line in whole]
     return {(value["image"], value["language"]) for value in values}
-
-
-def _translated(
-    translation: Translation, texts: Sequence[str], keys: Sequence[str], language: str, decoding: Decoding
-) -> Decoded:
-    """Translate with as many at once as fit into memory."""
-    try:
-        return translation.translate(texts, keys=keys, language=language, decoding=decoding)
-    except OutOfMemoryError:
-        if len(texts) == 1:
-            return [Failed("Memory ran out, even for this text by itself.")]
-    half = len(texts) // 2
-    return [
-        *_translated(translation, texts[:half], keys[:half], language, decoding),
-        *_translated(translation, texts[half:], keys[half:], language, decoding),
-    ]
