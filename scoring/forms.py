@@ -247,7 +247,7 @@ class ReferenceTrainingForm(TrainingForm):
             offered = [one for one in sets if not one.is_evaluation]
             field.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in offered])
             field.choices = [(one.pk, reference_label(one)) for one in offered]
-        first = ("name", "base", "references", "validation", "validation_percent", "leaves_out_evaluated")
+        first = ("name", "base", "features", "references", "validation", "validation_percent", "leaves_out_evaluated")
         self.order_fields([*first, *(name for name in self.fields if name not in first)])
 
 

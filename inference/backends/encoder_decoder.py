@@ -58,6 +58,8 @@ class EncoderDecoderBackend:
     name = "encoder-decoder"
     queue = "gpu"
     needs = NEEDS
+    options: Mapping[str, Any] = OPTIONS
+    families: Collection[str] = KINDS
     title = gettext_lazy("Encoder–decoder (BLIP, GIT, ViT-GPT2)")
     about = gettext_lazy(
         "A transformers model that takes an image and writes a caption, from a folder or the hub. Includes pivot-"
@@ -68,17 +70,17 @@ class EncoderDecoderBackend:
         self._check(spec, family_here(spec))
 
     def _check(self, spec: Spec, family: str) -> None:
-        check_options(spec.options, OPTIONS)
+        check_options(spec.options, self.options)
         check_texts(spec.options, self.languages(spec))
-        if family and family not in KINDS:
+        if family and family not in self.families:
             raise BackendSettingsError(
                 _("“%(source)s” is a model of the kind %(family)s. This backend runs: %(known)s.")
-                % {"source": spec.source, "family": family, "known": ", ".join(KINDS)}
+                % {"source": spec.source, "family": family, "known": ", ".join(self.families)}
             )
 
     def runs(self, family: str) -> bool:
         """Whether models of this family are for it."""
-        return family in KINDS
+        return family in self.families
 
     def names_languages(self, family: str, options: Mapping[str, Any]) -> bool:
         return False
@@ -187,7 +189,7 @@ class EncoderDecoder:
         return TrainingRow([self._first, *self._tokens.tokens(f"{prompt} {written}".strip()), self._last], given)
 
     def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
-        library, model = self._loaded.torch, self.weights
+        library = self._loaded.torch
         longest = max(len(row.tokens) for row in rows)
         # What fills the shorter rows is masked; which token it is makes no difference.
         tokens = library.tensor([[*row.tokens, *[self._last] * (longest - len(row.tokens))] for row in rows])
@@ -195,17 +197,20 @@ class EncoderDecoder:
         lengths = library.tensor([[len(row.tokens)] for row in rows])
         given = library.tensor([[row.given] for row in rows])
         is_learned = (places >= given) & (places < lengths)
-        part = "decoder_" if self._family == "vision-encoder-decoder" else ""
-        named = {f"{part}input_ids": tokens, f"{part}attention_mask": (places < lengths).long()}
-        named = {name: one.to(model.device) for name, one in named.items()}
-        pixels = library.stack(list(prepared)).to(model.device, model.dtype)
-        with fitting():
-            # GIT has the image before the words.
-            logits = model(pixel_values=pixels, **named).logits[:, -longest:]
-        wanted = tokens.masked_fill(~is_learned, IGNORED).to(model.device)
+        # Some have the image before the words.
+        logits = self._logits(prepared, tokens, (places < lengths).long())[:, -longest:]
+        wanted = tokens.masked_fill(~is_learned, IGNORED).to(logits.device)
         return library.nn.functional.cross_entropy(
             logits[:, :-1].float().flatten(0, 1), wanted[:, 1:].flatten(), ignore_index=IGNORED, reduction="sum"
         )
+
+    def _logits(self, prepared: Sequence[Any], tokens: Any, mask: Any) -> Any:
+        model = self.weights
+        part = "decoder_" if self._family == "vision-encoder-decoder" else ""
+        named = {f"{part}input_ids": tokens.to(model.device), f"{part}attention_mask": mask.to(model.device)}
+        pixels = self._loaded.torch.stack(list(prepared)).to(model.device, model.dtype)
+        with fitting():
+            return model(pixel_values=pixels, **named).logits
 
     def export(self, folder: Path) -> None:
         self._loaded.export(folder)
@@ -233,7 +238,7 @@ class EncoderDecoder:
             named |= asked(keys=[keys[one] for one in numbers])
             tokens = self._loaded.computed(partial(self._loaded.at(precision).generate, **named)).tolist()
             for number, output in zip(numbers, tokens, strict=True):
-                outputs[number] = self._tokens.text(output[len(rows[number]) :])
+                outputs[number] = self._tokens.text(output[self._repeated(rows[number]) :])
         return outputs
 
     def _inputs(self, prepared: Sequence[Any], rows: list[list[int]], precision: str) -> dict[str, Any]:
@@ -245,6 +250,10 @@ class EncoderDecoder:
         if self._family == "vision-encoder-decoder":
             return {"pixel_values": pixels, "decoder_input_ids": tokens}
         return {"pixel_values": pixels, "input_ids": tokens, "attention_mask": library.ones_like(tokens)}
+
+    def _repeated(self, row: list[int]) -> int:
+        """How many tokens of what it was given are at the beginning of the output."""
+        return len(row)
 
     def _ends(self) -> tuple[int, int]:
         """Return the tokens with which the decoder begins and ends."""

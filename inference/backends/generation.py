@@ -45,8 +45,8 @@ class LoadedModel:
 
     Parameters
     ----------
-    kind : str
-        The class of transformers that loads it.
+    kind : str or type
+        The class that loads it; by name, one of transformers.
 
     Raises
     ------
@@ -54,9 +54,10 @@ class LoadedModel:
     inference.backends.encoders.ExtraMissingError
     """
 
-    def __init__(self, spec: Spec, folder: Path, kind: str) -> None:
+    def __init__(self, spec: Spec, folder: Path, kind: str | type) -> None:
         self.library, self.torch, self.device = quiet_transformers(), torch(), device()
-        self._spec, self._folder, self._kind = spec, folder, kind
+        self._spec, self._folder = spec, folder
+        self._kind: Any = getattr(self.library, kind) if isinstance(kind, str) else kind
         options = spec.options
         self._device_map, self._quantisation = options.get("device_map"), options.get("quantisation")
         self._check_loading()
@@ -195,7 +196,7 @@ class LoadedModel:
         options = self._spec.options
         model, report = loaded(
             self._spec,
-            getattr(self.library, self._kind).from_pretrained,
+            self._kind.from_pretrained,
             self._folder,
             dtype=dtype,
             **self._loading(),

@@ -33,6 +33,7 @@ TRANSLATORS_GROUP = "crosslens.translators"
 
 OWN_BACKENDS = (
     "inference.backends.encoder_decoder:EncoderDecoderBackend",
+    "inference.backends.feature_decoder:FeatureDecoderBackend",
     "inference.backends.chat:ChatBackend",
     "inference.backends.endpoint:EndpointBackend",
     "inference.backends.palette:PaletteBackend",

@@ -8,11 +8,13 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from inference.backends.encoders import Subject
 from inference.forms.captions import MODEL_NAME_CHARACTERS
 from inference.forms.decoding import LARGEST_SEED
-from inference.models import CaptioningModel
+from inference.models import CaptioningModel, Encoder
 from inference.pages.trainings import CHOICE_LABELS, OPTION_LABELS
-from inference.permissions import models_for
+from inference.permissions import encoders_for, models_for
+from inference.services.encoders import subjects_of
 from inference.services.trainings import is_trainable
 from inference.training.options import TrainingError, TrainingOptions
 from people.models import User
@@ -46,6 +48,15 @@ class TrainingForm(forms.Form):
         empty_label=_("a small model from nothing"),
         help_text=_(
             "The model to train. A small one from nothing learns hundreds of images on a CPU in minutes, as a baseline."
+        ),
+    )
+    features = forms.ModelChoiceField(
+        Encoder.objects.none(),
+        label=_("Image features for a small model"),
+        required=False,
+        empty_label=_("none: it sees the images"),
+        help_text=_(
+            "It writes captions from what this encoder sees, and learns in minutes. The encoder stays as it is."
         ),
     )
     method = forms.ChoiceField(label=OPTION_LABELS["method"], choices=CHOICE_LABELS["method"])
@@ -111,6 +122,11 @@ class TrainingForm(forms.Form):
         trainable = [
             model.pk for model in models_for(by).filter(variant_of=None, retired_at=None) if is_trainable(model)
         ]
+        seeing: Any = self.fields["features"]
+        encoders = [one.pk for one in encoders_for(by) if Subject.IMAGES in subjects_of(one)]
+        seeing.queryset = encoders_for(by).filter(pk__in=encoders).order_by("name")
+        if not encoders:
+            del self.fields["features"]
         field.queryset = models_for(by).filter(pk__in=trainable).order_by("name")
 
     def first_fields(self) -> list[forms.BoundField]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import asdict, dataclass
@@ -29,6 +29,7 @@ from images.services.leases import LEASE, LeaseLostError
 from inference.backends import registry
 from inference.backends.captioners import Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
+from inference.backends.feature_decoder import FEATURES, FeatureDecoderBackend
 from inference.backends.transformer_files import TRAINED
 from inference.backends.transformer_files import folder_of as model_folder
 from inference.models import (
@@ -45,7 +46,7 @@ from inference.services.image_reading import UnreadableImageError, read_image
 from inference.services.model_batches import RUN_ERRORS, traceback_of
 from inference.services.trainings import folder_of, log_event, read_data
 from inference.services.worker_status import meter
-from inference.training.bases import SMALL, small_base
+from inference.training.bases import small_base, small_name
 from inference.training.card import CARD, Provenance, model_card, provenance
 from inference.training.checkpoints import Checkpoints
 from inference.training.options import Targets, TrainingError, TrainingOptions
@@ -78,6 +79,10 @@ def execute_training(*, training_id: int, worker: str, clock: Clock, slice_s: fl
             return False
         finally:
             meter.end()
+
+
+def _small_backend(options: Mapping[str, Any]) -> EncoderDecoderBackend:
+    return FeatureDecoderBackend() if options.get(FEATURES) else EncoderDecoderBackend()
 
 
 class _Watcher:
@@ -214,7 +219,7 @@ class _TrainingSlice:
         training, validation = self._examples
         base = self._training.base
         made = provenance(
-            base.name if base else SMALL,
+            base.name if base else small_name(spec.options.get(FEATURES)),
             captioner.describe(),
             training=training,
             validation=validation,
@@ -238,8 +243,9 @@ class _TrainingSlice:
         base, options = self._training.base, self._training.model_options
         is_pivot = self._options.targets != Targets.PLAIN
         if base is None:
-            folder = small_base(self._folder / BASE, self._examples[0], seed=self._options.seed)
-            return Spec(self._training.name, BASE, options, is_pivot), folder, EncoderDecoderBackend()
+            features = options.get(FEATURES)
+            folder = small_base(self._folder / BASE, self._examples[0], seed=self._options.seed, features=features)
+            return Spec(self._training.name, BASE, options, is_pivot), folder, _small_backend(options)
         spec = Spec(self._training.name, base.source, options, is_pivot)
         return spec, model_folder(spec), registry.backend_named(base.backend)
 
@@ -350,7 +356,7 @@ class _TrainingSlice:
         model = CaptioningModel(
             name=training.name,
             description=_("Made by training %(number)s.") % {"number": training.pk},
-            backend=training.base.backend if training.base else EncoderDecoderBackend.name,
+            backend=training.base.backend if training.base else _small_backend(training.model_options).name,
             source=f"{TRAINED}{training.public_id.hex}",
             options=loaded.spec.options,
             is_pivot=loaded.spec.is_pivot,

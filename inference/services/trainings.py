@@ -23,8 +23,9 @@ from images.services import file_storage, leases
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
 from inference.backends.encoder_decoder import EncoderDecoderBackend
+from inference.backends.feature_decoder import FEATURES
 from inference.backends.transformer_files import family_here
-from inference.models import GOING, CaptioningModel, RunState, Training, TrainingEvent
+from inference.models import GOING, CaptioningModel, Encoder, RunState, Training, TrainingEvent
 from inference.rules.runs import pack_ids
 from inference.services import tracebacks
 from inference.training.bases import model_options
@@ -45,6 +46,7 @@ def start(
     *,
     name: str,
     base: CaptioningModel | None,
+    features: Encoder | None = None,
     training: Sequence[Example],
     validation: Sequence[Example],
     evaluated: AnyOf[str],
@@ -60,6 +62,8 @@ def start(
     ----------
     base : CaptioningModel or None
         None: a small model from nothing.
+    features : Encoder or None
+        Whose features the small model captions; None: it sees the images.
     training, validation : sequence of Example
         Images by the SHA-256 of their files. They are kept as they are now.
     evaluated : collection of str
@@ -77,6 +81,8 @@ def start(
         raise TrainingRefusedError(str(refused)) from refused
     given = base.options if base else {}
     chosen = model_options(given, training, options.targets, names_languages=_names_languages(base))
+    if features is not None:
+        chosen[FEATURES] = _features_option(base, features)
     queue = _check_trainable(name, base, chosen, options)
     _check_name(CaptioningModel(name=name, project=project, created_by=by))
     public_id = uuid.uuid4()
@@ -103,6 +109,15 @@ def start(
         )
         log_event(training=row, message=_("Requested."), now=now)
     return row
+
+
+def _features_option(base: CaptioningModel | None, encoder: Encoder) -> dict[str, Any]:
+    if base is not None:
+        raise TrainingRefusedError(
+            _("“%(name)s” sees images itself. Choose features only for a small model from nothing.")
+            % {"name": base.name}
+        )
+    return {"backend": encoder.backend, "source": encoder.source, "options": encoder.options}
 
 
 def _ids(names: AnyOf[str]) -> list[int]:

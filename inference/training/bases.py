@@ -9,7 +9,7 @@ from typing import Any
 from inference.backends.language_codes import ENGLISH_ONLY, codes
 from inference.training.examples import Example
 from inference.training.options import Targets
-from inference.training.small import new_captioner
+from inference.training.small import new_captioner, new_feature_decoder
 
 SMALL = "a small model from nothing"
 """What cards name the base where there is none."""
@@ -31,8 +31,25 @@ def model_options(
     return chosen
 
 
-def small_base(folder: Path, examples: Sequence[Example], *, seed: int) -> Path:
-    """Return the folder of a small model with random weights, which is made where it is not there."""
+def small_base(
+    folder: Path, examples: Sequence[Example], *, seed: int, features: Mapping[str, Any] | None = None
+) -> Path:
+    """Return the folder of a small model with random weights, which is made where it is not there.
+
+    Parameters
+    ----------
+    features : mapping or None
+        The encoder whose features it captions; None: it sees the images.
+    """
     if not (folder / "config.json").exists():
-        new_captioner(folder, [text for one in examples for text in (one.stabiliser, one.caption)], seed=seed)
+        texts = [text for one in examples for text in (one.stabiliser, one.caption)]
+        if features:
+            new_feature_decoder(folder, texts, features=features, seed=seed)
+        else:
+            new_captioner(folder, texts, seed=seed)
     return folder
+
+
+def small_name(features: Mapping[str, Any] | None) -> str:
+    """Name the base in a card."""
+    return f"a small decoder over features by {features['backend']}" if features else SMALL

@@ -7,8 +7,10 @@ its parts together stays.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import os
 import time
 import warnings
 from collections import defaultdict
@@ -28,6 +30,7 @@ from crosslens_metrics.cider import cider
 from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
 from inference.backends.captioners import Decoding, GeneratedCaption, OutOfMemoryError
 from inference.backends.encoders import device, fitting, torch
+from inference.backends.feature_decoder import FEATURES, Features
 from inference.backends.trainable import TrainableCaptioner, TrainingRow
 from inference.training.checkpoints import BEST, LAST, Checkpoints
 from inference.training.examples import Example
@@ -40,6 +43,8 @@ LONGEST_GRADIENT = 1.0
 SAMPLES = 5
 """Images whose captions are shown at each validation: always the same."""
 READERS = 4
+FEATURES_AT_ONCE = 16
+"""Images whose features are computed together."""
 KEPT_IMAGES = 512 << 20
 """Bytes of prepared images kept in memory, so that small sets are read once."""
 
@@ -147,7 +152,7 @@ def train_captioner(
     options.check()
     folder.mkdir(parents=True, exist_ok=True)
     with torch().random.fork_rng(), ThreadPoolExecutor(READERS) as readers:
-        images = _Images(captioner, read_image, readers)
+        images = _Images(captioner, read_image, readers, folder / FEATURES)
         trainer = _Trainer(captioner, run, training, validation, images, options, folder, watcher)
         return trainer.run()
 
@@ -179,16 +184,24 @@ def examples_of_step(options: TrainingOptions, examples: int, step: int) -> list
 
 
 class _Images:
-    """Reads and prepares images in threads, and keeps them while there is room."""
+    """Reads and prepares images in threads, and keeps them while there is room.
 
-    def __init__(self, captioner: TrainableCaptioner, read_image: ReadImage, readers: ThreadPoolExecutor) -> None:
+    Of a captioner that sees features only, these are stored in `folder`: images are read once.
+    """
+
+    def __init__(
+        self, captioner: TrainableCaptioner, read_image: ReadImage, readers: ThreadPoolExecutor, folder: Path
+    ) -> None:
         self._captioner, self._read_image, self._readers = captioner, read_image, readers
+        self._features: Any = getattr(captioner, "features", None)
+        self._folder = folder
         self._kept: dict[str, Any] = {}
         self._room = KEPT_IMAGES
 
     def prepared(self, names: Sequence[str]) -> list[Any]:
         missing = [name for name in dict.fromkeys(names) if name not in self._kept]
-        found = dict(zip(missing, self._readers.map(self._prepare, missing), strict=True))
+        made = self._stored(missing) if self._features else list(self._readers.map(self._prepare, missing))
+        found = dict(zip(missing, made, strict=True))
         rows = [found[name] if name in found else self._kept[name] for name in names]
         for name, one in found.items():
             size = getattr(one, "nbytes", KEPT_IMAGES)
@@ -198,6 +211,35 @@ class _Images:
 
     def _prepare(self, name: str) -> Any:
         return self._captioner.prepare(self._read_image(name))
+
+    def _stored(self, names: Sequence[str]) -> list[Features]:
+        found = {name: row for name in names if (row := self._read(name)) is not None}
+        missing = [name for name in names if name not in found]
+        for start in range(0, len(missing), FEATURES_AT_ONCE):
+            some = missing[start : start + FEATURES_AT_ONCE]
+            for name, row in zip(some, self._features(list(self._readers.map(self._prepare, some))), strict=True):
+                self._write(name, row)
+                found[name] = row
+        return [found[name] for name in names]
+
+    def _path(self, name: str) -> Path:
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        return self._folder / digest[:2] / f"{digest}.npy"
+
+    def _read(self, name: str) -> Features | None:
+        try:
+            return Features(np.load(self._path(name), allow_pickle=False))
+        except (OSError, ValueError, EOFError):
+            return None
+
+    def _write(self, name: str, row: Features) -> None:
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Whoever reads it later finds all of it or nothing.
+        partial = path.with_suffix(f".{os.getpid()}")
+        with partial.open("wb") as file:
+            np.save(file, row.row, allow_pickle=False)
+        partial.replace(path)
 
 
 class _Trainer:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from inference.models import CaptioningModel, Training
+from inference.models import CaptioningModel, Encoder, Training
 from inference.services import trainings
 from inference.services.trainings import TrainingRefusedError
 from inference.training.examples import Example, split_by_image
@@ -21,6 +21,7 @@ def start_training(
     *,
     name: str,
     base: CaptioningModel | None,
+    features: Encoder | None = None,
     references: Sequence[ReferenceSet],
     validation: Sequence[ReferenceSet],
     validation_share: float,
@@ -60,6 +61,7 @@ def start_training(
     return trainings.start(
         name=name,
         base=base,
+        features=features,
         training=learned,
         validation=validated,
         evaluated=evaluated,

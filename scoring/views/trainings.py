@@ -43,6 +43,7 @@ def _started(request: HttpRequest, form: ReferenceTrainingForm, project: Project
         training = training_data.start_training(
             name=about["name"],
             base=about["base"],
+            features=about.get("features"),
             references=list(about["references"]),
             validation=list(about["validation"]),
             validation_share=about["validation_percent"] / 100,

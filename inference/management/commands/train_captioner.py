@@ -18,11 +18,12 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
 from inference.backends.encoders import ExtraMissingError
+from inference.backends.feature_decoder import FEATURES
 from inference.backends.trainable import TrainableCaptioner
 from inference.backends.transformer_files import folder_of, read_json
 from inference.formats.images import ImageFileError, read_folder
 from inference.services import worker_status
-from inference.training.bases import SMALL, model_options, small_base
+from inference.training.bases import model_options, small_base, small_name
 from inference.training.card import CARD, Provenance, model_card, provenance
 from inference.training.examples import Example, as_targets, check_split, read_examples, split_by_image
 from inference.training.options import CHOICES, Targets, TrainingError, TrainingOptions
@@ -46,6 +47,11 @@ class Command(BaseCommand):
             "--model", required=True, help=f"folder, or owner/name@COMMIT of the hub; {NEW}: a small one from nothing"
         )
         parser.add_argument("--model-options", type=json.loads, default={}, metavar="JSON", help="of docs/models.md")
+        parser.add_argument(
+            "--features",
+            metavar="ENCODER",
+            help=f"with --model {NEW}: encoder whose features it captions, such as mobilenet",
+        )
         parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, curve and model")
         parser.add_argument("--language", type=language_tag, help="of captions that name none")
         parser.add_argument("--validation", type=Path, help="captions to validate with, in the same form")
@@ -69,12 +75,16 @@ class Command(BaseCommand):
             options = TrainingOptions.from_dict({one.name: given[one.name] for one in fields(TrainingOptions)})
             training, validation = _split(captions, options, given)
             _check_images(images, [*training, *validation])
-            folder = _folder(model, out, training, options, given["model_options"])
+            about = dict(given["model_options"])
+            if given["features"]:
+                about[FEATURES] = _features(model, given["features"])
+            folder = _folder(model, out, training, options, about)
             family = str(read_json(folder, "config.json").get("model_type", ""))
             backend = registry.trainable_backend(family)
-            names_languages = registry.names_languages(backend, family, given["model_options"])
-            chosen = model_options(given["model_options"], training, options.targets, names_languages=names_languages)
-            name, source = (SMALL, str(folder)) if model == NEW else (model, model)
+            names_languages = registry.names_languages(backend, family, about)
+            chosen = model_options(about, training, options.targets, names_languages=names_languages)
+            small = small_name(chosen.get(FEATURES))
+            name, source = (small, str(folder)) if model == NEW else (model, model)
             spec = Spec(name, source, chosen, is_pivot=options.targets != Targets.PLAIN)
             captioner = backend.load_folder(spec, folder)
             self._train(captioner, spec, training, validation, images, options, out)
@@ -206,10 +216,17 @@ def _lines(path: Path) -> list[str]:
         raise CommandError(f"{path} cannot be read: {error}") from error
 
 
+def _features(model: str, encoder: str) -> dict[str, Any]:
+    if model != NEW:
+        raise CommandError(f"--features is for --model {NEW}: other models see images themselves.")
+    backend, _colon, source = encoder.partition(":")
+    return {"backend": backend, "source": source}
+
+
 def _folder(model: str, out: Path, training: list[Example], options: TrainingOptions, given: dict[str, Any]) -> Path:
     """Return the folder of the base; a new one is made first."""
     if model == NEW:
-        return small_base(out / BASE, training, seed=options.seed)
+        return small_base(out / BASE, training, seed=options.seed, features=given.get(FEATURES))
     return Path(model) if Path(model).is_dir() else folder_of(Spec(model, model, given))
 
 
