@@ -63,6 +63,13 @@ def main() -> None:
             results["runs"][what] = _reported("runs", what=what, env=env)
     if "overhead" in results["runs"]:
         results["training"] = _reported("training")
+        if _has_gpu():
+            for weights in ("blip", "2b"):
+                with embedded() as env:
+                    results["runs"][f"device, {weights}"] = _reported("runs", what="device", model=weights, env=env)
+            results["training, 2b"] = _reported("training", model="2b")
+        else:
+            print("  There is no GPU: how busy runs keep it, and models of two billion weights, were not measured.")
     else:
         print("  PyTorch is not installed: the overhead over bare loops was not measured.")
     (ROOT / "var" / "bench").mkdir(parents=True, exist_ok=True)
@@ -174,6 +181,12 @@ def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]]) -> Non
 
 def _times(step: dict[str, float]) -> str:
     return f"p50 {step['median_ms']:7.1f} ms   p95 {step['p95_ms']:7.1f} ms"
+
+
+def _has_gpu() -> bool:
+    from inference.backends.encoders import device
+
+    return device() == "cuda"
 
 
 def _medians(runs: list[dict[str, Any]]) -> dict[str, float]:

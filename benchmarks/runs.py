@@ -5,6 +5,8 @@ overhead  a BLIP of the size of BLIP-base, with random weights, on whatever devi
           a bare loop of the same model over the same images (read, prepare, caption, batch by batch), in turns.
 device    the same with many images and, of each run, the share of the time in which the device was busy.
 
+`--model 2b` has two billion weights in place of BLIP-base's, for a GPU.
+
 Run in the environment of the database to measure.
 """
 
@@ -52,12 +54,12 @@ DECODING = Decoding(max_tokens=12, min_tokens=12)
 
 
 def main() -> None:
-    what = arguments(__doc__, what="stored").what
+    asked = arguments(__doc__, what="stored", model="blip")
     call_command("migrate", verbosity=0)
-    if what == "stored":
+    if asked.what == "stored":
         measure_stored()
     else:
-        measure_beside_bare(IMAGES[what])
+        measure_beside_bare(IMAGES[asked.what], asked.model)
 
 
 def measure_stored() -> None:
@@ -85,14 +87,14 @@ def measure_stored() -> None:
     )
 
 
-def measure_beside_bare(count: int) -> None:
+def measure_beside_bare(count: int, size: str) -> None:
     """Both in turns, with the model loaded once; who goes first changes."""
-    from tests.inference.tiny_models import save_blip_base
+    from tests.inference.tiny_models import save_large_blip
 
     worker_status.prepare_process(processes=1)
     with tempfile.TemporaryDirectory(prefix="crosslens_bench_models_") as folder:
         settings.MODELS_FOLDER = folder
-        save_blip_base(Path(folder) / "blip")
+        save_large_blip(Path(folder) / "blip", size=size)
         collection = make_collection("images", [noise_image(number) for number in range(count)])
         bare: list[Timed] = []
         ours: list[Timed] = []
@@ -128,7 +130,7 @@ def measure_beside_bare(count: int) -> None:
     }
     tell(
         result,
-        f"  a model of BLIP-base's size ({about['device']}), {count} images, in turns:\n"
+        f"  a model of {about['parameters']} weights ({about['device']}), {count} images, in turns:\n"
         f"  bare loop {result['bare_images_per_s']} images/s, run {result['run_images_per_s']}: overhead "
         f"{result['overhead_percent']} % (of the processor's time {result['cpu_overhead_percent']} %), "
         f"device busy {100 * statistics.median(busy):.0f} % of the time",

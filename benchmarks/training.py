@@ -1,7 +1,8 @@
-"""A training step of ours beside a bare loop of PyTorch: `python -m benchmarks.training [--model small|blip]`.
+"""A training step of ours beside a bare loop of PyTorch: `python -m benchmarks.training [--model small|blip|2b]`.
 
 The same model, captions, batches and optimiser, on whatever device there is, in turns. `small` is the model from
-nothing, `blip` one of the size of BLIP-base with random weights, which needs a GPU to be of use. The bare loop prepares
+nothing, `blip` one of the size of BLIP-base and `2b` one of two billion weights, both random: they need a GPU to be of
+use, `2b` one of 48 GB. The bare loop prepares
 no image, validates nothing and saves nothing; ours does all of it, but only steps are compared.
 """
 
@@ -31,8 +32,8 @@ from inference.training.small import new_captioner
 from inference.training.trainer import StepRecord, ValidationRecord, examples_of_step, train_captioner
 
 TURNS, IMAGES, WARM_UP = 5, 64, 3
-STEPS = {"small": 30, "blip": 15}
-BATCH = {"small": 16, "blip": 32}
+STEPS = {"small": 30, "blip": 15, "2b": 15}
+BATCH = {"small": 16, "blip": 32, "2b": 32}
 
 
 class _Watcher:
@@ -96,9 +97,9 @@ def _save(kind: str, folder: Path, examples: list[Example]) -> None:
     if kind == "small":
         new_captioner(folder, [example.caption for example in examples], seed=1)
         return
-    from tests.inference.tiny_models import save_blip_base
+    from tests.inference.tiny_models import save_large_blip
 
-    save_blip_base(folder)
+    save_large_blip(folder, size=kind)
 
 
 def _ours(
