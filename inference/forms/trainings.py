@@ -55,9 +55,7 @@ class TrainingForm(forms.Form):
         label=_("Image features for a small model"),
         required=False,
         empty_label=_("none: it sees the images"),
-        help_text=_(
-            "It writes captions from what this encoder sees, and learns in minutes. The encoder stays as it is."
-        ),
+        help_text=_("It captions what this encoder sees, which does not change, and learns in minutes."),
     )
     method = forms.ChoiceField(label=OPTION_LABELS["method"], choices=CHOICE_LABELS["method"])
     targets = forms.ChoiceField(
