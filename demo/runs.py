@@ -1,6 +1,6 @@
 """Starts runs over the demo's photographs that need no PyTorch: of a model and of an encoder.
 
-The worker executes them within seconds of the first start.
+The worker executes them within seconds of the first start. An encoder of images is there for trainings.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ MODEL_DESCRIPTION = (
 )
 ENCODER_NAME = "Sentences"
 ENCODER_DESCRIPTION = "The Universal Sentence Encoder, multilingual: captions that mean the same lie near each other."
+
+EYE_NAME = "MobileNetV2"
+EYE_DESCRIPTION = "What a small network trained on ImageNet sees: features for trainings, on a worker with PyTorch."
 
 
 def load(*, collection: Collection, captioned_by: CaptioningModel, manager: User, clock: Clock) -> None:
@@ -52,3 +55,5 @@ def load(*, collection: Collection, captioned_by: CaptioningModel, manager: User
             by=manager,
             now=clock(),
         )
+    if not Encoder.objects.filter(name=EYE_NAME).exists():
+        encoders.register(name=EYE_NAME, backend="mobilenet", description=EYE_DESCRIPTION, is_shared=True, by=manager)

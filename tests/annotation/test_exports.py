@@ -255,6 +255,7 @@ class TestCost:
         assert len(queries) <= 6
 
 
+@pytest.mark.sqlite_only
 class TestXm3600:
     @pytest.mark.slow(reason="45,796 captions, as published")
     def test_the_real_captions_come_out_as_they_went_in(self):

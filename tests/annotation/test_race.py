@@ -27,7 +27,7 @@ from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_round
 from tests.tiers import runs
 
-ANNOTATORS, IMAGES, REPLICATION = 32, 40, 2
+ANNOTATORS, IMAGES, REPLICATION = 32, 30, 2
 LEASE = timedelta(minutes=10)
 
 

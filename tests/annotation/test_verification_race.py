@@ -35,7 +35,7 @@ from tests.tiers import runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RIVALS, IMAGES, PLACES = 48, 20, 3
+RIVALS, IMAGES, PLACES = 32, 12, 3
 LEASE = timedelta(minutes=10)
 STOPS = (LeaseExpiredError, BatchReturnedError, StaleStateError, NoTasksAvailableError, OpenBatchExistsError)
 
@@ -88,7 +88,7 @@ def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
             submit(batch, rater, clock.now)
 
 
-@pytest.mark.slow(reason="48 people at once")
+@pytest.mark.slow(reason="32 people at once")
 @pytest.mark.parametrize("run", runs(2, short=1))
 def test_a_crowd_leaves_exactly_three_ratings_per_caption_and_none_by_its_author(run):
     verified, authors = make_captioned_round(images=IMAGES, captions=2, seed=run)

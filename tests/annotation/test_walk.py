@@ -54,6 +54,7 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation.submitting import write
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
 from tests.factories import MINUTE, NOW, make_annotator, make_round
+from tests.tiers import runs
 
 T = TypeVar("T")
 STEPS, SEEDS = 30, range(3)
@@ -309,7 +310,7 @@ NAMES = (
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", runs(len(SEEDS), short=1))
 @pytest.mark.slow(reason="all numbers are counted again after each of many steps")
 def test_every_number_is_exact_after_every_step(seed: int):
     walk = Walk(seed)

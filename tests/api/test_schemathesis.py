@@ -20,7 +20,7 @@ from people.models import User
 from tests.api.seeded import Program, Seeded, make_failed_release, make_seeded
 from tests.corpora.placing import make_subset
 
-EXAMPLES = 8
+EXAMPLES = 5
 SHARE_OF_WHAT_IS_THERE = 0.7
 
 # What is taken for an answer does not depend on the database.

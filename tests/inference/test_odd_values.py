@@ -95,6 +95,7 @@ def rows(settings, tmp_path):
     return Rows()
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("name", OURS)
 def test_who_does_no_research_finds_no_such_page_and_who_is_a_stranger_signs_in(name, rows):
     address, sent = rows.form(name), {"name": "New", "backend": "vision", "key": "x", "languages": "en", **DECODING}
@@ -185,7 +186,7 @@ def sent(client, rows, odd):
 
 @pytest.mark.parametrize(
     "odd",
-    some(ODD, short=6, reason="one of each way to be odd is among the first"),
+    some(ODD, short=3, reason="one of each way to be odd is among the first"),
     ids=lambda odd: ascii(odd[:8]),
 )
 def test_odd_values_are_answered(odd, client, rows):

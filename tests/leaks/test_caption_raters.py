@@ -180,7 +180,7 @@ def expired(world: World) -> None:
 @pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
 @pytest.mark.parametrize(
     "stand",
-    some([in_the_middle, submitted, expired], short=2, reason="the same pages at another moment"),
+    some([in_the_middle, submitted, expired], short=1, reason="the same pages at another moment"),
     ids=lambda stand: stand.__name__,
 )
 def test_nothing_tells_whose_the_captions_are_nor_what_others_say_to_a_rater_who_is(

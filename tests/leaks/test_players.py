@@ -212,7 +212,7 @@ STANDS: dict[Callable[[World], None], Sequence[str]] = {
 @pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
 @pytest.mark.parametrize(
     "stand",
-    some(STANDS, short=4, reason="the same pages at other moments"),
+    some(STANDS, short=2, reason="the same pages at other moments"),
     ids=lambda stand: stand.__name__,
 )
 def test_nothing_gives_the_word_away_to_a_player(

@@ -201,7 +201,7 @@ STANDS: dict[Callable[[World], None], Sequence[str]] = {
 @pytest.mark.slow(reason="some hundred to some thousand requests: whatever the platform can be asked")
 @pytest.mark.parametrize(
     "stand",
-    some(STANDS, short=3, reason="the same pages at other moments"),
+    some(STANDS, short=2, reason="the same pages at other moments"),
     ids=lambda stand: stand.__name__,
 )
 def test_nothing_tells_which_model_is_which_to_a_rater_who_is(

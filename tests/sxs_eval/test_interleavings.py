@@ -31,7 +31,7 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater
 from tests.tiers import runs
 
-STEPS, IMAGES, DESCRIBED, RATERS = 220, 10, 7, 5
+STEPS, IMAGES, DESCRIBED, RATERS = 120, 10, 7, 5
 LEASE = timedelta(minutes=30)
 REFUSALS = (
     services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQualifiedError, NoTasksAvailableError,

@@ -30,7 +30,7 @@ from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_comparison, make_rater
 from tests.tiers import runs
 
-RATERS, PAIRS, REPLICATION = 64, 40, 3
+RATERS, PAIRS, REPLICATION = 40, 30, 3
 LEASE = timedelta(minutes=30)
 STOPS = (services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQualifiedError)
 
