@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from traceback import format_exception
@@ -150,24 +151,32 @@ class Executor:
         )
 
     def _execute_chunks(self) -> None:
-        with _reader_threads() as readers, Device() as self._device:
-            self.prefetcher = Prefetcher(self.job_kind, readers, self._claim)
-            self.prefetcher.batch_size = self.run.batch_size
-            try:
-                for batch in self.prefetcher.batches():
-                    self._compute(batch)
-                    if self._is_over():
-                        break
-                self._collect_last()
-                self._store_all()
-            except (RunFailedError, *RUN_ERRORS):
-                self._is_stopped = True
-                self._drop_crashed()
-                self._store_all()
-                raise
-            finally:
-                self._release_all()
-                readers.shutdown(cancel_futures=True)
+        try:
+            with _reader_threads() as readers, Device() as self._device:
+                self._compute_batches(readers)
+        finally:
+            # The device has ended what it had begun. Uncounted, its tokens would be on the next run's bill.
+            with suppress(*RUN_ERRORS):
+                self.job_kind.count_usage()
+
+    def _compute_batches(self, readers: ThreadPoolExecutor) -> None:
+        self.prefetcher = Prefetcher(self.job_kind, readers, self._claim)
+        self.prefetcher.batch_size = self.run.batch_size
+        try:
+            for batch in self.prefetcher.batches():
+                self._compute(batch)
+                if self._is_over():
+                    break
+            self._collect_last()
+            self._store_all()
+        except (RunFailedError, *RUN_ERRORS):
+            self._is_stopped = True
+            self._drop_crashed()
+            self._store_all()
+            raise
+        finally:
+            self._release_all()
+            readers.shutdown(cancel_futures=True)
 
     def _is_over(self) -> bool:
         # However short the slice, something is done in it: the next one would begin where this one did.

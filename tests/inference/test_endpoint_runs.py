@@ -198,6 +198,8 @@ def test_a_run_ends_at_its_cost_limit_and_keeps_what_it_made(server):
     before = run.input_tokens
     assert go(run, at=LATER).state == RunState.FAILED
     assert run.input_tokens - before <= 2000 * BATCHES
+    # What was on its way when a run ended is on its own bill, not on the next one's.
+    assert run.input_tokens == 1000 * len(server.asked)
 
 
 @pytest.mark.parametrize(
