@@ -34,7 +34,7 @@ def outcomes(folder: Path, code: str, *options: str) -> tuple[dict[str, str], st
     return dict(re.findall(r"::(\S+) (PASSED|FAILED)", done.stdout)), done.stdout + done.stderr
 
 
-def test_a_test_that_waits_or_computes_for_too_long_fails_unless_it_says_why(tmp_path):
+def test_a_test_over_the_budget_fails_unless_it_says_why_and_only_where_there_is_a_budget(tmp_path):
     found, said = outcomes(
         tmp_path,
         "def spin():\n"
@@ -51,6 +51,7 @@ def test_a_test_that_waits_or_computes_for_too_long_fails_unless_it_says_why(tmp
     assert found == {
         "test_computes": "FAILED", "test_waits": "FAILED", "test_is_quick": "PASSED", "test_is_slow": "PASSED",
     }  # fmt: skip
+    assert set(outcomes(tmp_path, "def test_waits(): time.sleep(0.5)\n")[0].values()) == {"PASSED"}
     assert re.search(r"took 0\.\d s of its own, more than 0\.\d s: .*CONTRIBUTING.md", said)
 
 
