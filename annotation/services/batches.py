@@ -98,9 +98,9 @@ def take_batch(*, round: Round, person: User, now: datetime, rng: Random) -> Cap
 
 
 def save_rating(
-    *, batch_id: UUID, person: User, position: int, rating: Rating, active_ms: int, now: datetime
+    *, batch_id: UUID, person: User, position: int, rating: Rating | None, active_ms: int, now: datetime
 ) -> CaptionItem:
-    """Save a rating of screen 1. It can be changed until screen 2 opens.
+    """Save a rating of screen 1. Until screen 2 opens, it can be changed and taken back (None).
 
     Raises
     ------

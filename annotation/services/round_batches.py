@@ -90,11 +90,11 @@ def _lost_requirements(batch: RoundBatch, person: User) -> list[MissingRequireme
     return [missing for missing in missing_requirements(person, batch.round) if missing.code in ("role", "consent")]
 
 
-def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating, active_ms: int, now: datetime) -> None:
-    """Save the rating of one image of a locked batch."""
+def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating | None, active_ms: int, now: datetime) -> None:
+    """Save the rating of one image of a locked batch, or take it back (None)."""
     since = row.rated_at or lease.taken_at
     row.rating_ms += credible_ms(active_ms, since=since, now=now, longest=LONGEST_SITTING)
-    row.rating, row.rated_at = rating, now
+    row.rating, row.rated_at = (rating, now) if rating else ("", None)
     row.save(update_fields=["rating", "rated_at", "rating_ms"])
 
 

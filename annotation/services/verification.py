@@ -129,9 +129,9 @@ def take_batch(*, round: Round, person: User, now: datetime, rng: Random) -> Ver
 
 
 def save_verdict(
-    *, batch_id: UUID, person: User, position: int, rating: Rating, active_ms: int, now: datetime
+    *, batch_id: UUID, person: User, position: int, rating: Rating | None, active_ms: int, now: datetime
 ) -> Verdict:
-    """Save a rating of one caption. It can be changed until the batch is submitted.
+    """Save a rating of one caption. Until the batch is submitted, it can be changed and taken back (None).
 
     Raises
     ------

@@ -17,14 +17,16 @@ def ratings_sent(request: HttpRequest, positions: Iterable[int]) -> dict[int, Ra
     return {position: Rating(value) for position, value in sent.items() if value in Rating.values}
 
 
-def rating_sent(request: HttpRequest) -> Rating:
-    """Read the one rating that a script saves.
+def rating_sent(request: HttpRequest) -> Rating | None:
+    """Read the one rating that a script saves; None where it was undone.
 
     Raises
     ------
     allocation.refusals.RefusedError
     """
-    rating = request.POST.get("rating", "")
+    rating = request.POST.get("rating", "none")
+    if rating == "":
+        return None
     if rating not in Rating.values:
         said = _("%(rating)s is not a level. Choose one of %(levels)s.")
         levels = ", ".join(Rating.values)

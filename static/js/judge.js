@@ -1,8 +1,8 @@
 // Two captions of an image, one answer, the next pair. An answer is on its way or in; none is skipped, none sent twice.
 
 import { ActiveTime } from "./active_time.js";
-import { announce, outcomeOf, send, signInLink, waitBeforeAttempt } from "./page.js";
-import { openZoomOn } from "./zoom.js";
+import { announce, isUndoKey, outcomeOf, send, signInLink, waitBeforeAttempt } from "./page.js";
+import { openZoom } from "./zoom.js";
 
 const KEYS_WANTED = "crosslens.judging-keys";
 const LET_IT_BE_SEEN_MS = 120;
@@ -15,7 +15,6 @@ const texts = root.dataset;
 const time = new ActiveTime();
 
 let trial = document.getElementById("trial");
-let zoomLink = null;
 let deafUntil = 0;
 // What is on its way: {url, fields, button, ms, attempt, timer, isInFlight, isHeldUp}.
 let sending = null;
@@ -108,26 +107,11 @@ function show(html, { isUndone }) {
 function begin() {
   time.look(trial.action);
   trial.querySelector("#keys").checked = areKeysOn;
-  watchZoom();
   const ahead = part("ahead");
   if (ahead) {
     const { sizes } = trial.querySelector(".trial__stage img") ?? {};
     Object.assign(new Image(), { sizes: sizes ?? "", srcset: ahead.dataset.srcset, src: ahead.dataset.src });
   }
-}
-
-function watchZoom() {
-  const fresh = trial.querySelector("#zoom-link");
-  if (!fresh) return;
-  if (!zoomLink) {
-    zoomLink = fresh;
-    return openZoomOn(zoomLink, zoom);
-  }
-  // The link that the dialog knows goes from pair to pair.
-  zoomLink.href = fresh.href;
-  zoomLink.replaceChildren(...fresh.childNodes);
-  fresh.replaceWith(zoomLink);
-  zoom.querySelector("img").removeAttribute("src");
 }
 
 root.addEventListener("submit", (event) => {
@@ -165,8 +149,6 @@ function digit(event) {
   return event.shiftKey ? null : (/^Digit([0-9])$/.exec(event.code)?.[1] ?? null);
 }
 
-const isUndoKey = ({ key, code }) => key === "Backspace" || key.toLowerCase() === "u" || (code === "KeyU" && key > "\x7f");
-
 addEventListener("keydown", (event) => {
   // What fills forms in tells of keys without a name.
   if (!event.key || event.isComposing || zoom.open) return;
@@ -201,4 +183,5 @@ addEventListener("pagehide", wipe);
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 texts.keys = areKeysOn ? "on" : "off";
+openZoom(root, zoom);
 begin();

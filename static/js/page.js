@@ -52,6 +52,8 @@ export function signInLink(form, { newTab = false } = {}) {
   return link;
 }
 
+export const isUndoKey = ({ key, code }) => key === "Backspace" || key.toLowerCase() === "u" || (code === "KeyU" && key > "\x7f");
+
 export const waitBeforeAttempt = (attempt) => Math.min(30_000, 1000 * 2 ** attempt);
 
 const NEWS = "crosslens.batch-moved";

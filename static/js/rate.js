@@ -1,7 +1,8 @@
 // Screen 1: a level for each caption, one key each. Nothing of it is kept on the device, nor left in the page.
 
 import { ActiveTime } from "./active_time.js";
-import { announce, onMoved, outcomeOf, send, signInLink, tellMoved, waitBeforeAttempt } from "./page.js";
+import { announce, isUndoKey, onMoved, outcomeOf, send, signInLink, tellMoved, waitBeforeAttempt } from "./page.js";
+import { openZoom } from "./zoom.js";
 
 const KEYS_WANTED = "crosslens.rating-keys";
 const LET_IT_BE_SEEN_MS = 250;
@@ -15,11 +16,13 @@ const texts = form.dataset;
 const items = [...form.querySelectorAll(".rate__item")];
 const time = new ActiveTime();
 const openButton = form.elements.open;
+const undoButton = document.getElementById("undo");
 const keysWanted = document.getElementById("keys");
 const guidance = Object.fromEntries([...form.querySelectorAll("[data-level]")].map((line) => [line.dataset.level, line.textContent]));
 
 const radios = (item) => [...item.querySelectorAll("input[type=radio]")];
-const isRated = (item) => radios(item).some((radio) => radio.checked);
+const ratingOf = (item) => radios(item).find((radio) => radio.checked)?.value ?? "";
+const isRated = (item) => ratingOf(item) !== "";
 const firstUnrated = (from = 0) => {
   const order = [...items.slice(from), ...items.slice(0, from)];
   return order.find((item) => !isRated(item)) ?? null;
@@ -35,7 +38,14 @@ function makeCurrent(item) {
   current?.classList.remove("is-current");
   current = item;
   item.classList.add("is-current");
+  showUndo();
   time.look(item.dataset.position);
+}
+
+// Where the eyes are, beside the number of the image.
+function showUndo() {
+  undoButton.hidden = !chosen.length;
+  if (chosen.length) current.querySelector("fieldset").append(undoButton);
 }
 
 function goTo(item, { isAtOnce = false } = {}) {
@@ -70,7 +80,7 @@ function save(item) {
 
 async function sendRating(item) {
   const { position } = item.dataset;
-  const rating = radios(item).find((radio) => radio.checked).value;
+  const rating = ratingOf(item);
   const ms = time.take(position);
   let answer;
   try {
@@ -80,9 +90,9 @@ async function sendRating(item) {
   }
   const outcome = outcomeOf(answer);
   if (outcome === "saved") {
-    if (rating !== radios(item).find((radio) => radio.checked).value) return sendRating(item);
+    if (rating !== ratingOf(item)) return sendRating(item);
     pending.delete(item);
-    show(item, "saved");
+    show(item, rating ? "saved" : "undone");
     return;
   }
   time.putBack(position, ms);
@@ -107,11 +117,11 @@ addEventListener("online", retryAll);
 addEventListener("focus", retryAll);
 addEventListener("beforeunload", (event) => pending.size && event.preventDefault());
 
-const TEXTS = { saving: texts.textSaving, saved: texts.textSaved, offline: texts.textOffline, "signed-out": texts.textSignedOut };
+const TEXTS = { saving: texts.textSaving, saved: texts.textSaved, undone: texts.textUndone, offline: texts.textOffline, "signed-out": texts.textSignedOut };
 
 function show(item, name, said = TEXTS[name] ?? texts.textFailed) {
   const state = item.querySelector("[data-state]");
-  if (name !== "saving" && name !== "saved" && state.dataset.state !== name) announce(said);
+  if (!["saving", "saved", "undone"].includes(name) && state.dataset.state !== name) announce(said);
   state.dataset.state = name;
   state.replaceChildren(said);
   if (name === "signed-out") state.append(" ", signInLink(form, { newTab: true }));
@@ -135,7 +145,13 @@ form.addEventListener("pointerdown", (event) => {
   if (item) makeCurrent(item);
 });
 
+// Ratings before each choice, so that the choice can be undone.
+const chosen = [];
+const known = new Map(items.map((item) => [item, ratingOf(item)]));
+
 function choose(item) {
+  chosen.push([item, known.get(item)]);
+  known.set(item, ratingOf(item));
   item.dataset.rated = "";
   item.classList.remove("is-missing");
   makeCurrent(item);
@@ -143,12 +159,27 @@ function choose(item) {
   save(item);
 }
 
+function undo() {
+  const [item, before] = chosen.pop() ?? [];
+  if (!item) return;
+  for (const radio of radios(item)) radio.checked = radio.value === before;
+  known.set(item, before);
+  item.toggleAttribute("data-rated", before !== "");
+  hint(item, before);
+  goTo(item, { isAtOnce: true });
+  announce(texts.textUndone);
+  showProgress();
+  save(item);
+}
+
+undoButton.addEventListener("click", undo);
+
 for (const item of items) {
   item.addEventListener("change", (event) => {
     hint(item, event.target.value);
     choose(item);
     setTimeout(() => {
-      if (current !== item) return;
+      if (current !== item || !isRated(item)) return;
       deafUntil = performance.now() + DEAF_MS;
       goOnFrom(item);
     }, LET_IT_BE_SEEN_MS);
@@ -166,6 +197,7 @@ for (const item of items) {
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
   if (document.querySelector("dialog[open]") || event.target.matches?.("textarea, select, input:not([type=radio], [type=checkbox])")) return;
+  if (keysWanted.checked && isUndoKey(event)) return undo();
   if (event.key === "Enter" && event.target.type === "radio") return chooseByKey(event, event.target);
   const radio = keysWanted.checked && current && radios(current)["12345".indexOf(event.key)];
   if (!radio) return;
@@ -283,6 +315,7 @@ const fit = () => (guide.open = wide.matches);
 wide.addEventListener("change", fit);
 fit();
 for (const hidden of form.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
+openZoom(form, document.getElementById("zoom"));
 showProgress();
 const begin = firstUnrated();
 if (begin && begin !== items[0]) goTo(begin);

@@ -3,7 +3,7 @@
 import { ActiveTime } from "./active_time.js";
 import { announce, signInLink, tellMoved } from "./page.js";
 import { Kept, Saver } from "./saver.js";
-import { openZoomOn } from "./zoom.js";
+import { openZoom } from "./zoom.js";
 
 const LONGEST = 1000;
 const COUNT_FROM = 900;
@@ -188,6 +188,6 @@ count();
 const here = steps.querySelector("[aria-current]");
 steps.scrollBy(here.getBoundingClientRect().left - steps.getBoundingClientRect().left - steps.clientWidth / 2, 0);
 error?.querySelector("[data-take-stored]")?.addEventListener("click", () => kept.clear());
-if (document.getElementById("zoom")) openZoomOn(document.getElementById("zoom-link"), document.getElementById("zoom"));
+if (document.getElementById("zoom")) openZoom(document.body, document.getElementById("zoom"));
 if (matchMedia("(pointer: fine)").matches || error) field.focus({ preventScroll: true });
 field.setSelectionRange(field.value.length, field.value.length);

@@ -4,7 +4,9 @@ const MOST = 8;
 const STEP = 1.4;
 const NUDGE_PX = 80;
 
-export function openZoomOn(link, dialog) {
+// For all links to images within `root`, also those that come later.
+export function openZoom(root, dialog) {
+  let opened = null;
   const stage = dialog.querySelector(".zoom__stage");
   const image = stage.querySelector("img");
   const fingers = new Map();
@@ -44,19 +46,29 @@ export function openZoomOn(link, dialog) {
     ArrowUp: () => moveBy(0, NUDGE_PX), ArrowDown: () => moveBy(0, -NUDGE_PX),
   };
 
-  link.setAttribute("role", "button");
-  link.setAttribute("aria-haspopup", "dialog");
-  link.addEventListener("keydown", (event) => event.key === " " && (event.preventDefault(), link.click()));
-  link.addEventListener("click", (event) => {
+  const linkOf = (event) => event.target.closest("[data-enlarge]");
+
+  root.addEventListener("keydown", (event) => {
+    const link = event.key === " " && linkOf(event);
+    if (!link) return;
     event.preventDefault();
-    if (!image.src) image.src = link.href;
+    link.click();
+  });
+  root.addEventListener("click", (event) => {
+    const link = linkOf(event);
+    if (!link || event.defaultPrevented) return;
+    event.preventDefault();
+    opened = link;
+    // Until another image has come, the last one must not stand for it.
+    if (image.src !== link.href) image.removeAttribute("src");
+    image.src = link.href;
     actions.fit();
     dialog.showModal();
     stage.focus();
   });
 
   dialog.addEventListener("click", (event) => actions[event.target.closest("[data-zoom]")?.dataset.zoom]?.());
-  dialog.addEventListener("close", () => link.focus());
+  dialog.addEventListener("close", () => opened?.focus());
   dialog.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || !(event.key in keys)) return;
     event.preventDefault();

@@ -165,3 +165,53 @@ def test_keys_pressed_one_after_the_other_rate_one_caption_each(desk: Desk, page
     for key in "123":
         page.keyboard.press(key)
     expect(page.locator("[data-rated-count]")).to_have_text("3")
+
+
+@pytest.mark.parametrize("viewport", PHONES, ids=str)
+def test_on_a_phone_image_caption_and_all_levels_are_in_view_together(
+    desk: Desk, browser: Browser, viewport: ViewportSize
+) -> None:
+    page = phone(browser, desk, viewport)
+    page.locator("#item-1 .level").first.tap()
+    expect(page.locator("#item-2")).to_have_class(CURRENT)
+    for part in ("img", "[data-english]", ".level >> nth=0", ".level >> nth=4"):
+        expect(page.locator(f"#item-2 {part}")).to_be_in_viewport(ratio=0.99)
+
+
+@pytest.mark.parametrize("viewport", PHONES[:1], ids=str)
+def test_a_tap_enlarges_the_image_and_rates_nothing(desk: Desk, browser: Browser, viewport: ViewportSize) -> None:
+    page = phone(browser, desk, viewport)
+    for item in ("#item-2", "#item-1"):
+        link = page.locator(f"{item} [data-enlarge]")
+        link.tap()
+        shown = page.locator("#zoom img")
+        expect(shown).to_be_visible()
+        assert shown.evaluate("image => image.src") == link.evaluate("link => link.href")
+        page.locator("#zoom [data-zoom=close]").tap()
+        expect(page.locator("#zoom")).to_be_hidden()
+        expect(link).to_be_focused()
+    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
+
+
+def test_choices_are_undone_one_by_one_by_key_and_by_button(desk: Desk, page: Page) -> None:
+    page.goto(desk.url)
+    undo = page.locator("#undo")
+    expect(undo).to_be_hidden()
+    page.keyboard.press("3")
+    expect(page.locator("#item-2")).to_have_class(CURRENT)
+    page.keyboard.press("4")
+    page.locator("#item-1 .level").nth(0).click()
+    expect(page.locator("#item-3")).to_have_class(CURRENT)
+
+    page.keyboard.press("u")
+    expect(page.locator("#item-1 input").nth(2)).to_be_checked()
+    undo.click()
+    expect(page.locator("#item-2")).to_have_class(CURRENT)
+    expect(page.locator("#item-2 input:checked")).to_have_count(0)
+    expect(page.locator("#item-2 [data-state]")).to_have_text("Undone")
+    expect(page.locator("[data-rated-count]")).to_have_text("1")
+    page.keyboard.press("u")
+    expect(undo).to_be_hidden()
+    expect(page.locator("#item-1 [data-state]")).to_have_text("Undone")
+    page.reload()
+    expect(page.locator("input[type=radio]:checked")).to_have_count(0)

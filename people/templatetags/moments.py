@@ -1,0 +1,65 @@
+"""Times in the zone of whoever looks, as the browser told of it (`zone.js`); without one, in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import template
+from django.http import HttpRequest
+from django.template import Context
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+COOKIE = "timezone"
+LONGEST = 64
+
+
+@register.simple_tag(takes_context=True)
+def moment(context: Context, at: datetime) -> SafeString:
+    """Show a time with its date."""
+    local = at.astimezone(_zone_of(context))
+    return _element(at, f"{date_format(local, 'j F Y, H:i')} {_name_of(local)}")
+
+
+@register.simple_tag(takes_context=True)
+def deadline(context: Context, at: datetime) -> SafeString:
+    """Show a time to come: what is today or tomorrow in those words, with the date after it."""
+    local = at.astimezone(_zone_of(context))
+    days = (local.date() - timezone.now().astimezone(local.tzinfo).date()).days
+    values = {"time": f"{date_format(local, 'H:i')} {_name_of(local)}", "date": date_format(local, "j F Y")}
+    if days == 0:
+        return _element(at, _("today, %(time)s (%(date)s)") % values)
+    if days == 1:
+        return _element(at, _("tomorrow, %(time)s (%(date)s)") % values)
+    return _element(at, f"{values['date']}, {values['time']}")
+
+
+def _element(at: datetime, text: str) -> SafeString:
+    return format_html('<time dir="auto" datetime="{}">{}</time>', at.isoformat(timespec="seconds"), text)
+
+
+def _zone_of(context: Context) -> Any:
+    request: HttpRequest | None = context.get("request")
+    name = request.COOKIES.get(COOKIE, "")[:LONGEST] if request else ""
+    try:
+        return ZoneInfo(name) if name else timezone.get_default_timezone()
+    except (KeyError, ValueError, OSError):
+        # Not a zone that is known here.
+        return timezone.get_default_timezone()
+
+
+def _name_of(local: datetime) -> str:
+    """Name the zone shortly: CET, or UTC+5:30 where it has no letters of its own."""
+    name = local.tzname() or ""
+    if name.isalpha():
+        return name
+    minutes = (local.utcoffset() or timedelta()) // timedelta(minutes=1)
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{'-' if minutes < 0 else '+'}{hours}{f':{rest:02}' if rest else ''}"

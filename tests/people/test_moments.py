@@ -1,0 +1,67 @@
+"""Times in the zone of whoever looks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from django.template import Context, Template
+from django.test import RequestFactory
+from django.utils import timezone, translation
+
+NOW = datetime(2026, 11, 23, 17, 30, tzinfo=UTC)
+EVENING = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+
+
+def shown(tag: str, at: datetime, zone: str = "") -> str:
+    request = RequestFactory().get("/")
+    if zone:
+        request.COOKIES["timezone"] = zone
+    template = Template("{% load moments %}{% " + tag + " at %}")
+    return template.render(Context({"request": request, "at": at}))
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("", "today, 18:00 UTC (23 November 2026)"),
+        ("Europe/Paris", "today, 19:00 CET (23 November 2026)"),
+        ("Asia/Kolkata", "today, 23:30 IST (23 November 2026)"),
+        ("Asia/Kathmandu", "today, 23:45 UTC+5:45 (23 November 2026)"),
+        # It is the 24th there already.
+        ("Asia/Tokyo", "today, 03:00 JST (24 November 2026)"),
+        ("America/Sao_Paulo", "today, 15:00 UTC-3 (23 November 2026)"),
+        ("Nowhere/Land", "today, 18:00 UTC (23 November 2026)"),
+        ("../../etc/passwd", "today, 18:00 UTC (23 November 2026)"),
+        ("\x00", "today, 18:00 UTC (23 November 2026)"),
+    ],
+)
+def test_a_deadline_is_of_the_day_that_it_is_for_the_person(zone, text):
+    assert shown("deadline", EVENING, zone) == f'<time dir="auto" datetime="2026-11-23T18:00:00+00:00">{text}</time>'
+
+
+@pytest.mark.parametrize(
+    ("at", "text"),
+    [
+        (datetime(2026, 11, 24, 9, tzinfo=UTC), "tomorrow, 10:00 CET (24 November 2026)"),
+        (datetime(2026, 11, 26, 9, tzinfo=UTC), "26 November 2026, 10:00 CET"),
+        (datetime(2026, 11, 22, 9, tzinfo=UTC), "22 November 2026, 10:00 CET"),
+        (datetime(2026, 7, 1, 9, tzinfo=UTC), "1 July 2026, 11:00 CEST"),
+    ],
+)
+def test_other_days_have_their_date_first(at, text):
+    assert f">{text}<" in shown("deadline", at, "Europe/Paris")
+
+
+def test_what_was_is_shown_with_its_date():
+    assert ">23 November 2026, 19:00 CET<" in shown("moment", EVENING, "Europe/Paris")
+
+
+def test_it_is_said_in_the_language_of_the_page():
+    with translation.override("ar"):
+        assert "اليوم" in shown("deadline", EVENING, "Europe/Paris")
