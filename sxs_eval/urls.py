@@ -34,5 +34,6 @@ urlpatterns = [
     path(f"{ONE}/gold/", gold.gold_list, name="gold-list"),
     path(f"{ONE}/gold/<int:gold_id>/", gold.gold_change, name="gold-change"),
     path(f"{ONE}/raters/", raters.rater_list, name="rater-list"),
+    path(f"{ONE}/raters/pause-scripted/", raters.scripted_pause, name="scripted-pause"),
     path(f"{ONE}/raters/<int:rater_id>/", raters.rater_decide, name="rater-decide"),
 ]

@@ -18,6 +18,7 @@ from inference.models import CaptioningModel
 from languages.models import Language
 from people.models import Project
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
+from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.selectors.setup import LanguageCoverage, Left
 from sxs_eval.services.comparisons import PoolSettings, Setting
 
@@ -112,7 +113,7 @@ class _Judging(BatchesForm):
         label=_("Gold pairs per 100 pairs"),
         min_value=0,
         max_value=MOST_ATTENTION_PERCENT,
-        initial=0,
+        initial=GOLD_PERCENT,
         help_text=_(
             "Pairs where the better caption is known. They never count, and show which raters do not pay "
             "attention. If you import none, they are drawn at random: a caption of the image against one of "
@@ -123,7 +124,7 @@ class _Judging(BatchesForm):
         label=_("Repeats per 100 pairs"),
         min_value=0,
         max_value=MOST_ATTENTION_PERCENT,
-        initial=0,
+        initial=REPEAT_PERCENT,
         help_text=_("Pairs that a rater sees a second time with the sides swapped. The second answer does not count."),
     )
     checks_before_pause = forms.IntegerField(
@@ -362,13 +363,13 @@ class GoldFileForm(forms.Form):
 class DecisionForm(forms.Form):
     """A manager's decision about a rater."""
 
-    RESTORE, EXCLUDE = "restore", "exclude"
+    RESTORE, PAUSE, EXCLUDE = "restore", "pause", "exclude"
 
     decision = forms.ChoiceField(
-        choices=[(RESTORE, _("Restore")), (EXCLUDE, _("Exclude"))],
+        choices=[(RESTORE, _("Restore")), (PAUSE, _("Pause")), (EXCLUDE, _("Exclude"))],
         error_messages={
-            "required": _("Choose one of the two buttons."),
-            "invalid_choice": _("Choose one of the two buttons."),
+            "required": _("Choose one of the buttons."),
+            "invalid_choice": _("Choose one of the buttons."),
         },
     )
     note = forms.CharField(

@@ -29,6 +29,7 @@ from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, parse_scores
 from sxs_eval.forms.comparisons import LARGEST_SEED, MOST_ATTENTION_PERCENT
 from sxs_eval.models import SCALE_CHOICES
 from sxs_eval.rules import planning
+from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.rules.planning import Plan, Thresholds, plan_sessions
 from sxs_eval.selectors.planning import Pace
 from sxs_eval.services.comparisons import Setting
@@ -124,10 +125,10 @@ class PlanForm(forms.Form):
         label=_("Raters per pair"), min_value=1, max_value=HIGHEST_REPLICATION, initial=planning.REPLICATION
     )
     gold_percent = forms.IntegerField(
-        label=_("Gold pairs per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=0
+        label=_("Gold pairs per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=GOLD_PERCENT
     )
     repeat_percent = forms.IntegerField(
-        label=_("Repeats per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=0
+        label=_("Repeats per 100 pairs"), min_value=0, max_value=MOST_ATTENTION_PERCENT, initial=REPEAT_PERCENT
     )
     pace = forms.DecimalField(
         label=_("Seconds per judgement"), required=False, min_value=Decimal("0.1"), max_value=3600, decimal_places=1

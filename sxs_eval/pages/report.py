@@ -204,10 +204,10 @@ def beside(report: Report, evidence: Evidence) -> Iterator[str]:
 
 
 def _scripted(raters: Sequence[RaterRow]) -> Iterator[str]:
-    if number := sum(row.is_scripted for row in raters):
+    if number := sum(row.is_scripted and row.state in ("", RaterState.RESTORED) for row in raters):
         yield ngettext(
-            "The answers of %(number)s rater look scripted. They count until a manager excludes this rater.",
-            "The answers of %(number)s raters look scripted. They count until a manager excludes these raters.",
+            "The answers of %(number)s rater look scripted. They count until a manager pauses this rater.",
+            "The answers of %(number)s raters look scripted. They count until a manager pauses these raters.",
             number,
         ) % {"number": number}
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+GOLD_PERCENT, REPEAT_PERCENT = 10, 5
+"""(ours) What a new comparison begins with: attention items per 100 pairs."""
 SHORTEST_GAP = 5
 """(ours) The fewest trials between a pair and its repeat in one batch."""
 

@@ -61,6 +61,11 @@ class RaterRow:
         return self.state in LEFT_OUT
 
     @property
+    def counts_although_scripted(self) -> bool:
+        """Whether answers that look scripted count, and no manager has decided that they may."""
+        return bool(self.scripted) and self.status is None
+
+    @property
     def failed(self) -> int:
         return self.gold.failed + self.repeats.failed
 

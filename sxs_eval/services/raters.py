@@ -1,7 +1,8 @@
-"""A manager's decision about a rater: restore or exclude."""
+"""A manager's decision about raters: pause, restore or exclude."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -27,6 +28,26 @@ def restore_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
     return status
 
 
+def pause_raters(*, comparison: Comparison, raters: Iterable[User], note: str, by: User, now: datetime) -> int:
+    """Pause raters: none of their judgements counts until a manager decides; return how many were not paused before.
+
+    Excluded raters stay excluded.
+    """
+    paused = 0
+    for rater in raters:
+        with transaction.atomic():
+            RaterStatus.objects.get_or_create(
+                comparison=comparison, person=rater, defaults={"state": RaterState.RESTORED}
+            )
+            status = RaterStatus.objects.select_for_update(no_key=True).get(comparison=comparison, person=rater)
+            if status.state == RaterState.RESTORED:
+                status.paused_at = now
+                _decide(status, RaterState.PAUSED, note, by, now)
+                _record("rater.paused", comparison, rater, note, by, now)
+                paused += 1
+    return paused
+
+
 def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> int:
     """Exclude a rater: their judgements are kept but never count, others judge those pairs; return how many.
 
@@ -43,7 +64,7 @@ def exclude_rater(*, comparison: Comparison, rater: User, note: str, by: User, n
 
 def _decide(status: RaterStatus, state: RaterState, note: str, by: User, now: datetime) -> None:
     status.state, status.note, status.decided_by, status.decided_at = state, note, by, now
-    status.save(update_fields=["state", "note", "decided_by", "decided_at", "checks_from"])
+    status.save(update_fields=["state", "note", "decided_by", "decided_at", "paused_at", "checks_from"])
 
 
 def _record(action: str, comparison: Comparison, rater: User, note: str, by: User, now: datetime) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -38,8 +40,19 @@ def rater_decide(request: HttpRequest, slug: str, comparison_id: int, rater_id: 
         return _page(request, comparison, asked=str(rater_id), form=form)
     if form.cleaned_data["decision"] == DecisionForm.EXCLUDE:
         _exclude(request, comparison, rater, form.cleaned_data["note"])
+    elif form.cleaned_data["decision"] == DecisionForm.PAUSE:
+        _pause(request, comparison, [rater], form.cleaned_data["note"])
     else:
         _restore(request, comparison, rater, form.cleaned_data["note"])
+    return redirect("sxs_eval:rater-list", slug, comparison_id)
+
+
+@require_POST
+@login_required
+def scripted_pause(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)
+    found = [row.person for row in raters_of(comparison) if row.counts_although_scripted]
+    _pause(request, comparison, found, _("The answers look scripted."))
     return redirect("sxs_eval:rater-list", slug, comparison_id)
 
 
@@ -59,8 +72,26 @@ def _page(
         for row in rows
         if row.is_paused or asked == str(row.person.pk)
     ]
-    context = {"comparison": comparison, "project": comparison.project, "raters": rows, "looked_at": looked_at}
+    context = {
+        "comparison": comparison,
+        "project": comparison.project,
+        "raters": rows,
+        "looked_at": looked_at,
+        "scripted": sum(row.counts_although_scripted for row in rows),
+    }
     return render(request, "sxs_eval/raters.html", context | {"decides": True}, status=422 if form else 200)
+
+
+def _pause(request: HttpRequest, comparison: Comparison, raters: Sequence[User], note: str) -> None:
+    paused = services.pause_raters(
+        comparison=comparison, raters=raters, note=note, by=user_of(request), now=timezone.now()
+    )
+    text = ngettext(
+        "%(number)d rater is paused. None of their judgements counts until you restore them.",
+        "%(number)d raters are paused. None of their judgements counts until you restore them.",
+        paused,
+    )
+    messages.success(request, text % {"number": paused})
 
 
 def _exclude(request: HttpRequest, comparison: Comparison, rater: User, note: str) -> None:

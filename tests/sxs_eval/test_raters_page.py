@@ -224,7 +224,7 @@ class TestDeciding:
     def test_another_decision_is_refused(self, manager, comparison, rater, decision):
         response = decide(manager, comparison, rater, decision)
         assert response.status_code == 422
-        assert "Choose one of the two buttons" in response.content.decode()
+        assert "Choose one of the buttons" in response.content.decode()
 
     def test_who_was_left_out_does_not_come_back(self, manager, comparison, rater):
         decide(manager, comparison, rater, "exclude")

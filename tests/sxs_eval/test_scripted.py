@@ -9,7 +9,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from sxs_eval.rules.scripted import Rule, rules_broken
+from people.models import AuditEntry, Project, User
+from sxs_eval.forms.comparisons import ComparisonForm
+from sxs_eval.forms.planning import PlanForm
+from sxs_eval.models import RaterState, RaterStatus
+from sxs_eval.rules.scripted import Rule, reading_s, rules_broken
 from sxs_eval.selectors.scripted import scripted_raters
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater
@@ -37,6 +41,26 @@ READING = [4 + 20 * RNG.random() for _ in range(200)]
 )
 def test_answers_break_the_rules_that_they_break(seconds: list[float], broken: set[Rule]):
     assert set(rules_broken(seconds)) == broken
+
+
+@pytest.mark.parametrize(
+    ("characters", "scripts", "seconds"),
+    [
+        (0, ["Latn"], 1.5),
+        (75, ["Latn"], 1.5),
+        (200, ["Latn"], 4.0),
+        (60, ["Hani"], 4.0),
+        (200, ["Thai"], 4.0),
+        (60, [], 1.5),
+    ],
+)
+def test_reading_takes_as_long_as_the_captions_are(characters: int, scripts: list[str], seconds: float):
+    assert reading_s(characters, scripts) == seconds
+
+
+def test_long_captions_cannot_be_read_in_two_seconds():
+    assert rules_broken([2.0, 2.5, 3.1, 1.9] * 3, [1.5] * 12) == {}
+    assert set(rules_broken([2.0, 2.5, 3.1, 1.9] * 3, [4.0] * 12)) == {Rule.FAST}
 
 
 @pytest.mark.django_db
@@ -67,3 +91,51 @@ class TestPages:
         assert page.count("looks scripted</span>") == 1
         ((_rater, broken),) = scripted_raters(scripted).items()
         assert broken == {Rule.FAST: "12 / 12"}
+
+    def test_a_click_sets_aside_what_looks_scripted_and_another_brings_it_back(self, scripted, manager):
+        pages = {
+            name: reverse(f"sxs_eval:{name}", args=["lions", scripted.pk]) for name in ("rater-list", "comparison-show")
+        }
+        assert "Pause this rater" in manager.get(pages["rater-list"]).content.decode()
+        paused = manager.post(reverse("sxs_eval:scripted-pause", args=["lions", scripted.pk]), follow=True)
+        assert "1 rater is paused." in paused.content.decode()
+        assert "Pause this rater" not in paused.content.decode()
+        status = RaterStatus.objects.get(comparison=scripted)
+        assert (status.person.username, status.state) == ("script", RaterState.PAUSED)
+        report = manager.get(pages["comparison-show"]).content.decode()
+        assert "12 judgements are set aside: 0 late, 12 by paused raters, 0 by excluded raters." in report
+        assert "looks scripted</span>" in report
+        assert "The answers of 1 rater look scripted." not in report
+        assert AuditEntry.objects.filter(action="rater.paused").count() == 1
+
+        decide = reverse("sxs_eval:rater-decide", args=["lions", scripted.pk, status.person.pk])
+        manager.post(decide, {"decision": "restore", "note": "They were testing."})
+        assert "Pause this rater" not in manager.get(pages["rater-list"]).content.decode(), "a manager has looked at it"
+        assert "set aside" not in manager.get(pages["comparison-show"]).content.decode()
+        manager.post(decide, {"decision": "pause", "note": ""})
+        assert RaterStatus.objects.get(comparison=scripted).state == RaterState.PAUSED
+
+    def test_who_is_excluded_is_not_paused(self, scripted, manager):
+        rater = User.objects.get(username="script")
+        decide = reverse("sxs_eval:rater-decide", args=["lions", scripted.pk, rater.pk])
+        manager.post(decide, {"decision": "exclude", "note": "A script."})
+        manager.post(decide, {"decision": "pause", "note": ""})
+        manager.post(reverse("sxs_eval:scripted-pause", args=["lions", scripted.pk]))
+        assert RaterStatus.objects.get(comparison=scripted).state == RaterState.EXCLUDED
+
+    def test_three_scripts_do_not_make_a_clean_report(self, manager):
+        made = make_comparison(images=12, batch_size=12, replication=3, project=Project.objects.get(slug="lions"))
+        for name in ("one", "two", "three"):
+            now = NOW
+            for row in take(made, make_rater(made, name)).judgements.select_related("person").order_by("position"):
+                now += timedelta(seconds=0.4)
+                answer(row, 1, now=now, active_ms=9000)
+        page = manager.get(reverse("sxs_eval:comparison-show", args=["lions", made.pk])).content.decode()
+        assert "The answers of 3 raters look scripted." in page
+        assert page.count("looks scripted</span>") == 3
+
+
+def test_attention_items_are_there_unless_a_manager_takes_them_out():
+    form = ComparisonForm.base_fields
+    assert [form[name].initial for name in ("gold_percent", "repeat_percent")] == [10, 5]
+    assert [PlanForm.base_fields[name].initial for name in ("gold_percent", "repeat_percent")] == [10, 5]
