@@ -124,8 +124,7 @@ trial:
 	$(PYTHON) -m deploy.trial
 
 messages: $(VENV)/.installed-dev
-	$(BIN)/python manage.py makemessages --all --no-wrap --no-location --ignore=.venv --ignore=var --ignore=tests
-	$(BIN)/python manage.py compilemessages --ignore=.venv
+	@$(BIN)/python -m scripts.messages
 
 screenshots: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.screenshots

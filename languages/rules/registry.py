@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from django.utils.translation import gettext_noop as _
+
+def _(message: str) -> str:
+    """Mark a message for the catalogues. Django's own needs the settings, which read this."""
+    return message
 
 
 class RegisteredLanguage(NamedTuple):

@@ -1,0 +1,232 @@
+"""Every message on the pages of those who annotate, rate and play is marked and in every catalogue."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polib
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.translation import gettext
+
+from annotation.models import Guidelines
+from annotation.services.batches import submit_batch
+from gapgame.services import playing
+from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work, is_page_of_work
+from people.models import Project
+from scripts.messages import catalogue_of, folder_of
+from tests.annotation.submitting import submit_captions, take, write
+from tests.clients import client_of
+from tests.factories import (
+    make_annotator,
+    make_comparison,
+    make_player,
+    make_project,
+    make_rater,
+    make_round,
+    make_season,
+)
+from tests.pseudo import LANGUAGE, left_in_english, words_of
+from tests.pseudo import pseudo as pseudo
+from tests.recruitment.panel import Panel, make_study
+from tests.sxs_eval.judged import take as take_pairs
+from tests.test_translations import PLACEHOLDER, TAG
+
+NAMES = {
+    "Crosslens",
+    "Prolific",
+    "Enter",
+    "Backspace",
+    "Esc",
+    "UTC",
+    "Bahasa",
+    "Indonesia",
+    "Email",
+    "Alamat",
+    "e-mail",
+    *calendar.month_name,
+}
+"""Also months and the word for an address: Django and allauth have them in Indonesian."""
+OWN_NAMES = [own_name for _code, own_name in PAGE_LANGUAGES]
+TRANSLATED = [code for code, _name in PAGE_LANGUAGES if code not in COMPLETE]
+
+Ask = Callable[..., str]
+
+
+@pytest.fixture
+def project() -> Project:
+    made = make_project("lions")
+    Project.objects.update(name="Львы")
+    Guidelines.objects.update(rating="Оцените.", writing="Опишите.")
+    made.consent_texts.update(body="Согласие.")
+    made.refresh_from_db()
+    return made
+
+
+def page_of(client: Client, address: str, *, status: int = 200) -> str:
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = LANGUAGE
+    answer = client.get(address)
+    assert answer.status_code == status, address
+    return answer.content.decode()
+
+
+def translated(code: str, message: str) -> str:
+    with translation.override(code):
+        return gettext(message)
+
+
+def check(page: str, *names: str) -> None:
+    assert f'<html lang="{LANGUAGE}"' in page
+    assert "⟦" in page
+    known = NAMES | set(words_of(" ".join(names)))
+    page = re.sub(r"panel-[0-9a-f]+|manager-of-lions|[\w.-]+@[\w.]+", "", page)
+    assert list(left_in_english(page, known)) == []
+
+
+@pytest.mark.django_db
+class TestPseudoLocale:
+    def test_a_word_that_is_not_marked_is_found(self) -> None:
+        page = '<p>⟦Take ⟦two⟧ batches···⟧ now <bdi>anna</bdi> <b lang="en">words</b></p><img alt="A cat">'
+        assert list(left_in_english(page, {"cat"})) == ["now"]
+
+    def test_annotators(self, project: Project, pseudo: str) -> None:
+        round = make_round(project=project, images=6, batch_size=2, language="te")
+        anna = make_annotator(round, "аня")
+        client, now = client_of(anna), timezone.now()
+        check(page_of(client, reverse("annotation:work-show")), round.title)
+        submit_captions(round, anna, "పిల్లి", now=now)
+        batch = take(round, anna, now=now)
+        check(page_of(client, reverse("annotation:batch-rate", args=[batch.pk])), round.title)
+        write(batch, anna, "పిల్లి", now=now)
+        of_batch = {"caption-write": [batch.pk, 1], "batch-review": [batch.pk], "batch-return": [batch.pk]}
+        others: dict[str, list[Any]] = {"history-show": [], "feedback-list": [], "work-show": []}
+        for name, arguments in (of_batch | others | {"guidelines-show": ["lions"]}).items():
+            check(page_of(client, reverse(f"annotation:{name}", args=arguments)), round.title)
+        done = submit_batch(batch_id=batch.pk, person=anna, now=now)
+        check(page_of(client, reverse("annotation:batch-done", args=[done.pk])), round.title)
+
+    def test_raters(self, project: Project, pseudo: str) -> None:
+        comparison = make_comparison(project=project, images=3, batch_size=3, language="te")
+        rita = make_rater(comparison, "рита")
+        client = client_of(rita)
+        check(page_of(client, reverse("sxs_eval:work-show")))
+        batch = take_pairs(comparison, rita, now=timezone.now())
+        check(page_of(client, reverse("sxs_eval:batch-show", args=[batch.pk])))
+        check(page_of(client, reverse("sxs_eval:instructions-show", args=["lions"])))
+
+    def test_players(self, project: Project, pseudo: str) -> None:
+        now = timezone.now()
+        times: dict[str, Any] = {"starts_at": now - timedelta(days=1), "ends_at": now + timedelta(days=1)}
+        season = make_season(project=project, name="Сезон", **times)
+        player = make_player(season, "павел", nickname="павел")
+        client = client_of(player.user)
+        check(page_of(client, reverse("gapgame:game-home")))
+        for name in ("season-show", "rules-show"):
+            check(page_of(client, reverse(f"gapgame:{name}", args=[season.slug])))
+        who: dict[str, Any] = {"player_id": player.pk, "user": player.user, "now": now}
+        playing.take_batch(**who, language="en", rng=Random(1))
+        turn = playing.open_turn(**who)
+        assert turn is not None
+        # Its sentence is English: “Sentence 1 has the … here”.
+        check(page_of(client, reverse("gapgame:turn-show", args=[turn.pk])), "Sentence the here")
+
+    def test_everybody(self, project: Project, pseudo: str) -> None:
+        round = make_round(project=project, language="te")
+        client = client_of(make_annotator(round, "аня"))
+        for name in ("profile-show", "session-list", "account-delete"):
+            check(page_of(client, reverse(f"people:{name}")), *OWN_NAMES)
+        check(page_of(client, reverse("people:consent-withdraw", args=["lions"])))
+        check(page_of(client, "/nothing/here/", status=404))
+        for name in ("account_login", "account_reset_password", "people:home-show"):
+            check(page_of(Client(), reverse(name)))
+
+    def test_people_of_a_panel(self, project: Project, pseudo: str) -> None:
+        round = make_round(project=project, images=2, batch_size=2, language="de")
+        panel = Panel(make_study(project))
+        check(page_of(panel.browser("5f1a"), panel.address("5f1a")))
+        assert round.pk
+        check(panel.send("5f1a").content.decode(), round.title)
+        check(page_of(panel.browser("5f1a"), reverse("recruitment:study-finish")))
+        entrance = reverse("recruitment:study-enter", args=[panel.study.token])
+        check(page_of(Client(), entrance, status=400), "PID", "PROLIFIC")
+
+    def test_pages_of_managers_are_in_english_whole(self, project: Project, pseudo: str) -> None:
+        client = client_of(project.created_by)
+        client.cookies[settings.LANGUAGE_COOKIE_NAME] = LANGUAGE
+        page = client.get(reverse("annotation:project-show", args=["lions"])).content.decode()
+        assert '<html lang="en"' in page
+        assert "⟦" not in page
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+class TestCatalogues:
+    @pytest.fixture
+    def catalogue(self, code: str) -> polib.POFile:
+        return polib.pofile(str(catalogue_of(code)))
+
+    def test_it_has_every_message_of_the_pages_of_work_and_no_other(self, catalogue: polib.POFile) -> None:
+        complete = polib.pofile(str(catalogue_of("ar")))
+        wanted = {
+            (entry.msgctxt, entry.msgid) for entry in complete if any(is_of_work(file) for file, _ in entry.occurrences)
+        }
+        assert {(entry.msgctxt, entry.msgid) for entry in catalogue} == wanted, "run: make messages"
+        assert [entry.msgid for entry in catalogue.untranslated_entries()] == []
+
+    def test_placeholders_and_tags_are_those_of_the_english(self, catalogue: polib.POFile) -> None:
+        wrong = []
+        for entry in catalogue:
+            english = entry.msgid_plural or entry.msgid
+            for number, text in (entry.msgstr_plural or {-1: entry.msgstr}).items():
+                wanted, found = sorted(PLACEHOLDER.findall(english)), sorted(PLACEHOLDER.findall(text))
+                # The form of the number one may say it in words.
+                if found != wanted and not (number == 0 and set(found) < set(wanted)):
+                    wrong.append(text)
+                if sorted(TAG.findall(english)) != sorted(TAG.findall(text)):
+                    wrong.append(text)
+        assert wrong == []
+
+    def test_it_is_compiled_and_has_a_glossary(self, code: str, catalogue: polib.POFile) -> None:
+        compiled = polib.mofile(str(catalogue_of(code).with_suffix(".mo")))
+        assert {entry.msgid: entry.msgstr for entry in compiled} == {entry.msgid: entry.msgstr for entry in catalogue}
+        glossary = (Path(settings.BASE_DIR) / "locale" / folder_of(code) / "glossary.tsv").read_text(encoding="utf-8")
+        terms = {line.split("\t")[0] for line in glossary.splitlines()}
+        assert terms >= {"caption", "batch", "rating", "Not enough info", "leaderboard"}
+
+
+@pytest.mark.parametrize(
+    ("module", "address", "is_of_work"),
+    [
+        ("annotation.views.work", "annotation:work-show", True),
+        ("annotation.views.workers", "annotation:quality-show", False),
+        ("annotation.views.guidelines", "annotation:guidelines-show", True),
+        ("annotation.views.guidelines", "annotation:guidelines-edit", False),
+        ("allauth.mfa.totp.views", "mfa_activate_totp", True),
+    ],
+)
+def test_which_pages_are_of_work(module: str, address: str, *, is_of_work: bool) -> None:
+    assert is_page_of_work(module, address) is is_of_work
+
+
+@pytest.mark.django_db
+def test_a_language_is_chosen_from_the_list_and_the_page_says_that_nobody_reviewed_it(client: Client) -> None:
+    page = client.get(reverse("account_login")).content.decode()
+    assert '<option value="en" lang="en" dir="ltr" selected>English</option>' in page
+    client.post(reverse("set_language"), {"language": "sw", "next": "/"})
+    page = client.get(reverse("account_login")).content.decode()
+    assert '<html lang="sw" dir="ltr">' in page
+    assert translated("sw", "No native speaker has reviewed this translation yet.") in page
+
+
+def test_what_django_does_not_know_is_in_a_catalogue_of_its_own() -> None:
+    for code in ("fil", "mi", "quz"):
+        lacking = polib.pofile(str(catalogue_of(code, under=Path(settings.BASE_DIR) / "locale" / "lacking")))
+        assert {"January", "This field is required.", "Monday"} <= {entry.msgid for entry in lacking}
