@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from django.conf.locale import LANG_INFO
 from django.utils.functional import lazy
 
 from config.environment import from_process
 from config.version import code_version
 from images.rules.limits import MAX_UPLOAD_FILES
+from languages.rules.page_languages import PAGE_LANGUAGES, UNKNOWN_TO_DJANGO
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 _environment = from_process(BASE_DIR)
@@ -40,6 +42,7 @@ INSTALLED_APPS = [
     "annotation",
     "sxs_eval",
     "gapgame",
+    "recruitment",
     "demo",
     "operations",
     "django.contrib.admin",
@@ -68,10 +71,12 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "people.middleware.SessionUse",
     "django.middleware.locale.LocaleMiddleware",
+    "languages.middleware.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "people.middleware.SecondFactor",
+    "recruitment.middleware.StudyLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -92,6 +97,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "people.context_processors.navigation",
+                "recruitment.context_processors.study",
             ],
         },
     }
@@ -197,11 +203,13 @@ EMAIL_TIMEOUT = 10  # seconds
 WEBHOOKS_TO_PRIVATE_ADDRESSES = _environment.webhooks_to_private_addresses()
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("ar", "العربية")]
+LANGUAGES = PAGE_LANGUAGES
+LANG_INFO.update(UNKNOWN_TO_DJANGO)
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
-LOCALE_PATHS = [BASE_DIR / "locale"]
+# What Django and allauth lack in some of the languages is in locale/lacking/.
+LOCALE_PATHS = [BASE_DIR / "locale", BASE_DIR / "locale" / "lacking"]
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

@@ -23,4 +23,5 @@ urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("sxs_eval.urls")),
     path("", include("gapgame.urls")),
+    path("", include("recruitment.urls")),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from allauth.account.adapter import get_adapter
 from django import forms
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
 from people.forms.languages import LEVEL, LanguagesForm
-from people.models import ConsentText, Invitation, Level, Role, User
+from people.models import ConsentText, Level, Role, User
 from people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
 
 MOST_PLACES = 1000
@@ -65,6 +65,14 @@ class InvitationForm(forms.Form):
         return now + timedelta(days=self.cleaned_data["days"])
 
 
+class Admission(Protocol):
+    """An invitation, or what else people join by."""
+
+    role: str
+    places: int
+    languages: Any
+
+
 class JoinForm(LanguagesForm):
     """What somebody gives when they accept an invitation; without `user` also their new account."""
 
@@ -95,7 +103,7 @@ class JoinForm(LanguagesForm):
     consent_version = forms.IntegerField(widget=forms.HiddenInput)
 
     def __init__(
-        self, *args: Any, invitation: Invitation, user: User | None, text: ConsentText | None, **kwargs: Any
+        self, *args: Any, invitation: Admission, user: User | None, text: ConsentText | None, **kwargs: Any
     ) -> None:
         self.needs_language = invitation.role in CONTRIBUTORS
         languages = list(invitation.languages.all())
@@ -106,7 +114,7 @@ class JoinForm(LanguagesForm):
             self._drop("username", "email", "password1", "password2")
             self.initial["reads_english"] = user.reads_english
         else:
-            self.initial["email"] = invitation.email if invitation.places == 1 else ""
+            self.initial["email"] = getattr(invitation, "email", "") if invitation.places == 1 else ""
         if invitation.role == Role.RATER or (invitation.role not in JUDGES and not languages):
             self._drop("reads_english")
         if needs_consent(invitation.role) and text is not None:

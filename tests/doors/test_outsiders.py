@@ -29,6 +29,9 @@ ANYBODY = {
     "readiness-show": "for load balancers",
     "metrics-show": "for private addresses or a token: tests/operations/test_metrics.py",
     "people:invitation-accept": "whoever has the link",
+    "recruitment:study-enter": "whoever the panel sends",
+    "recruitment:event-take": "the panel alone, by its signature",
+    "annotation:offline-worker": "has nothing of anybody's",
     "account_login": "",
     "account_logout": "",
     "account_inactive": "",
@@ -52,7 +55,7 @@ ONES_OWN = {
     "mfa_deactivate_totp", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "mfa_download_recovery_codes",
     "annotation:work-show", "annotation:history-show", "annotation:feedback-list", "sxs_eval:work-show",
     "sxs_eval:evaluation-list", "gapgame:game-home", "api:docs", "api:me", "api:project-list", "api:work-show",
-    "api:own-caption-list", "api:own-feedback-list", "api:rating-work-show",
+    "api:own-caption-list", "api:own-feedback-list", "api:rating-work-show", "recruitment:study-finish",
 }  # fmt: skip
 """For whoever is signed in, who finds there what is theirs."""
 OF_MANAGERS = {

@@ -31,6 +31,7 @@ from tests.api.test_projects import make_release
 from tests.factories import make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 from tests.inference.embedded import put_set, put_training
 from tests.leaks.addresses import routes, routes_of
+from tests.recruitment.panel import make_study
 from tests.scoring.scored import make_references, make_scoring
 from tests.tiers import some
 
@@ -126,6 +127,7 @@ def make_world(media: Path) -> World:
         kind.objects.update(project=project, is_shared=False)
     ImportJob.objects.update(project=project)
     draft_selection(project, seeded.main.collection)
+    study = make_study(project)
     CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
     corpus = corpus_builds.create_build(project=project, name="World", by=None, now=now)
     corpus_file = corpus.files.create(
@@ -175,6 +177,9 @@ def make_world(media: Path) -> World:
         "run_id": [run.pk],
         "training_id": [training.pk],
         "trial_id": [trial.pk],
+        "study_id": [study.pk],
+        "recruitment:study-enter token": [study.token],
+        "recruitment:event-take token": [study.token],
         "job_id": [job.pk],
         "public_id": [image.public_id],
         "size": [parts[-3]],

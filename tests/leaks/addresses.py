@@ -29,6 +29,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
                 "set_id",
                 "pk",
                 "token_id",
+                "study_id",
             ),
             *("webhook_id", "delivery_id", "number", "content_type_id", "image_number", "file_id"),
         ),

@@ -1,0 +1,71 @@
+"""What panels call things in the addresses that they send people to, and how Prolific signs its webhooks.
+
+Sources: https://docs.prolific.com/api-reference/webhooks/verifying; the panels' guides for researchers.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from urllib.parse import quote
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+LONGEST_ID = 200
+SIGNED_WITHIN = timedelta(minutes=5)
+FREED = frozenset({"RETURNED", "TIMED-OUT", "TIMED_OUT"})
+"""States of a submission that free what the person had taken."""
+
+
+class Panel(models.TextChoices):
+    PROLIFIC = "prolific", "Prolific"
+    CONNECT = "connect", "CloudResearch Connect"
+    SONA = "sona", "SONA"
+    OTHER = "other", _("Another panel")
+
+
+class Names(NamedTuple):
+    """Parameters of the address: who the person is, and which submission of theirs this is."""
+
+    person: str
+    session: str
+
+
+USUAL_NAMES = {
+    Panel.PROLIFIC: Names("PROLIFIC_PID", "SESSION_ID"),
+    Panel.CONNECT: Names("participantId", "assignmentId"),
+    Panel.SONA: Names("id", ""),
+    Panel.OTHER: Names("person", "session"),
+}
+
+
+def is_an_id(value: str) -> bool:
+    """Whether a panel may call a person or a submission so."""
+    return 0 < len(value) <= LONGEST_ID and value.isprintable()
+
+
+def return_address(template: str, *, person: str, session: str) -> str:
+    """Put the panel's own names of the person and the submission where the address asks for them."""
+    return template.replace("{person}", quote(person, safe="")).replace("{session}", quote(session, safe=""))
+
+
+def signature_of(body: bytes, *, timestamp: str, secret: str) -> str:
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+def is_genuine(body: bytes, *, timestamp: str, signature: str, secret: str, now: datetime) -> bool:
+    """Whether the panel sent `body` within the last minutes. `timestamp`: seconds since 1970, as sent."""
+    try:
+        sent_s = int(timestamp)
+        given = base64.b64decode(signature, validate=True)
+    except (ValueError, binascii.Error):
+        return False
+    if not secret or abs(now.timestamp() - sent_s) > SIGNED_WITHIN.total_seconds():
+        return False
+    return hmac.compare_digest(given, base64.b64decode(signature_of(body, timestamp=timestamp, secret=secret)))

@@ -1,0 +1,160 @@
+"""People of a panel: they arrive, work, and return with a result."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import transaction
+
+from allocation.models import Pool
+from allocation.services.managing import return_all_work
+from people.models import Level, Role, User
+from people.rules.roles import qualifies_to_judge, qualifies_to_write
+from people.services import audit_log
+from people.services.consent import give_consent
+from people.services.language_skills import set_language_skills
+from people.services.members import add_member
+from recruitment.models import TAKES_A_PLACE, Participant, ParticipantState, Study, WorkRole
+from recruitment.selectors.work import batches_done, has_failed_checks, pools_of
+
+
+class StudyClosedError(Exception):
+    """Nobody can begin any more: it is closed, or every place is taken."""
+
+
+class UnfinishedError(Exception):
+    """The person has not done all batches yet."""
+
+
+def admit(
+    *,
+    study: Study,
+    panel_id: str,
+    session_id: str,
+    levels: Mapping[str, Level | None],
+    reads_english: bool,
+    consent_version: int | None,
+    interface_language: str,
+    now: datetime,
+) -> Participant:
+    """Give a person of the panel an account, or the one that they have in this project. Repeating it changes nothing.
+
+    Those whom the languages do not qualify are screened out, without an account, and stay so.
+
+    Raises
+    ------
+    StudyClosedError
+    people.services.consent.StaleConsentError
+    """
+    with transaction.atomic():
+        # People who arrive at the same time take places one after the other.
+        study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        before = study.participants.filter(panel_id=panel_id).first()
+        if before is not None:
+            return before
+        if not study.is_open or study.participants.filter(state__in=TAKES_A_PLACE).count() >= study.places:
+            raise StudyClosedError
+        about = {"study": study, "panel_id": panel_id, "session_id": session_id, "arrived_at": now}
+        if not _qualifies(study, levels, reads_english=reads_english):
+            return Participant.objects.create(**about, state=ParticipantState.SCREENED_OUT, ended_at=now)
+        user = _account_of(study, panel_id) or _new_account(interface_language)
+        add_member(project=study.project, user=user, role=Role(study.role))
+        audit_log.record(
+            project=study.project, action="role.given", about=study.role, by=study.created_by, person=user, now=now,
+            details={"study": study.pk},
+        )  # fmt: skip
+        set_language_skills(
+            user=user, levels=levels, reads_english=reads_english, interface_language=user.interface_language
+        )
+        if consent_version is not None:
+            give_consent(project=study.project, user=user, version=consent_version, now=now)
+        return Participant.objects.create(**about, user=user)
+
+
+def finish(*, participant: Participant, leaves: bool = False, now: datetime) -> Participant:
+    """End a person's work: done, failed if the checks say so, or left early, which returns what is open.
+
+    Repeating it changes nothing.
+
+    Raises
+    ------
+    UnfinishedError
+    """
+    with transaction.atomic():
+        participant = _locked(participant)
+        if participant.state != ParticipantState.WORKING:
+            return participant
+        if has_failed_checks(participant):
+            _end(participant, ParticipantState.FAILED, now)
+        elif batches_done(participant) >= participant.study.batches:
+            _end(participant, ParticipantState.DONE, now)
+        elif leaves:
+            _end(participant, ParticipantState.LEFT, now)
+        else:
+            raise UnfinishedError
+    return participant
+
+
+def free(*, study: Study, session_id: str, now: datetime) -> bool:
+    """Free the place and the open batches of a submission that was returned or timed out at the panel.
+
+    Returns whether anything changed: an event that comes twice changes nothing the second time.
+    """
+    with transaction.atomic():
+        found = study.participants.filter(session_id=session_id).exclude(session_id="").first()
+        if found is None:
+            return False
+        participant = _locked(found)
+        if participant.state not in (ParticipantState.WORKING, ParticipantState.LEFT):
+            return False
+        _end(participant, ParticipantState.FREED, now)
+        return True
+
+
+def forget(*, person: User, now: datetime) -> None:
+    """Erase what a panel calls somebody who deletes their account; what they earned stays."""
+    for participant in Participant.objects.filter(user=person).select_for_update(of=("self",)):
+        participant.panel_id, participant.session_id = f"deleted-{participant.pk}", ""
+        if participant.state == ParticipantState.WORKING:
+            participant.state, participant.ended_at = ParticipantState.LEFT, now
+        participant.save(update_fields=["panel_id", "session_id", "state", "ended_at"])
+
+
+def _locked(participant: Participant) -> Participant:
+    return (
+        Participant.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("study__project", "user")
+        .get(pk=participant.pk)
+    )
+
+
+def _end(participant: Participant, state: ParticipantState, now: datetime) -> None:
+    participant.state, participant.ended_at = state, now
+    participant.save(update_fields=["state", "ended_at"])
+    if participant.user is not None:
+        pools: list[int] = list(pools_of(participant.study).values_list("pk", flat=True))
+        return_all_work(pools=Pool.objects.filter(pk__in=pools), person=participant.user, now=now)
+
+
+def _qualifies(study: Study, levels: Mapping[str, Level | None], *, reads_english: bool) -> bool:
+    if study.role == WorkRole.RATER:
+        return any(qualifies_to_judge(level=level) for level in levels.values())
+    return any(qualifies_to_write(reads_english=reads_english, level=level) for level in levels.values())
+
+
+def _account_of(study: Study, panel_id: str) -> User | None:
+    """Return the account that the person has from another study of the same panel in the project."""
+    earlier = Participant.objects.filter(
+        study__project=study.project_id, study__panel=study.panel, panel_id=panel_id, user__is_active=True
+    )
+    known = earlier.select_related("user").first()
+    return known.user if known else None
+
+
+def _new_account(interface_language: str) -> User:
+    user = User(username=f"panel-{secrets.token_hex(6)}", interface_language=interface_language)
+    user.set_unusable_password()
+    user.save()
+    return user

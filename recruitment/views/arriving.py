@@ -1,0 +1,136 @@
+"""The way of somebody from a panel: in, through, and back with a result."""
+
+from __future__ import annotations
+
+from allauth.account.utils import perform_login
+from allauth.decorators import rate_limit
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from people.models import User
+from people.requests import user_of
+from people.rules.markdown import to_html
+from people.selectors.consent import newest_consent_text
+from people.services.consent import StaleConsentError
+from recruitment.forms.studies import ArrivalForm
+from recruitment.models import Participant, ParticipantState, Study, WorkRole
+from recruitment.rules.panels import is_an_id, return_address
+from recruitment.selectors.work import batches_done, working
+from recruitment.services.participants import StudyClosedError, UnfinishedError, admit, finish
+
+WORK = {WorkRole.ANNOTATOR: "annotation:work-show", WorkRole.RATER: "sxs_eval:work-show"}
+
+
+@rate_limit(action="signup")
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_enter(request: HttpRequest, token: str) -> HttpResponse:
+    study = _study_of(token)
+    if study is None:
+        return _refused(request, "unknown", 404)
+    person = request.GET.get(study.person_parameter, "")
+    session = request.GET.get(study.session_parameter, "") if study.session_parameter else ""
+    if not is_an_id(person) or not (not session or is_an_id(session)):
+        return _refused(request, "unnamed", 400, study)
+    known = study.participants.select_related("user", "study").filter(panel_id=person).first()
+    if request.user.is_authenticated and (known is None or known.user_id != request.user.pk):
+        return _refused(request, "signed-in", 409, study)
+    if known is not None:
+        return _welcome_back(request, known)
+    text = newest_consent_text(study.project)
+    form = ArrivalForm(request.POST or None, study=study, text=text)
+    if form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            participant = admit(
+                study=study,
+                panel_id=person,
+                session_id=session,
+                levels=form.levels(),
+                reads_english=cleaned.get("reads_english", False),
+                consent_version=cleaned.get("consent_version"),
+                interface_language=get_language() or "",
+                now=timezone.now(),
+            )
+        except StudyClosedError:
+            return _refused(request, "closed", 410, study)
+        except StaleConsentError as stale:
+            form.add_error(None, str(stale))
+        else:
+            return _welcome_back(request, participant)
+    if text:
+        form.show(text)
+    context = {
+        "study": study,
+        "project": study.project,
+        "form": form,
+        "text": text,
+        "text_html": to_html(text.body) if text else "",
+    }
+    return render(request, "recruitment/arrive.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def study_finish(request: HttpRequest) -> HttpResponse:
+    """Show how far somebody is, end their work, and lead them back to the panel."""
+    user = user_of(request)
+    participant = working(user)
+    if participant is None:
+        ended = user.participations.select_related("study__project").order_by("ended_at", "pk").last()
+        return _end_page(request, ended) if ended else redirect("people:home-show")
+    if request.method == "POST":
+        try:
+            leaves = request.POST.get("leave") == "1"
+            return _end_page(request, finish(participant=participant, leaves=leaves, now=timezone.now()))
+        except UnfinishedError:
+            messages.warning(request, _("You have not submitted all batches yet."))
+            return redirect("recruitment:study-finish")
+    context = {"participant": participant, "done": batches_done(participant), "study": participant.study}
+    return render(request, "recruitment/finish.html", context | {"work": WORK[WorkRole(participant.study.role)]})
+
+
+def _study_of(token: str) -> Study | None:
+    # PostgreSQL cannot even look up a text with a NUL in it.
+    return Study.objects.select_related("project").filter(token=token).first() if token.isprintable() else None
+
+
+def _welcome_back(request: HttpRequest, participant: Participant) -> HttpResponse:
+    """Sign somebody in whom the panel sent, to where they left off."""
+    user: User | None = participant.user
+    if participant.state != ParticipantState.WORKING or user is None:
+        return _end_page(request, participant)
+    work = reverse(WORK[WorkRole(participant.study.role)])
+    if request.user.is_authenticated:
+        return redirect(work)
+    if not user.is_active or _is_more_than_a_participant(user):
+        return _refused(request, "signed-in", 409, participant.study)
+    return perform_login(request, user, email_verification="none", redirect_url=work)
+
+
+def _is_more_than_a_participant(user: User) -> bool:
+    """Whether an address alone must not sign this account in: it has a password, rights, or work of another kind."""
+    has_other_roles = user.memberships.filter(~Q(role__in=WorkRole.values)).exists()
+    return user.has_usable_password() or user.is_staff or user.is_superuser or has_other_roles
+
+
+def _end_page(request: HttpRequest, participant: Participant) -> HttpResponse:
+    study = participant.study
+    template = {
+        ParticipantState.DONE: study.done_url,
+        ParticipantState.SCREENED_OUT: study.screened_out_url,
+        ParticipantState.FAILED: study.failed_url,
+    }.get(ParticipantState(participant.state), "")
+    address = return_address(template, person=participant.panel_id, session=participant.session_id)
+    return render(request, "recruitment/end.html", {"participant": participant, "study": study, "address": address})
+
+
+def _refused(request: HttpRequest, why: str, status: int, study: Study | None = None) -> HttpResponse:
+    return render(request, "recruitment/refused.html", {"why": why, "study": study}, status=status)

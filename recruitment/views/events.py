@@ -1,0 +1,43 @@
+"""What a panel tells by its webhooks."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from recruitment.models import Study
+from recruitment.rules.panels import FREED, is_genuine
+from recruitment.services.participants import free
+
+LONGEST_BODY = 100_000
+
+
+@csrf_exempt
+@require_POST
+def event_take(request: HttpRequest, token: str) -> HttpResponse:
+    """Answer 200 to every genuine event, also to those that change nothing, so that the panel stops sending it."""
+    study = get_object_or_404(Study, token=token.replace("\0", ""))
+    body = request.read(LONGEST_BODY + 1)
+    genuine = len(body) <= LONGEST_BODY and is_genuine(
+        body,
+        timestamp=request.headers.get("X-Prolific-Request-Timestamp", ""),
+        signature=request.headers.get("X-Prolific-Request-Signature", ""),
+        secret=study.webhook_secret,
+        now=timezone.now(),
+    )
+    if not genuine:
+        return JsonResponse({"detail": "The signature or its time is wrong."}, status=403)
+    try:
+        event = json.loads(body)
+        status, submission = str(event["status"]).upper(), str(event["resource_id"])
+    except (ValueError, TypeError, KeyError):
+        return JsonResponse({"detail": "Send JSON with status and resource_id."}, status=400)
+    changed = (
+        status in FREED and submission.isprintable() and free(study=study, session_id=submission, now=timezone.now())
+    )
+    return JsonResponse({"freed": changed})
