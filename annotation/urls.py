@@ -64,6 +64,7 @@ urlpatterns = [
     path("projects/<slug:slug>/captions/<str:layout>/", projects.captions_export, name="captions-export"),
     path("projects/<slug:slug>/guidelines/", guidelines.guidelines_show, name="guidelines-show"),
     path("projects/<slug:slug>/guidelines/edit/", guidelines.guidelines_edit, name="guidelines-edit"),
+    path("batches/offline.js", batches.worker_show, name="offline-worker"),
     path("batches/<uuid:batch_id>/", batches.batch_show, name="batch-show"),
     path("batches/<uuid:batch_id>/rate/", batches.batch_rate, name="batch-rate"),
     path("batches/<uuid:batch_id>/rate/<int:position>/", batches.rating_save, name="rating-save"),

@@ -209,4 +209,5 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
-    return {**browser_context_args, "locale": "en-GB", "reduced_motion": "reduce"}
+    """Without service workers: `page.route` would not see what a page asks for past one."""
+    return {**browser_context_args, "locale": "en-GB", "reduced_motion": "reduce", "service_workers": "block"}

@@ -6,20 +6,21 @@ import { outcomeOf, send, waitBeforeAttempt } from "./page.js";
 const PAUSE_MS = 600;
 const KEPT_DAYS = 60;
 const PREFIX = "crosslens.draft/";
+const STORED = "crosslens.stored/";
 
 /** Texts that the server has not confirmed, on this device, apart for each person, batch, position and revision. */
 export class Kept {
   #prefix;
-  #confirmed;
+  #stored;
 
   constructor(user, batch, position) {
     this.#prefix = `${PREFIX}${user}/${batch}/${position}/`;
-    this.#confirmed = `crosslens.confirmed/${batch}/${position}`;
+    this.#stored = `${STORED}${user}/${batch}/${position}`;
   }
 
-  /** Whether it could be kept. `sent` are the texts that the server may have without our knowing. */
-  put(revision, text, sent) {
-    const kept = JSON.stringify({ revision, text, sent: [...sent], at: Date.now() });
+  /** Whether it could be kept. `sent` are the texts that the server may have without our knowing, `ms` unsent time. */
+  put(revision, text, sent, ms = 0, at = Date.now()) {
+    const kept = JSON.stringify({ revision, text, sent: [...sent], ms, at });
     disk.put(this.#prefix + revision, kept);
     try {
       localStorage.setItem(this.#prefix + revision, kept);
@@ -30,12 +31,12 @@ export class Kept {
   }
 
   newest() {
-    const found = this.#keys(this.#prefix).map(read).filter(Boolean);
+    const found = keysFrom(this.#prefix).map(read).filter(Boolean);
     return found.sort((one, other) => other.at - one.at)[0] ?? null;
   }
 
   clear({ but = null } = {}) {
-    for (const key of this.#keys(this.#prefix)) if (key !== this.#prefix + but) localStorage.removeItem(key);
+    for (const key of keysFrom(this.#prefix)) if (key !== this.#prefix + but) localStorage.removeItem(key);
     disk.removeAll(this.#prefix, this.#prefix + but);
   }
 
@@ -51,42 +52,90 @@ export class Kept {
     this.#forgetOld();
   }
 
-  /** Note that the server has `revision`, for a page of an older one that is on its way to this tab already. */
-  confirm(revision) {
+  /** Note what the server has, for a page of an older revision: on its way to this tab already, or kept on this device. */
+  confirm(revision, text) {
     try {
-      sessionStorage.setItem(this.#confirmed, revision);
+      localStorage.setItem(this.#stored, JSON.stringify({ revision, text, at: Date.now() }));
     } catch {
       // No storage: such a page asks which text to keep.
     }
   }
 
-  /** Whether the page came with an older revision than the server has, as far as this tab knows. Said once. */
-  isBehind(revision) {
-    try {
-      const known = Number(sessionStorage.getItem(this.#confirmed));
-      sessionStorage.removeItem(this.#confirmed);
-      return known > revision;
-    } catch {
-      return false;
-    }
+  /** What the server has, {revision, text}, where this device knows of a later one than `revision`; else null. */
+  laterThan(revision) {
+    const known = read(this.#stored);
+    return known?.revision > revision ? known : null;
+  }
+
+  /** The last text that this device knows of, unsent or stored; null if it knows none. */
+  get lastText() {
+    return (this.newest() ?? read(this.#stored))?.text ?? null;
   }
 
   #forgetOld() {
     const oldest = Date.now() - KEPT_DAYS * 24 * 3600 * 1000;
-    for (const key of this.#keys(PREFIX)) {
+    for (const key of [...keysFrom(PREFIX), ...keysFrom(STORED)]) {
       if (read(key)?.at > oldest) continue;
       localStorage.removeItem(key);
       disk.removeAll(key);
     }
   }
 
-  #keys(prefix) {
-    try {
-      return Object.keys(localStorage).filter((key) => key.startsWith(prefix));
-    } catch {
-      return [];
-    }
+}
+
+function keysFrom(prefix) {
+  try {
+    return Object.keys(localStorage).filter((key) => key.startsWith(prefix));
+  } catch {
+    return [];
   }
+}
+
+/** Forget what the server has: it can no longer be changed. */
+export function forgetStored() {
+  for (const key of keysFrom(STORED)) localStorage.removeItem(key);
+}
+
+/**
+ * Send what this device keeps of other images of the batch, the oldest first; resolves to how many still wait.
+ * `urlOf(position)` is where the text of an image is saved.
+ */
+export async function sendWaiting({ user, batch, but, urlOf }) {
+  const prefix = `${PREFIX}${user}/${batch}/`;
+  const positions = [...new Set(keysFrom(prefix).map((key) => key.slice(prefix.length).split("/")[0]))];
+  const waiting = positions
+    .filter((position) => position !== String(but))
+    .map((position) => ({ kept: new Kept(user, batch, position), url: urlOf(position) }))
+    .map((one) => ({ ...one, found: one.kept.newest() }))
+    .filter(({ found }) => found)
+    .sort((one, other) => one.found.at - other.found.at);
+  let left = waiting.length;
+  for (const { kept, url, found } of waiting) {
+    const outcome = await sendOne(kept, url, found, found.revision);
+    if (outcome === "saved") left -= 1;
+    if (outcome === "offline") break;
+  }
+  return left;
+}
+
+async function sendOne(kept, url, { text, sent, ms, at }, revision, isAgain = false) {
+  kept.put(revision, text, [...sent, text], ms, at);
+  let answer;
+  try {
+    answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0) });
+  } catch {
+    return "offline";
+  }
+  const outcome = outcomeOf(answer);
+  // Ours: it was saved, only the answer was lost on the way. Anything else is asked on the page of that image.
+  if (outcome === "conflict" && [...sent, text].includes(answer.data.text) && !isAgain) {
+    return sendOne(kept, url, { text, sent, ms, at }, answer.data.revision, true);
+  }
+  if (outcome === "saved") {
+    kept.confirm(answer.data.revision, text);
+    kept.clear();
+  }
+  return outcome;
 }
 
 function read(key) {
@@ -128,6 +177,7 @@ export class Saver {
     addEventListener("focus", () => this.#retry());
     document.addEventListener("visibilitychange", () => this.#retry());
     addEventListener("pagehide", () => this.#retry());
+    addEventListener("crosslens:signing-out", () => this.#forget());
   }
 
   get isDirty() {
@@ -143,6 +193,7 @@ export class Saver {
     }
     this.text = found.text;
     this.#sent = new Set(found.sent);
+    if (found.ms) this.#time.putBack(found.ms);
     if (found.revision === this.revision || this.#sent.has(this.#saved)) {
       this.change(found.text);
       this.flush();
@@ -167,6 +218,11 @@ export class Saver {
     this.#flight ??= this.#send(withTime).finally(() => (this.#flight = null));
     const isSaved = await this.#flight;
     return isSaved && this.isDirty ? this.flush() : isSaved;
+  }
+
+  /** Keep the time on task with a text that could not be sent, before another page is opened. */
+  keepTime() {
+    if (this.isDirty) this.#kept.put(this.revision, this.text, this.#sent, this.#time.take());
   }
 
   askWhich(stored) {
@@ -239,7 +295,7 @@ export class Saver {
 
   #confirm() {
     this.#sent.clear();
-    this.#kept.confirm(this.revision);
+    this.#kept.confirm(this.revision, this.#saved);
     if (this.isDirty) this.isKept = this.#kept.put(this.revision, this.text, this.#sent);
     this.#kept.clear({ but: this.isDirty ? this.revision : null });
   }
@@ -247,6 +303,11 @@ export class Saver {
   #later(ms) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.flush(), ms);
+  }
+
+  #forget() {
+    clearTimeout(this.#timer);
+    this.#saved = this.text;
   }
 
   #retry() {

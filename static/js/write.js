@@ -1,8 +1,9 @@
 // Screen 2: one image, one caption, saved as it is typed.
 
 import { ActiveTime } from "./active_time.js";
+import { isPageKept, keepBatch } from "./offline.js";
 import { announce, signInLink, tellMoved } from "./page.js";
-import { Kept, Saver } from "./saver.js";
+import { Kept, Saver, sendWaiting } from "./saver.js";
 import { openZoom } from "./zoom.js";
 
 const LONGEST = 1000;
@@ -23,10 +24,14 @@ const time = new ActiveTime();
 time.look("caption");
 const kept = new Kept(texts.user, texts.batch, texts.position);
 const recovering = kept.recover();
+const isSentBack = field.value.replaceAll("\r\n", "\n") !== field.dataset.stored.replaceAll("\r\n", "\n");
+// A page that was kept on this device, or on its way already, has an older text than the server.
+const later = isSentBack ? null : kept.laterThan(Number(form.elements.revision.value));
+if (later) field.value = later.text;
 const saver = new Saver({
   url: texts.draft,
-  revision: Number(form.elements.revision.value),
-  text: field.dataset.stored.replaceAll("\r\n", "\n"),
+  revision: later?.revision ?? Number(form.elements.revision.value),
+  text: later?.text ?? field.dataset.stored.replaceAll("\r\n", "\n"),
   kept,
   time: { take: () => time.take("caption"), putBack: (ms) => time.putBack("caption", ms) },
   show,
@@ -59,6 +64,7 @@ function show(name, details = {}) {
   }
   if (name === "saved" && details.warnings) showAnswer(details);
   if (name === "saving") return;
+  if (name === "saved" && shown === "offline") sendOthers();
   if (name !== shown) announce(said);
   shown = name;
 }
@@ -97,8 +103,17 @@ function count() {
 
 async function goTo(where) {
   if (!(await saver.flush({ withTime: true }))) {
-    if (shown === "offline") announce(texts.textStay);
+    const isWritten = lengthNow() > 0 && lengthNow() <= LONGEST;
+    if (shown === "offline" && saver.isKept && (isWritten || where !== texts.following) && (await isPageKept(where))) {
+      saver.keepTime();
+      return location.assign(where);
+    }
+    if (shown === "offline") announce(where === texts.review ? texts.textLater : texts.textStay);
     field.focus();
+    return;
+  }
+  if (where === texts.review && (await sendOthers())) {
+    announce(texts.textLater);
     return;
   }
   if (where === texts.following && (lengthNow() === 0 || lengthNow() > LONGEST)) {
@@ -120,9 +135,28 @@ steps.addEventListener("click", (event) => {
   goTo(step.href);
 });
 
+// Swiping the image leads to the one beside it, in the direction of the page.
+const FARTHEST_ASIDE = 40;
+const SHORTEST_SWIPE = 60;
+const figure = document.querySelector(".write__figure");
+let began = null;
+figure.addEventListener("touchstart", ({ touches }) => (began = touches.length === 1 ? touches[0] : null), { passive: true });
+figure.addEventListener("touchend", ({ changedTouches: [ended] }) => {
+  if (!began || Math.abs(ended.clientY - began.clientY) > FARTHEST_ASIDE) return;
+  const moved = (ended.clientX - began.clientX) * (document.dir === "rtl" ? -1 : 1);
+  if (moved < -SHORTEST_SWIPE) goTo(texts.following ?? texts.review);
+  if (moved > SHORTEST_SWIPE && texts.previous) goTo(texts.previous);
+});
+
 const error = document.getElementById("error");
-const isSentBack = field.value !== saver.text;
+// Browsers that do not size fields by their text.
+const grow = () => {
+  if (CSS.supports("field-sizing", "content")) return;
+  field.style.blockSize = "auto";
+  field.style.blockSize = `${field.scrollHeight + field.offsetHeight - field.clientHeight}px`;
+};
 field.addEventListener("input", () => {
+  grow();
   saver.change(field.value);
   count();
   if (error && !isSentBack && lengthNow() > 0 && lengthNow() <= LONGEST) takeBackError();
@@ -178,12 +212,55 @@ function restore() {
   announce(texts.textRestored);
 }
 
-if (!isSentBack && kept.isBehind(saver.revision)) location.reload();
-else if (!isSentBack) {
+// The pages of other images, by their position in the address.
+const links = [...steps.querySelectorAll("a")];
+const positionOf = (url) => /\/(\d+)\/$/.exec(new URL(url, location).pathname)[1];
+
+let sending = null;
+
+/** Send what waits on this device for other images; resolves to how many still wait. */
+const sendOthers = () => (sending ??= sendThem().finally(() => (sending = null)));
+
+async function sendThem() {
+  const urlOf = (position) => texts.draft.replace(/\/\d+\/draft\/$/, `/${position}/draft/`);
+  const left = await sendWaiting({ user: texts.user, batch: texts.batch, but: texts.position, urlOf });
+  const line = part("waiting");
+  line.hidden = left === 0;
+  line.querySelector("b").textContent = left;
+  return left;
+}
+
+/** Mark images as written that this device knows to be, on a page that was kept before. */
+function markWritten() {
+  for (const step of links) {
+    const text = new Kept(texts.user, texts.batch, positionOf(step.href)).lastText;
+    if (text === null) continue;
+    step.classList.toggle("is-done", text.trim() !== "");
+    step.querySelector("[data-written]").hidden = text.trim() === "";
+  }
+  part("written-count").textContent = steps.querySelectorAll(".is-done").length;
+}
+
+async function keep() {
+  const count = await keepBatch({ ...texts, urls: links.map(({ href }) => href) });
+  if (count < links.length) return;
+  part("kept").hidden = false;
+}
+
+if (!isSentBack) {
   restore();
   recovering.then(() => saver.isDirty || saver.conflict || restore());
 }
 tellMoved(texts.batch);
+grow();
+markWritten();
+addEventListener("online", sendOthers);
+recovering.then(() => {
+  markWritten();
+  sendOthers();
+});
+// After what this page needs itself.
+addEventListener("load", () => keep().catch(() => {}));
 count();
 const here = steps.querySelector("[aria-current]");
 steps.scrollBy(here.getBoundingClientRect().left - steps.getBoundingClientRect().left - steps.clientWidth / 2, 0);

@@ -1,0 +1,219 @@
+"""A batch on screen 2 is written without a network, over a crash of the browser, and goes up in order, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from errno import ENOSPC
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from playwright.sync_api import BrowserContext, Dialog, Error, Page, Playwright, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import CaptionBatch, CaptionItem, Stage
+from people.models import User
+from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
+from tests.browser.network import Network
+from tests.factories import make_annotator, make_round
+
+pytestmark = pytest.mark.django_db(transaction=True)
+IMAGES = 5
+WITHIN_MS = 15_000
+ENGLISH = "english caption"
+KEPT = """async () => {
+    const found = [];
+    for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const request of await cache.keys()) found.push([request.url, await (await cache.match(request)).text()]);
+    }
+    return found;
+}"""
+
+
+class Phone:
+    """A browser with a profile on the disk, which outlives the browser."""
+
+    def __init__(self, playwright: Playwright, folder: Path, executable: str, network: Network) -> None:
+        self.playwright, self.folder, self.executable, self.network = playwright, folder, executable, network
+        self.context = self._start()
+
+    def _start(self) -> BrowserContext:
+        return self.playwright.chromium.launch_persistent_context(
+            self.folder,
+            executable_path=self.executable,
+            args=["--no-sandbox", "--disable-background-networking"],
+            viewport={"width": 390, "height": 664},
+            has_touch=True,
+            reduced_motion="reduce",
+            locale="en-GB",
+        )
+
+    @property
+    def page(self) -> Page:
+        page = self.context.pages[0]
+        page.set_default_timeout(WITHIN_MS)
+        return page
+
+    @property
+    def address(self) -> str:
+        return self.network.address
+
+    def kill(self) -> None:
+        """Kill every process of the browser, and open it again."""
+        for process in psutil.process_iter(["cmdline"]):
+            if f"--user-data-dir={self.folder}" in (process.info["cmdline"] or []):
+                process.kill()
+        with suppress(Error):
+            self.context.close()
+        self.context = self._start()
+
+
+@pytest.fixture
+def batch(live_server: LiveServer) -> CaptionBatch:
+    round = make_round(language="te", images=IMAGES, batch_size=IMAGES, replication=1)
+    make_images(round.collection)
+    annotator = make_annotator(round, "annotator")
+    taken = take_batch(round, annotator)
+    open_writing(taken, annotator)
+    return taken
+
+
+@pytest.fixture
+def phone(
+    playwright: Playwright,
+    tmp_path: Path,
+    browser_type_launch_args: dict[str, Any],
+    live_server: LiveServer,
+    batch: CaptionBatch,
+) -> Iterator[Phone]:
+    network = Network(live_server.url)
+    made = Phone(playwright, tmp_path / "profile", browser_type_launch_args["executable_path"], network)
+    sign_in(made.context, User.objects.get(username="annotator"), network.address)
+    yield made
+    made.context.close()
+
+
+def writing(phone: Phone, batch: CaptionBatch, position: int) -> str:
+    return f"{phone.address}/batches/{batch.pk}/write/{position}/"
+
+
+def texts(batch: CaptionBatch) -> list[str]:
+    return list(CaptionItem.objects.filter(batch=batch).order_by("position").values_list("text", flat=True))
+
+
+def until(page: Page, expression: str) -> None:
+    """Wait for a promise or value to be true. `wait_for_function` needs what the pages' policy forbids."""
+    for _attempt in range(WITHIN_MS // 100):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"never true: {expression}")
+
+
+def open_first(phone: Phone, batch: CaptionBatch) -> Page:
+    page = phone.page
+    page.goto(writing(phone, batch, 1))
+    expect(page.get_by_text("This batch is on this device")).to_be_visible(timeout=WITHIN_MS)
+    # The worker takes over pages that are opened from then on.
+    page.reload()
+    until(page, "navigator.serviceWorker.controller !== null")
+    return page
+
+
+@pytest.mark.slow(reason="a whole batch, a crash of the browser and waiting for the network")
+def test_a_batch_is_written_with_no_network_at_all_and_the_browser_crashes(phone: Phone, batch: CaptionBatch) -> None:
+    page = open_first(phone, batch)
+    phone.network.down()
+    for position in range(1, 4):
+        assert page.url == writing(phone, batch, position)
+        page.fill("#text", f"కుర్చీ మీద పిల్లి {position}")
+        expect(page.locator("[data-state]").first).to_have_text("Offline, kept on this device")
+        assert page.evaluate("document.querySelector('#zoom-link img').naturalWidth") > 0, "the image is kept"
+        page.get_by_role("button", name="Next image").tap()
+        page.wait_for_url(writing(phone, batch, position + 1))
+    expect(page.locator(".steps .is-done")).to_have_count(3)
+    assert texts(batch) == [""] * IMAGES
+
+    phone.kill()
+    page = phone.page
+    page.goto(writing(phone, batch, 4))
+    expect(page.locator(".steps .is-done")).to_have_count(3)
+    for position in (4, 5):
+        page.fill("#text", f"కుర్చీ మీద పిల్లి {position}")
+        expect(page.locator("[data-state]").first).to_have_text("Offline, kept on this device")
+        if position < IMAGES:
+            page.get_by_role("button", name="Next image").tap()
+            page.wait_for_url(writing(phone, batch, position + 1))
+    page.get_by_role("button", name="Review all captions").tap()
+    expect(page.locator("#status")).to_contain_text("Review them when you have a connection again.")
+    # Back to an image that was written: its text is there.
+    page.locator(".steps a").nth(1).tap()
+    page.wait_for_url(writing(phone, batch, 2))
+    assert page.input_value("#text") == "కుర్చీ మీద పిల్లి 2"
+    assert texts(batch) == [""] * IMAGES
+
+    phone.network.up()
+    # A killed browser has forgotten its session.
+    sign_in(phone.context, User.objects.get(username="annotator"), phone.address)
+    page.reload()
+    expect(page.locator("[data-waiting]")).to_be_hidden()
+    expect(page.locator("[data-state]").first).to_have_text("Saved")
+    until(page, "!Object.keys(localStorage).some((key) => key.startsWith('crosslens.draft/'))")
+    assert texts(batch) == [f"కుర్చీ మీద పిల్లి {position}" for position in range(1, 6)]
+    assert list(CaptionItem.objects.filter(batch=batch).values_list("revision", flat=True)) == [1] * IMAGES, "once"
+
+    page.get_by_role("button", name="Review all", exact=True).tap()
+    page.get_by_role("button", name="Submit").tap()
+    page.get_by_role("heading", name="Submitted. Thank you!").wait_for()
+    assert CaptionBatch.objects.get(pk=batch.pk).stage == Stage.SUBMITTED
+    until(page, "caches.keys().then((names) => names.length === 0)")
+    assert page.evaluate("Object.keys(localStorage).filter((key) => /draft|stored/.test(key))") == []
+
+
+def test_nothing_of_screen_1_and_nothing_of_another_batch_is_kept(phone: Phone, batch: CaptionBatch) -> None:
+    page = open_first(phone, batch)
+    kept = page.evaluate(KEPT)
+    assert len([url for url, _text in kept if "/write/" in url]) == IMAGES
+    assert len([url for url, _text in kept if "/images/" in url]) == IMAGES
+    assert not any(ENGLISH in text or "/rate/" in url for url, text in kept)
+    other = make_round(language="te", images=2, batch_size=2, replication=1)
+    make_images(other.collection)
+    annotator = User.objects.get(username="annotator")
+    other.project.memberships.create(user=annotator, role="annotator")
+    other.project.consent_texts.get().consents.create(user=annotator, given_at=batch.lease.taken_at)
+    second = take_batch(other, annotator)
+    open_writing(second, annotator)
+    page.goto(writing(phone, second, 1))
+    expect(page.get_by_text("This batch is on this device")).to_be_visible()
+    assert not any(str(batch.pk) in url for url, _text in page.evaluate(KEPT))
+
+
+def test_signing_out_asks_and_takes_everything_off_the_device(
+    phone: Phone, batch: CaptionBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_draft: object) -> None:
+        raise OSError(ENOSPC, "no space left")
+
+    page = open_first(phone, batch)
+    monkeypatch.setattr("annotation.services.batches.save_draft", full)
+    page.fill("#text", "పిల్లి")
+    expect(page.locator("[data-state]").first).to_contain_text("no space left")
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept() if len(asked) > 1 else dialog.dismiss()
+
+    page.on("dialog", answer)
+    page.locator(".menu summary").tap()
+    page.get_by_role("button", name="Sign out").tap()
+    page.wait_for_timeout(300)
+    assert asked == ["Captions on this device have not been sent yet. Sign out and delete them from this device?"]
+    assert page.url == writing(phone, batch, 1)
+    page.get_by_role("button", name="Sign out").tap()
+    page.wait_for_url(lambda url: "/write/" not in url)
+    assert page.evaluate("caches.keys()") == []
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('crosslens.'))") == []
