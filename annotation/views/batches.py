@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -27,6 +28,7 @@ from annotation.selectors.work import (
     rate_page,
     submitted,
     warnings_of,
+    work_of,
     workable,
     write_page,
     written_so_far,
@@ -38,6 +40,9 @@ from people.requests import user_of
 
 UNFINISHED = "unfinished"
 """In the address of a caption: say what must be fixed before going on."""
+REFUSED = "refused-caption"
+"""In the session: a text that was not stored, until its page has shown it."""
+LONGEST_KEPT = 2 * text_checks.LONGEST_DRAFT
 
 
 def _batch_at(request: HttpRequest, batch_id: UUID, stage: Stage) -> tuple[CaptionBatch, HttpResponse | None]:
@@ -130,13 +135,17 @@ def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
     return elsewhere or _writing(request, batch, position)
 
 
-def _writing(request: HttpRequest, batch: CaptionBatch, position: int, status: int = 200, **more: Any) -> HttpResponse:
+def _writing(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:
     page = write_page(batch, position, user_of(request), timezone.now())
     if page is None:
         raise Http404(_("This image is no longer assigned to you."))
     unfinished = text_checks.hard_error(page.item.text) if UNFINISHED in request.GET else None
-    context = {**vars(page), "error": unfinished and unfinished.message, **more}
-    return render(request, "annotation/write.html", context, status=status)
+    context = {**vars(page), "error": unfinished and unfinished.message}
+    if request.session.get(REFUSED, {}).get("url") == request.path:
+        # Shown once: reloading the page shows what is stored.
+        refused = request.session.pop(REFUSED)
+        context |= {"error": refused["message"], "typed": refused["text"]}
+    return render(request, "annotation/write.html", context)
 
 
 def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
@@ -152,23 +161,23 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             now=timezone.now(),
         )
     except services.InvalidCaptionError as refused:
-        return _writing_again(request, batch_id, position, 422, refused.problem.message, text)
+        return _writing_again(request, str(refused.problem.message), text)
     except services.StaleDraftError:
         message = _(
             "This caption was changed in another tab in the meantime. The saved text is below; your text is "
             "still in the box."
         )
-        return _writing_again(request, batch_id, position, 409, message, text)
+        return _writing_again(request, message, text)
     if request.POST.get("go") == "following" and text_checks.hard_error(text):
         # With an address of its own: reloading it shows what is stored by then.
         return redirect(f"{reverse('annotation:caption-write', args=[batch_id, position])}?{UNFINISHED}")
     return _go_on(request, item.batch, position)
 
 
-def _writing_again(
-    request: HttpRequest, batch_id: UUID, position: int, status: int, message: object, typed: str
-) -> HttpResponse:
-    return _writing(request, batch_for(user_of(request), batch_id), position, status, error=message, typed=typed)
+def _writing_again(request: HttpRequest, message: str, text: str) -> HttpResponse:
+    """Send somebody without scripts back to the page, with what they typed and why it was refused."""
+    request.session[REFUSED] = {"url": request.path, "message": message, "text": text[:LONGEST_KEPT]}
+    return redirect(request.path)
 
 
 def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResponse:
@@ -201,6 +210,14 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
             "written": written_so_far(item.batch),
         }
     )
+
+
+@require_safe
+def worker_show(_request: HttpRequest) -> HttpResponse:
+    """The service worker of screen 2, at an address above the pages that it may answer for."""
+    path = finders.find("js/offline_worker.js")
+    assert isinstance(path, str)
+    return HttpResponse(Path(path).read_bytes(), content_type="text/javascript")
 
 
 @require_safe
@@ -250,7 +267,11 @@ def batch_done(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         return elsewhere
     items = submitted(batch, user_of(request))
     head = batch_head(batch, size=len(items), now=timezone.now())
+    works = work_of(user_of(request), timezone.now())
+    more = [work for work in works if work.is_anything_left and not work.open_batch and not work.missing_requirements]
     context = {"batch": head, "items": items, "late": head.is_late, "language": batch.round.language}
+    # The same round goes on; work in another one is found on the page of all work.
+    context["is_more_left"] = any(work.round.pk == batch.round_id for work in more)
     return render(request, "annotation/done.html", context)
 
 

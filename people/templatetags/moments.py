@@ -1,4 +1,4 @@
-"""Times in the zone of whoever looks, as the browser told of it (`zone.js`); without one, in UTC."""
+"""Times in the zone of whoever looks, as the browser told of it (`device.js`); without one, in UTC."""
 
 from __future__ import annotations
 

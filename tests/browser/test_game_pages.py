@@ -299,6 +299,6 @@ def test_the_page_of_a_turn_is_light_and_asks_nobody_else(table: Table, page: Pa
     parts = {url for url in asked if url.startswith(table.address) and f"/turns/{turn}/" not in url} | {page.url}
     # Compressed, as in production.
     sizes = [len(gzip.compress(page.context.request.get(url).body())) for url in parts]
-    assert len(parts) <= 10
+    assert len(parts) <= 11
     assert min(sizes) > 0
     assert 5_000 < sum(sizes) < 40_000

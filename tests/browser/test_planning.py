@@ -53,13 +53,13 @@ def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     propose(page, live_server.url, project, scores)
-    expect_totals(page, "1", "6", "3", "0.1")
+    expect_totals(page, "1", "6", "4", "0.1")
 
     page.get_by_text("2 pairs are clear").click()
     page.get_by_role("checkbox", name="Gamma against Alpha").check()
-    expect_totals(page, "2", "12", "6", "0.1")
+    expect_totals(page, "2", "12", "8", "0.1")
     page.get_by_role("checkbox", name="Alpha against Beta").uncheck()
-    expect_totals(page, "1", "6", "3", "0.1")
+    expect_totals(page, "1", "6", "4", "0.1")
     page.get_by_role("button", name="Create selected comparisons").click()
 
     expect(page).to_have_url(f"{live_server.url}/projects/lions/comparisons/")
@@ -77,7 +77,7 @@ def test_without_javascript_the_same_is_made_and_nothing_is_wider_than_the_scree
     page = context.new_page()
     propose(page, live_server.url, project, scores)
 
-    expect_totals(page, "1", "6", "3", "0.1")
+    expect_totals(page, "1", "6", "4", "0.1")
     box = page.locator("table").first.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= width

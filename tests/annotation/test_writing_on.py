@@ -1,0 +1,65 @@
+"""After a text was refused a reload shows what is stored, and the page that says thank you leads to the next batch."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import CaptionBatch
+from tests.annotation.submitting import submit_captions, take, write
+from tests.clients import client_of
+from tests.factories import make_annotator, make_round
+
+pytestmark = pytest.mark.django_db
+TOO_LONG = "Katze " * 1700
+
+
+@pytest.fixture
+def batch() -> CaptionBatch:
+    round = make_round(images=4, batch_size=2)
+    annotator = make_annotator(round)
+    batch = take(round, annotator, now=timezone.now())
+    write(batch, annotator, "Eine Katze", now=timezone.now())
+    return batch
+
+
+@pytest.fixture
+def writer(batch: CaptionBatch) -> Client:
+    return client_of(batch.lease.person)
+
+
+def page_of(batch: CaptionBatch) -> str:
+    return reverse("annotation:caption-write", args=[batch.pk, 1])
+
+
+@pytest.mark.parametrize(("text", "revision"), [(TOO_LONG, 1), ("Ein Hund", 0)], ids=["refused", "stale"])
+def test_a_text_that_is_not_stored_is_shown_once_with_the_reason(
+    batch: CaptionBatch, writer: Client, text: str, revision: int
+) -> None:
+    answer = writer.post(page_of(batch), {"text": text, "revision": revision, "active_ms": 0})
+    assert (answer.status_code, answer["Location"]) == (302, page_of(batch))
+    shown = writer.get(answer["Location"]).content.decode()
+    assert 'role="alert"' in shown
+    assert text.strip()[:40] in shown
+    again = writer.get(answer["Location"]).content.decode()
+    assert 'role="alert"' not in again
+    assert "Eine Katze 1" in again
+    assert text.strip()[:40] not in again
+
+
+def test_what_was_refused_for_one_image_is_not_shown_at_another(batch: CaptionBatch, writer: Client) -> None:
+    writer.post(page_of(batch), {"text": TOO_LONG, "revision": 1, "active_ms": 0})
+    other = writer.get(reverse("annotation:caption-write", args=[batch.pk, 2])).content.decode()
+    assert 'role="alert"' not in other
+    assert "Eine Katze 2" in other
+
+
+def test_thanks_lead_to_the_next_batch_as_long_as_there_is_one(batch: CaptionBatch, writer: Client) -> None:
+    writer.post(reverse("annotation:batch-submit", args=[batch.pk]))
+    done = reverse("annotation:batch-done", args=[batch.pk])
+    taking = reverse("annotation:batch-take", args=[batch.round_id])
+    assert taking in writer.get(done).content.decode()
+    submit_captions(batch.round, batch.lease.person, now=timezone.now())
+    assert taking not in writer.get(done).content.decode()
