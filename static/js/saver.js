@@ -44,7 +44,10 @@ export class Kept {
   async recover() {
     for (const [key, kept] of await disk.all(PREFIX)) {
       try {
-        if (!(read(key)?.at >= JSON.parse(kept).at)) localStorage.setItem(key, kept);
+        const { at } = JSON.parse(kept);
+        // The page may have been left before the disk had forgotten a text that the server confirmed.
+        if (read(storedKeyOf(key))?.at > at) disk.removeAll(key);
+        else if (!(read(key)?.at >= at)) localStorage.setItem(key, kept);
       } catch {
         // No storage to bring it back to.
       }
@@ -83,6 +86,8 @@ export class Kept {
 
 }
 
+const storedKeyOf = (key) => STORED + key.slice(PREFIX.length, key.lastIndexOf("/"));
+
 function keysFrom(prefix) {
   try {
     return Object.keys(localStorage).filter((key) => key.startsWith(prefix));
@@ -97,25 +102,27 @@ export function forgetStored() {
 }
 
 /**
- * Send what this device keeps of other images of the batch, the oldest first; resolves to how many still wait.
- * `urlOf(position)` is where the text of an image is saved.
+ * Send what this device keeps of other images of the batch, the oldest first; resolves to how many still wait, and to
+ * the positions of those of which the server has another text. `urlOf(position)` is where the text of an image is saved.
  */
 export async function sendWaiting({ user, batch, but, urlOf }) {
   const prefix = `${PREFIX}${user}/${batch}/`;
   const positions = [...new Set(keysFrom(prefix).map((key) => key.slice(prefix.length).split("/")[0]))];
   const waiting = positions
     .filter((position) => position !== String(but))
-    .map((position) => ({ kept: new Kept(user, batch, position), url: urlOf(position) }))
+    .map((position) => ({ position, kept: new Kept(user, batch, position), url: urlOf(position) }))
     .map((one) => ({ ...one, found: one.kept.newest() }))
     .filter(({ found }) => found)
     .sort((one, other) => one.found.at - other.found.at);
   let left = waiting.length;
-  for (const { kept, url, found } of waiting) {
+  const conflicts = [];
+  for (const { position, kept, url, found } of waiting) {
     const outcome = await sendOne(kept, url, found, found.revision);
     if (outcome === "saved") left -= 1;
+    if (outcome === "conflict") conflicts.push(position);
     if (outcome === "offline") break;
   }
-  return left;
+  return { left, conflicts };
 }
 
 async function sendOne(kept, url, { text, sent, ms, at }, revision, isAgain = false) {

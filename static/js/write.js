@@ -112,10 +112,10 @@ async function goTo(where) {
     field.focus();
     return;
   }
-  if (where === texts.review && (await sendOthers())) {
-    announce(texts.textLater);
-    return;
-  }
+  const { left, conflicts } = where === texts.review ? await sendOthers() : { left: 0 };
+  // The page of that image asks which text to keep.
+  if (left && conflicts.length) return location.assign(links.find(({ href }) => positionOf(href) === conflicts[0]).href);
+  if (left) return announce(texts.textLater);
   if (where === texts.following && (lengthNow() === 0 || lengthNow() > LONGEST)) {
     // The server says what is wrong.
     return location.replace("?unfinished");
@@ -218,16 +218,16 @@ const positionOf = (url) => /\/(\d+)\/$/.exec(new URL(url, location).pathname)[1
 
 let sending = null;
 
-/** Send what waits on this device for other images; resolves to how many still wait. */
+/** Send what waits on this device for other images; resolves as `sendWaiting` does. */
 const sendOthers = () => (sending ??= sendThem().finally(() => (sending = null)));
 
 async function sendThem() {
   const urlOf = (position) => texts.draft.replace(/\/\d+\/draft\/$/, `/${position}/draft/`);
-  const left = await sendWaiting({ user: texts.user, batch: texts.batch, but: texts.position, urlOf });
+  const found = await sendWaiting({ user: texts.user, batch: texts.batch, but: texts.position, urlOf });
   const line = part("waiting");
-  line.hidden = left === 0;
-  line.querySelector("b").textContent = left;
-  return left;
+  line.hidden = found.left === 0;
+  line.querySelector("b").textContent = found.left;
+  return found;
 }
 
 /** Mark images as written that this device knows to be, on a page that was kept before. */

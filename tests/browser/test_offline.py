@@ -217,3 +217,49 @@ def test_signing_out_asks_and_takes_everything_off_the_device(
     page.wait_for_url(lambda url: "/write/" not in url)
     assert page.evaluate("caches.keys()") == []
     assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('crosslens.'))") == []
+
+
+def test_a_text_that_the_disk_had_not_forgotten_yet_does_not_come_back(phone: Phone, batch: CaptionBatch) -> None:
+    """The page is left as soon as the server has the text, and may be gone before the disk is written."""
+    page = open_first(phone, batch)
+    page.fill("#text", "కుర్చీ")
+    expect(page.locator("[data-state]").first).to_have_text("Saved")
+    page.fill("#text", "కుర్చీ మీద పిల్లి")
+    page.get_by_role("button", name="Next image").tap()
+    page.wait_for_url(writing(phone, batch, 2))
+    page.evaluate(
+        """([key, kept]) => new Promise((resolve) => {
+            indexedDB.open("crosslens", 1).onsuccess = ({ target }) => {
+                const writing = target.result.transaction("kept", "readwrite");
+                writing.objectStore("kept").put(JSON.stringify(kept), key);
+                writing.oncomplete = resolve;
+            };
+        })""",
+        [
+            f"crosslens.draft/{User.objects.get(username='annotator').pk}/{batch.pk}/1/0",
+            {"revision": 0, "text": "కుర్", "sent": [], "ms": 0, "at": page.evaluate("Date.now() - 60000")},
+        ],
+    )
+    page.reload()
+    until(page, "!Object.keys(localStorage).some((key) => key.startsWith('crosslens.draft/'))")
+    expect(page.locator("[data-waiting]")).to_be_hidden()
+    page.get_by_role("button", name="Review all", exact=True).tap()
+    page.get_by_role("heading", name="Review").wait_for()
+    assert texts(batch)[0] == "కుర్చీ మీద పిల్లి"
+
+
+def test_a_text_that_another_device_changed_is_asked_about_before_the_review(phone: Phone, batch: CaptionBatch) -> None:
+    page = open_first(phone, batch)
+    phone.network.down()
+    page.fill("#text", "ఇక్కడ రాసినది")
+    page.get_by_role("button", name="Next image").tap()
+    page.wait_for_url(writing(phone, batch, 2))
+    CaptionItem.objects.filter(batch=batch, position=1).update(text="వేరే చోట రాసినది", revision=1)
+    phone.network.up()
+    page.reload()
+    expect(page.locator("[data-waiting]")).to_be_visible()
+    page.get_by_role("button", name="Review all", exact=True).tap()
+    page.wait_for_url(writing(phone, batch, 1))
+    page.locator("[data-keep=mine]").tap()
+    expect(page.locator("[data-state]").first).to_have_text("Saved")
+    assert texts(batch)[0] == "ఇక్కడ రాసినది"
