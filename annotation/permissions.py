@@ -239,5 +239,6 @@ def _requirement_by_decision(round: Round, status: str | None, *, is_excluded: b
 
 def _work_of(round: Round, *, is_rater: bool) -> Work:
     if round.kind == RoundKind.VERIFICATION:
-        return Work(round.project_id, Role.RATER if is_rater else Role.ANNOTATOR, round.language, needs_english=False)
-    return Work(round.project_id, Role.ANNOTATOR, round.language, needs_english=True)
+        role = Role.RATER if is_rater else Role.ANNOTATOR
+        return Work(round.project_id, role, round.language, needs_english=False, tasks=("rating",))
+    return Work(round.project_id, Role.ANNOTATOR, round.language, needs_english=True, tasks=("rating", "writing"))

@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "annotation",
     "sxs_eval",
     "gapgame",
+    "practice",
     "recruitment",
     "demo",
     "operations",

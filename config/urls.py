@@ -23,5 +23,6 @@ urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("sxs_eval.urls")),
     path("", include("gapgame.urls")),
+    path("", include("practice.urls")),
     path("", include("recruitment.urls")),
 ]

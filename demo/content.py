@@ -19,7 +19,7 @@ from annotation.services import batches
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, create_project
 from annotation.services.rounds import fill_round
-from demo import evaluations, game_pictures, games, photographs, places, references, runs
+from demo import evaluations, game_pictures, games, photographs, places, practice, references, runs
 from demo.captions import Clock, check, import_captions
 from demo.files import read
 from demo.texts import MODEL_DESCRIPTION, MODEL_NAME, TEXTS, Texts
@@ -34,7 +34,7 @@ from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import add_member
 
-EDITION = 6
+EDITION = 7
 """The version of what is loaded: raised when there is more, so that older demos get it at their next start."""
 PROJECT_NAME = "Crosslens demo"
 COLLECTION_NAME = "Demo photographs"
@@ -89,11 +89,18 @@ def load(*, clock: Clock = timezone.now, say: Callable[[str], object] = lambda _
     ------
     demo.photographs.PhotographsMissingError
     """
-    folder = photographs.installed(say, also=game_pictures.PACKAGED)
+    folder = photographs.installed(say, also=(*game_pictures.PACKAGED, *photographs.PRACTISED))
     people = {person.username: _person(person) for person in PEOPLE}
     collection = _collection(folder, clock)
     model = _captions(folder, collection, clock)
     project = _project(people, collection, model, clock())
+    practice.load(
+        project=project,
+        people=[(people[one.username], one.role, one.language) for one in PEOPLE],
+        manager=people[MANAGER],
+        folder=folder,
+        clock=clock,
+    )
     main = Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("pool")
     rounds = {round.language_id: round for round in main}
     _anna(people["anna-de"], rounds["de"], clock() - timedelta(days=1, hours=2))

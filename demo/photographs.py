@@ -76,6 +76,7 @@ def _described(group: str) -> tuple[Photograph, ...]:
 
 PHOTOGRAPHS = _described("photographs")
 (HORSE,) = _described("for_the_game")
+PRACTISED = (HORSE, *_described("for_practice"))
 
 
 def installed(say: Callable[[str], object], *, also: Sequence[Photograph] = ()) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
@@ -165,3 +165,39 @@ def data_export(person: User) -> Iterator[Part]:
     imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")
     columns = ("kind", "source_name", "state", "created_at", "finished_at")
     yield Part("imports", _("Files that you imported, without their contents."), imports.values(*columns))
+
+
+IMAGES_TO_CHOOSE = 12
+
+
+@dataclass(frozen=True)
+class Choosable:
+    id: int
+    key: str
+    image: ServedImage
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """Images to choose from; `last` is the key to continue after, empty if there are no more."""
+
+    images: Sequence[Choosable]
+    last: str
+
+
+def images_to_choose(entries: QuerySet[CollectionImage], viewer: User, *, find: str = "", after: str = "") -> Chooser:
+    """Return images of `entries` whose key contains `find`, by key, those after `after`."""
+    found = entries.filter(key__gt=after, key__icontains=find).select_related("image")
+    rows = list(found.order_by("key", "pk")[: IMAGES_TO_CHOOSE + 1])
+    shown_rows = rows[:IMAGES_TO_CHOOSE]
+    return Chooser(
+        [Choosable(entry.image_id, entry.key, served_image(entry.image, viewer)) for entry in shown_rows],
+        shown_rows[-1].key if len(rows) > IMAGES_TO_CHOOSE else "",
+    )
+
+
+def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:
+    """Return the images of `wanted`, primary keys as forms have them; None for one that is not among `images`."""
+    keys = [int(str(key)) if str(key).isdecimal() and len(str(key)) < 19 else 0 for key in wanted]
+    by_id = images.in_bulk(keys)
+    return [served_image(by_id[key], viewer) if key in by_id else None for key in keys]

@@ -73,7 +73,10 @@ def missing_requirements(user: User, comparison: Comparison) -> list[MissingRequ
 def missing_requirements_of_comparisons(
     user: User, comparisons: list[Comparison]
 ) -> dict[int, list[MissingRequirement]]:
-    wanted = [Work(each.project_id, Role.RATER, each.language, needs_english=False) for each in comparisons]
+    wanted = [
+        Work(each.project_id, Role.RATER, each.language, needs_english=False, tasks=("comparing",))
+        for each in comparisons
+    ]
     missing = dict(zip((each.pk for each in comparisons), missing_requirements_of(user, wanted), strict=True))
     statuses = RaterStatus.objects.filter(person=user, comparison__in=comparisons)
     for status in statuses.exclude(state=RaterState.RESTORED):

@@ -8,7 +8,8 @@ from tests.servers import ROOT
 
 PRODUCT = (
     "allocation", "annotation", "charts", "config", "corpora", "crosslens_metrics", "demo", "gapgame", "geography",
-    "images", "inference", "languages", "operations", "parallel_text", "people", "recruitment", "scoring", "sxs_eval",
+    "images", "inference", "languages", "operations", "parallel_text", "people", "practice",
+    "practice", "recruitment", "scoring", "sxs_eval",
     "tabular",
 )  # fmt: skip
 

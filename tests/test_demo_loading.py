@@ -41,7 +41,7 @@ class TestPhotographs:
     def test_every_package_they_are_from_is_pinned_and_named_as_their_source(self, settings):
         pinned = (Path(settings.BASE_DIR) / photographs.REQUIREMENTS).read_text().splitlines()
         named = {line.removesuffix(" \\").replace("==", " ") for line in pinned if "==" in line}
-        wanted = (*photographs.PHOTOGRAPHS, *game_pictures.PACKAGED)
+        wanted = (*photographs.PHOTOGRAPHS, *photographs.PRACTISED, *game_pictures.PACKAGED)
         assert {photograph.source.split(";")[0] for photograph in wanted} == named
 
     def test_what_is_there_is_not_fetched_again(self, drawn, monkeypatch):
@@ -64,7 +64,7 @@ class TestPhotographs:
         said: list[str] = []
         photographs.installed(said.append)
 
-        drawings = {drawing.file for drawing in game_pictures.PACKAGED}
+        drawings = {drawing.file for drawing in (*game_pictures.PACKAGED, *photographs.PRACTISED)}
         assert sorted({file.name for file in drawn.iterdir()} - drawings) == sorted(
             [f"{key}.png" for key in KEYS] + ["manifest.jsonl"]
         )

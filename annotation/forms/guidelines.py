@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import GuidelineExample, Guidelines, Rating, Round
 from annotation.services.guidelines import NewExample
+from images.forms import ChosenImages
 from images.models import Image
 from languages.models import Language
 
@@ -100,76 +100,26 @@ class ExampleForm(forms.Form):
         )
 
 
-class Examples:
-    """The submitted examples, each with fields of its own number; numbers may have gaps, as some were removed."""
+class Examples(ChosenImages[ExampleForm]):
+    """The submitted examples; those of the newest version before anything is submitted."""
 
-    def __init__(self, data: Mapping[str, Any] | None, *, last: Guidelines, images: QuerySet[Image]) -> None:
-        self.images = images
-        if data is None:
-            examples = enumerate(GuidelineExample.objects.filter(guidelines=last).order_by("position"))
-            self.forms = [self._form(None, number, _stored(example)) for number, example in examples]
-        else:
-            self.forms = [self._form(data, number) for number in _numbers(data)]
-
-    @classmethod
-    def as_typed(cls, data: Mapping[str, Any], *, last: Guidelines, images: QuerySet[Image]) -> Examples:
-        """Return the form with the submitted values and without errors."""
-        made = cls(data, last=last, images=images)
-        made.forms = [made._form(None, number, _typed(data, number)) for number in _numbers(data)]
-        return made
-
-    def _form(
-        self, data: Mapping[str, Any] | None, number: int, initial: Mapping[str, Any] | None = None
-    ) -> ExampleForm:
-        form = ExampleForm(data, prefix=f"example-{number}", initial=dict(initial or {}))
-        form.fields["image"].queryset = self.images  # type: ignore[attr-defined]
-        return form
-
-    def add(self, image: Image) -> bool:
-        """Add an example of `image`, without words yet; return whether there was room for it."""
-        if len(self.forms) >= MOST_EXAMPLES:
-            return False
-        number = 1 + max((_number_of(form) for form in self.forms), default=-1)
-        self.forms.append(self._form(None, number, {"image": image.pk}))
-        return True
-
-    def drop(self, prefix: str) -> None:
-        self.forms = [form for form in self.forms if form.prefix != prefix]
-
-    def are_valid(self) -> bool:
-        # All are validated, so that each shows its own errors.
-        valid = [form.is_valid() for form in self.forms]
-        return all(valid)
-
-    def __iter__(self) -> Iterator[ExampleForm]:
-        return iter(self.forms)
-
-    def __len__(self) -> int:
-        return len(self.forms)
+    form_class = ExampleForm
+    prefix = "example"
+    most = MOST_EXAMPLES
 
 
-def _stored(example: GuidelineExample) -> dict[str, Any]:
-    return {
-        "image": example.image_id,
-        "caption": example.caption,
-        "language": example.language_id,
-        "level": example.level,
-        "why": example.why,
-    }
-
-
-def _typed(data: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return {name: data.get(f"example-{number}-{name}", "") for name in ExampleForm.base_fields}
-
-
-def _numbers(data: Mapping[str, Any]) -> list[int]:
-    parts = (name.split("-") for name in data if name.startswith("example-") and name.endswith("-image"))
-    numbers = sorted({int(part[1]) for part in parts if len(part) == 3 and part[1].isdecimal() and len(part[1]) < 6})
-    return numbers[:MOST_EXAMPLES]
-
-
-def _number_of(form: ExampleForm) -> int:
-    return int(str(form.prefix).removeprefix("example-"))
+def stored_examples(last: Guidelines) -> list[dict[str, Any]]:
+    """Return what the forms of the examples of a version begin with."""
+    return [
+        {
+            "image": example.image_id,
+            "caption": example.caption,
+            "language": example.language_id,
+            "level": example.level,
+            "why": example.why,
+        }
+        for example in GuidelineExample.objects.filter(guidelines=last).order_by("position")
+    ]
 
 
 def _lines(text: str) -> str:

@@ -20,7 +20,7 @@ from annotation.models import (
     VerificationBatch,
 )
 from annotation.rules.word_diff import Piece, word_diff
-from images.models import CollectionImage, Image
+from images.models import CollectionImage
 from images.selectors import ServedImage, served_image
 from inference.selectors import assigned_work
 from languages.models import Language
@@ -157,24 +157,6 @@ def versions_of(project: Project) -> list[Guidelines]:
     return list(versions.order_by("-version"))
 
 
-IMAGES_AT_ONCE = 12
-
-
-@dataclass(frozen=True)
-class Choosable:
-    id: int
-    key: str
-    image: ServedImage
-
-
-@dataclass(frozen=True)
-class Chooser:
-    """Images to choose from; `last` is the key to continue after, empty if there are no more."""
-
-    images: Sequence[Choosable]
-    last: str
-
-
 def rounds_to_change(project: Project) -> list[Round]:
     """Return rounds that assign images now, or may again, and can change to a new version of the guidelines."""
     states = (RoundState.OPEN, RoundState.CLOSED)
@@ -182,28 +164,6 @@ def rounds_to_change(project: Project) -> list[Round]:
     return list(rounds.order_by("language__english_name", "language", "kind", "number"))
 
 
-def images_of_project(project: Project) -> QuerySet[Image]:
-    """Return the project's collections, which examples are chosen from."""
-    return Image.objects.filter(pk__in=_entries(project).values("image"))
-
-
-def images_to_choose(project: Project, viewer: User, *, find: str = "", after: str = "") -> Chooser:
-    """Return images whose key contains `find`, by key, those after `after`."""
-    entries = _entries(project).filter(key__gt=after, key__icontains=find).select_related("image")
-    rows = list(entries.order_by("key", "pk")[: IMAGES_AT_ONCE + 1])
-    shown = rows[:IMAGES_AT_ONCE]
-    return Chooser(
-        [Choosable(entry.image_id, entry.key, served_image(entry.image, viewer)) for entry in shown],
-        shown[-1].key if len(rows) > IMAGES_AT_ONCE else "",
-    )
-
-
-def images_by_id(images: QuerySet[Image], wanted: Sequence[object], viewer: User) -> list[ServedImage | None]:
-    """Return the images of `wanted`, primary keys as forms have them; None for one that is not among `images`."""
-    keys = [int(str(key)) if str(key).isdecimal() and len(str(key)) < 19 else 0 for key in wanted]
-    by_id = images.in_bulk(keys)
-    return [served_image(by_id[key], viewer) if key in by_id else None for key in keys]
-
-
-def _entries(project: Project) -> QuerySet[CollectionImage]:
+def entries_of_project(project: Project) -> QuerySet[CollectionImage]:
+    """Return the entries of the project's collections, which examples are chosen from."""
     return CollectionImage.objects.filter(collection__in=project.rounds.values("collection"))

@@ -12,11 +12,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.forms.guidelines import Examples, GuidelinesForm, too_many
+from annotation.forms.guidelines import Examples, GuidelinesForm, stored_examples
 from annotation.models import Guidelines
 from annotation.permissions import has_assigned_images
 from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
+from images.models import Image
+from images.selectors import images_by_id, images_to_choose
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
@@ -76,29 +78,23 @@ class _Editor:
         self.request, self.project = request, project
         self.last = Guidelines.objects.filter(project=project).latest("version")
         self.rounds = selectors.rounds_to_change(project)
-        self.images = selectors.images_of_project(project)
+        self.entries = selectors.entries_of_project(project)
+        self.images = Image.objects.filter(pk__in=self.entries.values("image"))
 
     def begun(self) -> dict[str, Any]:
         form = GuidelinesForm(last=self.last, rounds=self.rounds)
-        return {"form": form, "examples": Examples(None, last=self.last, images=self.images)}
+        return {"form": form, "examples": Examples(None, images=self.images, stored=stored_examples(self.last))}
 
     def sent(self) -> dict[str, Any]:
         form = GuidelinesForm(self.request.POST, last=self.last, rounds=self.rounds)
-        return {"form": form, "examples": Examples(self.request.POST, last=self.last, images=self.images)}
+        return {"form": form, "examples": Examples(self.request.POST, images=self.images)}
 
     def changed(self, do: str) -> dict[str, Any]:
         """Show the form as sent, with one example more or less, without validating it."""
         form = GuidelinesForm.as_typed(self.request.POST, last=self.last, rounds=self.rounds)
-        examples = Examples.as_typed(self.request.POST, last=self.last, images=self.images)
-        if do == "add":
-            number = self.request.POST.get("image", "")
-            image = self.images.filter(pk=number).first() if number.isdecimal() and len(number) < 19 else None
-            if image is None:
-                messages.error(self.request, _("Choose an image first."))
-            elif not examples.add(image):
-                messages.error(self.request, too_many())
-        elif do.startswith("drop-"):
-            examples.drop(do.removeprefix("drop-"))
+        examples = Examples.as_typed(self.request.POST, images=self.images)
+        if problem := examples.do(do, image=self.request.POST.get("image", "")):
+            messages.error(self.request, problem)
         return {"form": form, "examples": examples}
 
     def publish(self, forms: dict[str, Any]) -> Guidelines:
@@ -119,9 +115,9 @@ class _Editor:
         find, after = self.request.POST.get("find", ""), self.request.POST.get("after_key", "")
         is_more = self.request.POST.get("do") == "more"
         viewer = user_of(self.request)
-        chooser = selectors.images_to_choose(self.project, viewer, find=find, after=after if is_more else "")
+        chooser = images_to_choose(self.entries, viewer, find=find, after=after if is_more else "")
         examples = list(forms["examples"])
-        images = selectors.images_by_id(self.images, [form["image"].value() for form in examples], viewer)
+        images = images_by_id(self.images, [form["image"].value() for form in examples], viewer)
         context = {
             "project": self.project,
             "last": self.last,

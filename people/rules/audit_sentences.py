@@ -75,6 +75,8 @@ SENTENCES: Mapping[str, Promise] = {
     "round.reopened": gettext_lazy("A round was reopened: %(about)s."),
     "round.skipped": gettext_lazy("A round was skipped: %(about)s."),
     "round.taken-back": gettext_lazy("Unfinished batches of a round were taken back: %(about)s."),
+    "practice.allowed-again": gettext_lazy("%(person)s may try the practice again: %(about)s."),
+    "practice.published": gettext_lazy("A version of the practice was published: %(about)s, version %(version)s."),
     "season.added": gettext_lazy("A season of the game was created: %(about)s."),
     "season.changed": gettext_lazy("A season of the game was changed: %(about)s."),
     "season.closed": gettext_lazy("A season of the game was closed: %(about)s."),

@@ -1,8 +1,8 @@
-"""Missing requirements for work: role, languages, consent."""
+"""Missing requirements for work: role, languages, consent, and what apps above ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -22,6 +22,8 @@ class Work:
     role: Role
     language: Language
     needs_english: bool
+    tasks: tuple[str, ...] = ()
+    """What it consists of: rating, writing, comparing."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,22 @@ class NotQualifiedError(Exception):
         self.missing_requirements = missing
 
 
+Requirement = Callable[[User, Sequence[Work]], list[list[MissingRequirement]]]
+_also_required: list[Requirement] = []
+
+
+def also_require(requirement: Requirement) -> None:
+    """Register what an app above asks for: it answers for each kind of work, in order."""
+    _also_required.append(requirement)
+
+
 def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
     """Return the missing requirements of `user` for each of `wanted`, in order; an empty list if they qualify."""
     projects = {work.project_id for work in wanted}
     roles = set(Membership.objects.filter(user=user, project__in=projects).values_list("project", "role"))
     levels = dict(LanguageSkill.objects.filter(user=user).values_list("language", "level"))
     unconsented = _without_consent(user, projects)
-    return [
+    missing = [
         _missing_requirements(
             user,
             work,
@@ -57,6 +68,10 @@ def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[Mis
         )
         for work in wanted
     ]
+    for requirement in _also_required:
+        for found, also in zip(missing, requirement(user, wanted), strict=True):
+            found += also
+    return missing
 
 
 def still_takes_part(user: User, project_id: int, role: Role) -> bool:

@@ -15,6 +15,7 @@ APP_SHEETS = {
     "corpora": ("places", "reports", "corpora"),
     "gapgame": ("game", "seasons", "reports"),
     "inference": ("models", "reports"),
+    "practice": ("annotation", "campaigns"),
     "scoring": ("reports",),
     "sxs_eval": ("comparisons", "reports"),
 }

@@ -12,10 +12,15 @@ from django.db.models import F, QuerySet
 
 from allocation.models import Batch, BatchState, Pool
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
-from people.models import User
+from people.models import Role, User
+from people.selectors.qualification import WORKING_LEVELS, Work
+from practice.models import Kind
+from practice.selectors.standing import has_failed
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
 from recruitment.rules.pay import Pay, pay_for
 from sxs_eval.models import Judgement, RaterState, RaterStatus
+
+TASKS = {WorkRole.ANNOTATOR: (Kind.RATING, Kind.WRITING), WorkRole.RATER: (Kind.COMPARING,)}
 
 
 def pools_of(study: Study) -> QuerySet[Pool]:
@@ -48,6 +53,20 @@ def has_failed_checks(participant: Participant) -> bool:
         return statuses.filter(state__in=[RaterState.PAUSED, RaterState.EXCLUDED]).exists()
     decided = AnnotatorStatus.objects.filter(project=participant.study.project_id, **theirs)
     return decided.filter(state=AnnotatorState.PAUSED).exists()
+
+
+def has_failed_practice(participant: Participant) -> bool:
+    """Whether the person used all tries at the practice of every language of the study that they speak."""
+    if participant.user is None:
+        return False
+    study = participant.study
+    tasks = TASKS[WorkRole(study.role)]
+    spoken = participant.user.language_skills.filter(level__in=WORKING_LEVELS, language__in=study.languages.all())
+    works = [
+        Work(study.project_id, Role(study.role), skill.language, needs_english=False, tasks=tasks)
+        for skill in spoken.select_related("language")
+    ]
+    return has_failed(participant.user, works)
 
 
 def working(user: User) -> Participant | None:

@@ -17,7 +17,7 @@ from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import add_member
 from recruitment.models import TAKES_A_PLACE, Participant, ParticipantState, Study, WorkRole
-from recruitment.selectors.work import batches_done, has_failed_checks, pools_of
+from recruitment.selectors.work import batches_done, has_failed_checks, has_failed_practice, pools_of
 
 
 class StudyClosedError(Exception):
@@ -74,7 +74,9 @@ def admit(
 
 
 def finish(*, participant: Participant, leaves: bool = False, now: datetime) -> Participant:
-    """End a person's work: done, failed if the checks say so, or left early, which returns what is open.
+    """End a person's work: done, failed if the checks say so, screened out by the practice, or left early.
+
+    Unfinished batches are returned.
 
     Repeating it changes nothing.
 
@@ -88,6 +90,8 @@ def finish(*, participant: Participant, leaves: bool = False, now: datetime) -> 
             return participant
         if has_failed_checks(participant):
             _end(participant, ParticipantState.FAILED, now)
+        elif has_failed_practice(participant):
+            _end(participant, ParticipantState.SCREENED_OUT, now)
         elif batches_done(participant) >= participant.study.batches:
             _end(participant, ParticipantState.DONE, now)
         elif leaves:

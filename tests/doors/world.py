@@ -31,6 +31,7 @@ from tests.api.test_projects import make_release
 from tests.factories import make_annotator, make_comparison, make_player, make_rater, make_round, make_season
 from tests.inference.embedded import put_set, put_training
 from tests.leaks.addresses import routes, routes_of
+from tests.practice.making import make_practice
 from tests.recruitment.panel import make_study
 from tests.scoring.scored import make_references, make_scoring
 from tests.tiers import some
@@ -128,6 +129,8 @@ def make_world(media: Path) -> World:
     ImportJob.objects.update(project=project)
     draft_selection(project, seeded.main.collection)
     study = make_study(project)
+    make_practice(project, is_required=False)
+    attempt = start_attempt(person=seeded.ann, project=project, kind="rating", language="de", now=now)
     CandidateList.objects.create(project=project, slug="world", name="World", created_at=now)
     corpus = corpus_builds.create_build(project=project, name="World", by=None, now=now)
     corpus_file = corpus.files.create(
@@ -178,6 +181,8 @@ def make_world(media: Path) -> World:
         "training_id": [training.pk],
         "trial_id": [trial.pk],
         "study_id": [study.pk],
+        "attempt_id": [attempt.pk],
+        "kind": ["rating"],
         "recruitment:study-enter token": [study.token],
         "recruitment:event-take token": [study.token],
         "job_id": [job.pk],

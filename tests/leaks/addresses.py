@@ -30,6 +30,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
                 "pk",
                 "token_id",
                 "study_id",
+                "attempt_id",
             ),
             *("webhook_id", "delivery_id", "number", "content_type_id", "image_number", "file_id"),
         ),
@@ -43,6 +44,7 @@ GUESSED: Mapping[str, Sequence[object]] = {
     "name": ["manifest.json"],
     "action": ["close", "open"],
     "step": ["align"],
+    "kind": ["rating"],
 }
 """What anybody can put for an argument."""
 

@@ -190,6 +190,7 @@ class World:
             "run_id": [*Run.objects.values_list("pk", flat=True)] or [1],
             "training_id": [*Training.objects.values_list("pk", flat=True)] or [1],
             "study_id": [1],
+            "attempt_id": [1],
             "trial_id": [*Trial.objects.values_list("pk", flat=True)] or [1],
             "inference:embedding-neighbours public_id": [
                 entry.image.public_id for entry in self.collection.entries.select_related("image")

@@ -211,6 +211,17 @@ class TestReturning:
         )  # fmt: skip
         assert CODES["failed_url"] in finish(panel, "5f1a")
 
+    def test_who_failed_the_practice_returns_with_the_code_for_screened_out(self, panel, project):
+        make_practice(project, tries=1)
+        panel.send("5f1a")
+        person = Participant.objects.get().user
+        assert "You have not submitted all batches yet." in finish(panel, "5f1a")
+        attempt = start_attempt(person=person, project=project, kind="rating", language="de", now=NOW)
+        for position in (1, 2, 3):
+            answer_item(attempt=attempt, position=position, answer="BAD", now=NOW)
+        assert CODES["screened_out_url"] in finish(panel, "5f1a")
+        assert Participant.objects.get().state == ParticipantState.SCREENED_OUT
+
     def test_raters_return_in_the_same_way(self, project):
         made = make_comparison(project=project, images=2, batch_size=2)
         panel = Panel(make_study(project, role="rater"))

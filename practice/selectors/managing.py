@@ -1,0 +1,67 @@
+"""Practice as managers see it: versions, and how everybody did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from annotation.models import Round, RoundKind
+from images.models import CollectionImage
+from images.permissions import collections_in
+from people.models import Project, User
+from practice.models import Kind, PracticeAttempt, PracticeSet
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """One kind of work and its newest practice; the counts are of people in its newest version."""
+
+    kind: Kind
+    practice: PracticeSet | None
+    examples: int
+    passed: int
+    failed: int
+
+
+def kind_rows(project: Project) -> list[KindRow]:
+    sets = PracticeSet.objects.filter(project=project).order_by("version")
+    newest = {one.kind: one for one in sets.annotate(size=Count("items", distinct=True))}
+    counted = (
+        PracticeAttempt.objects.filter(practice__in=newest.values())
+        .order_by()
+        .values("practice")
+        .annotate(
+            passed_by=Count("person", filter=Q(passed=True), distinct=True),
+            tried_by=Count("person", filter=Q(passed__isnull=False), distinct=True),
+        )
+    )
+    counts = {of: (passed, tried) for of, passed, tried in counted.values_list("practice", "passed_by", "tried_by")}
+    rows = []
+    for kind in Kind:
+        practice = newest.get(kind)
+        passed, tried = counts.get(practice.pk, (0, 0)) if practice else (0, 0)
+        rows.append(KindRow(kind, practice, getattr(practice, "size", 0), passed, tried - passed))
+    return rows
+
+
+def attempts_of(project: Project) -> QuerySet[PracticeAttempt]:
+    """Select all tries, the newest first."""
+    attempts = PracticeAttempt.objects.filter(practice__project=project)
+    return (
+        attempts.select_related("practice", "person", "language", "working_language")
+        .annotate(answered=Count("answers"))
+        .order_by("-pk")
+    )
+
+
+def entries_to_choose(project: Project, by: User) -> QuerySet[CollectionImage]:
+    """Return images of collections that the project may use, without those that people describe in it."""
+    captioned = Round.objects.filter(project=project).exclude(kind=RoundKind.VERIFICATION).values("collection")
+    entries = CollectionImage.objects.filter(collection__in=collections_in(project, by=by))
+    described = CollectionImage.objects.filter(collection__in=captioned).values("image")
+    return entries.exclude(image__in=described)
+
+
+def newest_set(project: Project, kind: Kind) -> PracticeSet | None:
+    return PracticeSet.objects.filter(project=project, kind=kind).order_by("version").last()

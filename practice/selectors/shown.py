@@ -1,0 +1,105 @@
+"""A try as pages show it: examples, answers, and what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from annotation.models import Rating
+from crosslens_metrics.scales import SEVEN_POINTS
+from images.selectors import ServedImage, served_image
+from languages.models import Language
+from people.models import User
+from people.rules.markdown import to_html
+from practice.models import Kind, PracticeAnswer, PracticeAttempt, PracticeItem
+from practice.rules.grading import SIMILAR, is_better_left, needed
+
+
+@dataclass(frozen=True)
+class Choice:
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """An example for one person. `left` and `right` are for comparing, `caption` for the other kinds."""
+
+    position: int
+    number: int
+    total: int
+    image: ServedImage
+    language: Language
+    caption: str
+    left: str
+    right: str
+    choices: Sequence[Choice]
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """What somebody answered, and what is right."""
+
+    item: ShownItem
+    is_right: bool
+    given: str
+    right: str
+    why: SafeString
+
+
+def items_of(attempt: PracticeAttempt) -> list[PracticeItem]:
+    items = PracticeItem.objects.filter(practice=attempt.practice_id, language=attempt.language_id)
+    return list(items.select_related("image", "language").order_by("position"))
+
+
+def shown_item(attempt: PracticeAttempt, item: PracticeItem, items: Sequence[PracticeItem], viewer: User) -> ShownItem:
+    sides = (item.caption, item.other_caption)
+    left, right = sides if is_better_left(attempt.pk, item.position) else sides[::-1]
+    return ShownItem(
+        position=item.position,
+        number=items.index(item) + 1,
+        total=len(items),
+        image=served_image(item.image, viewer),
+        language=item.language,
+        caption=item.caption,
+        left=left,
+        right=right,
+        choices=choices(Kind(attempt.practice.kind)),
+    )
+
+
+def shown_answer(attempt: PracticeAttempt, answer: PracticeAnswer, item: ShownItem) -> ShownAnswer:
+    labels = {choice.value: choice.label for choice in item.choices}
+    return ShownAnswer(
+        item=item,
+        is_right=answer.is_right,
+        given=labels.get(answer.answer, answer.answer),
+        right=_right_answer(attempt, answer.item),
+        why=to_html(answer.item.why),
+    )
+
+
+def choices(kind: Kind) -> list[Choice]:
+    match kind:
+        case Kind.RATING:
+            return [Choice(level.value, str(level.label)) for level in Rating]
+        case Kind.COMPARING:
+            return [Choice(str(level.number), _(level.label)) for level in SEVEN_POINTS.levels]
+    return []
+
+
+def needed_of(attempt: PracticeAttempt, total: int) -> int:
+    return needed(total=total, pass_percent=attempt.practice.pass_percent)
+
+
+def _right_answer(attempt: PracticeAttempt, item: PracticeItem) -> str:
+    match attempt.practice.kind:
+        case Kind.RATING:
+            return str(Rating(item.answer).label)
+        case Kind.COMPARING:
+            score = 0 if item.answer == SIMILAR else 2 if is_better_left(attempt.pk, item.position) else -2
+            return _(SEVEN_POINTS[score].label)
+    return item.caption

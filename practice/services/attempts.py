@@ -1,0 +1,137 @@
+"""A person's tries at practice: one open try at a time, each example answered once, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.models import Rating
+from annotation.rules.text_checks import as_nfc, hard_error, soft_warnings
+from crosslens_metrics.scales import SEVEN_POINTS
+from people.models import Project, User
+from people.services import audit_log
+from people.services.members import lock_person
+from practice.models import Kind, PracticeAnswer, PracticeAttempt, PracticeItem
+from practice.rules import grading
+from practice.selectors.shown import items_of
+from practice.selectors.standing import standings
+
+
+class NoTryLeftError(Exception):
+    """The practice was passed already, its tries are used, or there are no examples."""
+
+
+class NotNextError(Exception):
+    """The example was answered already, or one before it was not."""
+
+
+class NotAnAnswerError(Exception):
+    """The answer is none of the choices, or a caption that nobody could submit. `str` says why, for people."""
+
+
+def start_attempt(*, person: User, project: Project, kind: str, language: str, now: datetime) -> PracticeAttempt:
+    """Begin a try, or return the one that is open.
+
+    Raises
+    ------
+    NoTryLeftError
+    """
+    with transaction.atomic():
+        lock_person(person)
+        (standing,) = standings(person, [(project.pk, kind, language)])
+        if standing is None or standing.has_passed:
+            raise NoTryLeftError
+        if standing.is_open and standing.last is not None:
+            return standing.last
+        if not standing.tries_left:
+            raise NoTryLeftError
+        return PracticeAttempt.objects.create(
+            practice=standing.practice,
+            language_id=standing.language_id,
+            working_language_id=language,
+            person=person,
+            started_at=now,
+        )
+
+
+def faults_of(attempt: PracticeAttempt, item: PracticeItem, text: str) -> list[str]:
+    """Say what is wrong with a caption: what screen 2 would warn about, and what it does not mention."""
+    language = attempt.working_language
+    faults = [str(fault.message) for fault in soft_warnings(text, language=language, others=())]
+    if language.pk == item.language_id:
+        missing = grading.unmentioned(text, item.mentions)
+        faults += [_("It does not mention: %(what)s.") % {"what": ", ".join(missing)}] if missing else []
+    return faults
+
+
+def answer_item(*, attempt: PracticeAttempt, position: int, answer: str, now: datetime) -> PracticeAnswer:
+    """Store an answer; the last one ends the try.
+
+    Raises
+    ------
+    NotNextError
+    NotAnAnswerError
+    """
+    with transaction.atomic():
+        attempts = PracticeAttempt.objects.select_related("practice", "working_language")
+        attempt = attempts.select_for_update(no_key=True, of=("self",)).get(pk=attempt.pk)
+        items = items_of(attempt)
+        answered = set(attempt.answers.values_list("item", flat=True))
+        following = next((item for item in items if item.pk not in answered), None)
+        if following is None or following.position != position:
+            raise NotNextError
+        answer = as_nfc(answer.strip())
+        stored = PracticeAnswer.objects.create(
+            attempt=attempt,
+            item=following,
+            answer=answer,
+            is_right=_is_right(attempt, following, answer),
+            answered_at=now,
+        )
+        if len(answered) + 1 == len(items):
+            attempt.right = attempt.answers.filter(is_right=True).count()
+            attempt.passed = grading.is_passed(
+                right=attempt.right, total=len(items), pass_percent=attempt.practice.pass_percent
+            )
+            attempt.finished_at = now
+            attempt.save(update_fields=["right", "passed", "finished_at"])
+    return stored
+
+
+def forgive(*, attempt: PracticeAttempt, by: User, now: datetime) -> None:
+    """Allow another try instead of a failed one. Repeating it changes nothing."""
+    with transaction.atomic():
+        project = attempt.practice.project
+        audit_log.lock(project, by)
+        if PracticeAttempt.objects.filter(pk=attempt.pk, passed=False, is_forgiven=False).update(is_forgiven=True):
+            audit_log.record(
+                project=project,
+                action="practice.allowed-again",
+                about=attempt.practice.get_kind_display(),
+                by=by,
+                person=attempt.person,
+                now=now,
+            )
+
+
+def _is_right(attempt: PracticeAttempt, item: PracticeItem, answer: str) -> bool:
+    match attempt.practice.kind:
+        case Kind.RATING:
+            _check_is_one_of(answer, Rating.values)
+            return grading.is_right_level(answer, answer=item.answer, also_right=item.also_right)
+        case Kind.COMPARING:
+            _check_is_one_of(answer, [str(number) for number in SEVEN_POINTS.numbers])
+            better_is_left = grading.is_better_left(attempt.pk, item.position)
+            return grading.is_right_side(int(answer), answer=item.answer, better_is_left=better_is_left)
+        case _writing:
+            if fault := hard_error(answer):
+                raise NotAnAnswerError(str(fault.message))
+            return not faults_of(attempt, item, answer)
+
+
+def _check_is_one_of(answer: str, known: Sequence[str]) -> None:
+    if answer not in known:
+        raise NotAnAnswerError(_("Choose one of the answers (%(known)s).") % {"known": ", ".join(known)})

@@ -1,0 +1,110 @@
+"""Practising: examples one by one, each with an answer and its reason, before there is work."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from people.requests import user_of
+from practice.models import Kind, PracticeAttempt
+from practice.permissions import attempt_for, project_to_practise, wanted_by
+from practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
+from practice.selectors.standing import Standing, languages_by_id, standings
+from practice.services.attempts import (
+    NotAnAnswerError,
+    NotNextError,
+    NoTryLeftError,
+    answer_item,
+    faults_of,
+    start_attempt,
+)
+
+
+@require_safe
+@login_required
+def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
+    user = user_of(request)
+    project = project_to_practise(user, slug)
+    wanted = wanted_by(user, project)
+    found: dict[tuple[int, str], tuple[str, Standing]] = {}
+    for (_project, _kind, language), standing in zip(wanted, standings(user, wanted), strict=True):
+        if standing is not None:
+            found.setdefault((standing.practice.pk, standing.language_id), (language, standing))
+    languages = languages_by_id(standing.language_id for _language, standing in found.values())
+    rows = [
+        {"standing": standing, "working": working, "language": languages[standing.language_id]}
+        for working, standing in found.values()
+    ]
+    return render(request, "practice/practice.html", {"project": project, "rows": rows})
+
+
+@require_POST
+@login_required
+def practice_start(request: HttpRequest, slug: str) -> HttpResponse:
+    user = user_of(request)
+    project = project_to_practise(user, slug)
+    kind, language = request.POST.get("kind", ""), request.POST.get("language", "")
+    if (project.pk, kind, language) not in wanted_by(user, project):
+        raise Http404(_("There is no such page."))
+    try:
+        attempt = start_attempt(person=user, project=project, kind=kind, language=language, now=timezone.now())
+    except NoTryLeftError:
+        return redirect("practice:practice-show", slug)
+    return redirect("practice:attempt-show", attempt.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
+    """Show the next example, what was right in the one before (`?after=`), or how the try ended."""
+    user = user_of(request)
+    attempt = attempt_for(user, attempt_id)
+    items = items_of(attempt)
+    answers = {answer.item_id: answer for answer in attempt.answers.select_related("item")}
+    following = next((item for item in items if item.pk not in answers), None)
+    context = {
+        "attempt": attempt,
+        "project": attempt.practice.project,
+        "answered": len(answers),
+        "total": len(items),
+        "needed": needed_of(attempt, len(items)),
+        "is_writing": attempt.practice.kind == Kind.WRITING,
+    }
+    status = 200
+    if request.method == "POST":
+        position = request.POST.get("position", "")
+        try:
+            number = int(position) if position.isdecimal() and len(position) < 5 else 0
+            given = request.POST.get("answer", "")
+            answer_item(attempt=attempt, position=number, answer=given, now=timezone.now())
+        except NotNextError:
+            return redirect("practice:attempt-show", attempt.pk)
+        except NotAnAnswerError as refused:
+            messages.error(request, str(refused))
+            context["typed"], status = given, 422
+        else:
+            response = redirect("practice:attempt-show", attempt.pk)
+            response["Location"] += f"?after={number}"
+            return response
+    asked = request.GET.get("after", "")
+    before = next((item for item in items if str(item.position) == asked and item.pk in answers), None)
+    if before is not None:
+        answer = answers[before.pk]
+        context["answer"] = shown_answer(attempt, answer, shown_item(attempt, before, items, user))
+        context["faults"] = faults_of(attempt, before, answer.answer) if context["is_writing"] else []
+        context["is_last"] = following is None
+    elif following is not None:
+        context["item"] = shown_item(attempt, following, items, user)
+    else:
+        context["standing"] = _standing_after(attempt)
+    return render(request, "practice/attempt.html", context, status=status)
+
+
+def _standing_after(attempt: PracticeAttempt) -> Standing | None:
+    practice = attempt.practice
+    return standings(attempt.person, [(practice.project_id, practice.kind, attempt.working_language_id)])[0]
