@@ -1,3 +1,5 @@
+from functools import partial
+
 from django.apps import AppConfig
 
 
@@ -10,6 +12,7 @@ class AnnotationConfig(AppConfig):
         from annotation.permissions import TO_REWRITE
         from annotation.selectors.corrections import images_to_rewrite
         from annotation.selectors.data_export import data_export
+        from annotation.selectors.guidelines import newest_guidelines
         from annotation.selectors.image_uses import rounds_of
         from annotation.selectors.verification import images_being_rated
         from annotation.selectors.work import assigned_images
@@ -19,6 +22,8 @@ class AnnotationConfig(AppConfig):
         from inference.models import CaptioningModel
         from inference.selectors import assigned_work
         from people import personal_data
+        from people.models import TextKind
+        from people.selectors import texts
         from people.services.ownership import register
 
         assigned_work.register("annotation", assigned_images, images_being_rated)
@@ -26,6 +31,8 @@ class AnnotationConfig(AppConfig):
         personal_data.register(
             "annotation", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
+        texts.register(TextKind.RATING, partial(newest_guidelines, part="rating"))
+        texts.register(TextKind.WRITING, partial(newest_guidelines, part="writing"))
         register(Collection, lambda used: Round.objects.filter(collection=used))
         usage.register(rounds_of)
         register(CaptioningModel, lambda used: Round.objects.filter(captioners=used))

@@ -206,12 +206,50 @@ class ConsentText(models.Model):
         return f"project {self.project_id}, version {self.version}"
 
 
+class TextKind(models.TextChoices):
+    CONSENT = "consent", _("Consent")
+    RATING = "rating", _("Rating")
+    WRITING = "writing", _("Writing")
+    INSTRUCTIONS = "instructions", _("Instructions")
+
+
+class TextTranslation(models.Model):
+    """A translation of one version of a project's text: a draft, or published, and then never edited."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="text_translations")
+    kind = models.CharField(max_length=12, choices=TextKind.choices)
+    version = models.PositiveIntegerField(help_text="Of the text that is translated.")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
+    revision = models.PositiveIntegerField()
+    body = models.TextField(help_text="Markdown")
+    drafted_by = models.CharField(max_length=200, blank=True, help_text="The translator that drafted it, if any.")
+    saved_at = models.DateTimeField()
+    saved_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "kind", "version", "language", "revision"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["project", "kind", "version", "language", "revision"], name="text_translation_revision_once"
+            ),
+            models.CheckConstraint(condition=Q(kind__in=TextKind.values), name="text_translation_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.version} of project {self.project_id} in {self.language_id}"
+
+
 class Consent(models.Model):
     """A person's agreement to a version. A withdrawn one stays on record; agreeing again is a new row."""
 
     text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="consents")
     given_at = models.DateTimeField()
+    translation = models.ForeignKey(
+        TextTranslation, on_delete=models.PROTECT, null=True, blank=True, related_name="+",
+        help_text="What the person read; empty for the original.",
+    )  # fmt: skip
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     answers_kept = models.BooleanField(
         null=True, blank=True, help_text="If withdrawn: whether earlier answers stay, under a pseudonym."

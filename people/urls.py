@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from people.views import consent, home, invitations, log, members, profile, sessions, tokens, webhooks
+from people.views import consent, home, invitations, log, members, profile, sessions, texts, tokens, webhooks
 
 app_name = "people"
 urlpatterns = [
@@ -28,6 +28,8 @@ urlpatterns = [
     path("projects/<slug:slug>/people/", members.member_list, name="member-list"),
     path("projects/<slug:slug>/people/<int:pk>/remove/", members.member_remove, name="member-remove"),
     path("projects/<slug:slug>/people/consent/", consent.consent_publish, name="consent-publish"),
+    path("projects/<slug:slug>/people/texts/", texts.text_list, name="text-list"),
+    path("projects/<slug:slug>/people/texts/<str:kind>/<str:tag>/", texts.text_translate, name="text-translate"),
     path("projects/<slug:slug>/people/invitations/", invitations.invitation_list, name="invitation-list"),
     path("projects/<slug:slug>/people/invitations/new/", invitations.invitation_create, name="invitation-create"),
     path(

@@ -160,6 +160,9 @@ class JudgingBatch(LeasedBatch):
     lease = models.OneToOneField(Batch, on_delete=models.CASCADE, primary_key=True, related_name="judging_batch")
     comparison = models.ForeignKey(Comparison, on_delete=models.PROTECT, related_name="batches")
     instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT, related_name="+")
+    instructions_language = models.CharField(
+        max_length=35, blank=True, help_text="What they were shown in when it was taken; empty for the original."
+    )
 
     shown_above = ("comparison__project", "comparison__language", "instructions")
     left_out = ("instructions__body", "comparison__project__description")

@@ -172,6 +172,9 @@ class RoundBatch(LeasedBatch):
 
     round: models.ForeignKey[Any, Round]
     guidelines = models.ForeignKey(Guidelines, on_delete=models.PROTECT, related_name="+")
+    guidelines_language = models.CharField(
+        max_length=35, blank=True, help_text="What they were shown in when it was taken; empty for the original."
+    )
     submitted_at = models.DateTimeField(null=True, blank=True)
 
     shown_above = ("round__project", "round__language", "round__verifies", "guidelines")

@@ -26,6 +26,7 @@ from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import Project, Role, User
 from people.rules.markdown import to_html
+from people.selectors.texts import Original
 
 
 @dataclass(frozen=True)
@@ -167,3 +168,9 @@ def rounds_to_change(project: Project) -> list[Round]:
 def entries_of_project(project: Project) -> QuerySet[CollectionImage]:
     """Return the entries of the project's collections, which examples are chosen from."""
     return CollectionImage.objects.filter(collection__in=project.rounds.values("collection"))
+
+
+def newest_guidelines(project: Project, *, part: str) -> Original | None:
+    """Return the newest version of `part`, rating or writing, for translators."""
+    newest = Guidelines.objects.filter(project=project).order_by("version").last()
+    return Original(newest.version, getattr(newest, part)) if newest else None

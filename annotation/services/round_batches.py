@@ -14,8 +14,9 @@ from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from allocation.services.lifecycle import is_half_over, renew_lease
 from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
 from annotation.permissions import check_still_qualified, missing_requirements
-from people.models import User
+from people.models import TextKind, User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
+from people.selectors.texts import language_shown
 
 # (ours) Longer than this between two signs of life of one image is not active time, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)
@@ -52,7 +53,12 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
         check_still_qualified(person, work)
 
     def add_rows(self, work: Round, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
-        batch = self.model._default_manager.create(lease=lease, round=work, guidelines_id=work.guidelines_id)
+        batch = self.model._default_manager.create(
+            lease=lease,
+            round=work,
+            guidelines_id=work.guidelines_id,
+            guidelines_language=language_shown(work.project, TextKind.RATING, work.guidelines.version),
+        )
         tasks = self.task_model.objects.in_bulk([assignment.task_id for assignment in assignments])
         self.row_model.objects.bulk_create(
             self.row_model(

@@ -19,10 +19,10 @@ from annotation.selectors import guidelines as selectors
 from annotation.services.guidelines import StaleGuidelinesError, publish_guidelines
 from images.models import Image
 from images.selectors import images_by_id, images_to_choose
-from people.models import Project, Role
+from people.models import Project, Role, TextKind
 from people.permissions import has_role, project_for
 from people.requests import user_of
-from people.rules.markdown import to_html
+from people.selectors.texts import shown_text
 
 
 @require_safe
@@ -32,11 +32,12 @@ def guidelines_show(request: HttpRequest, slug: str) -> HttpResponse:
     shown, before = _version(request, project, "version"), _version(request, project, "before")
     if shown is None:
         shown = Guidelines.objects.filter(project=project).latest("version")
+    original = request.GET.get("text") == "original"
     context = {
         "project": project,
         "guidelines": shown,
-        "rating_html": to_html(shown.rating),
-        "writing_html": to_html(shown.writing),
+        "rating_text": shown_text(project, TextKind.RATING, shown.version, shown.rating, wants_original=original),
+        "writing_text": shown_text(project, TextKind.WRITING, shown.version, shown.writing, wants_original=original),
         "examples": selectors.examples_for(shown, user_of(request)),
         "versions": selectors.versions_of(project),
         "before": before,

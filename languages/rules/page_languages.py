@@ -8,6 +8,7 @@ from typing import Any
 from languages.rules.registry import LANGUAGES
 
 _DJANGO_S_NAMES = {"no": "nb", "zh": "zh-hans"}
+_TAGS = {code: tag for tag, code in _DJANGO_S_NAMES.items()}
 TRANSLATED = frozenset(
     {
         "ar",
@@ -188,6 +189,7 @@ FILES_OF_WORK = (
     "templates/people/_missing_requirements.html",
     "templates/people/_on_withdrawal.html",
     "templates/people/_profile_breadcrumb.html",
+    "templates/people/_text.html",
     "templates/people/account_delete.html",
     "templates/people/consent.html",
     "templates/people/consent_withdraw.html",
@@ -225,3 +227,8 @@ def is_page_of_work(module: str, address: str) -> bool:
     return address in ADDRESSES_OF_WORK or any(
         module == one or module.startswith(one.rstrip(".") + ".") for one in VIEWS_OF_WORK
     )
+
+
+def tag_of(code: str | None) -> str:
+    """Return the tag of a language of the pages, which Django may call otherwise."""
+    return _TAGS.get(code or "", code or "")

@@ -82,6 +82,7 @@ SENTENCES: Mapping[str, Promise] = {
     "season.closed": gettext_lazy("A season of the game was closed: %(about)s."),
     "season.removed": gettext_lazy("A season of the game was removed: %(about)s."),
     "tasks.asked-for": gettext_lazy("Images that had received an English caption were added."),
+    "translation.published": gettext_lazy("A translation was published: %(about)s, of version %(version)s."),
     "turns.exported": gettext_lazy("Turns of a season were downloaded: %(about)s."),
     "webhook.added": gettext_lazy("A webhook was added: %(about)s."),
     "webhook.removed": gettext_lazy("A webhook was turned off: %(about)s."),

@@ -7,7 +7,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from people.models import Consent, ConsentText, OnWithdrawal, Project, User
+from people.models import Consent, ConsentText, OnWithdrawal, Project, TextKind, User
+from people.selectors.texts import translation_of
 from people.services import audit_log
 from people.services.members import MembershipError, lock_person
 
@@ -39,7 +40,7 @@ def publish_consent_text(
 
 
 def give_consent(*, project: Project, user: User, version: int | None, now: datetime) -> Consent:
-    """Record that `user` agreed to `version`, the one they were shown; repeating it changes nothing.
+    """Record that `user` agreed to `version`, in the language that it is shown in; repeating it changes nothing.
 
     Raises
     ------
@@ -51,4 +52,5 @@ def give_consent(*, project: Project, user: User, version: int | None, now: date
         text = ConsentText.objects.filter(project=project).order_by("-version").first()
         if text is None or text.version != version:
             raise StaleConsentError(_("The text has changed since you opened this page. Please read the new version."))
-        return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults={"given_at": now})[0]
+        read = {"given_at": now, "translation": translation_of(project, TextKind.CONSENT, text.version)}
+        return Consent.objects.get_or_create(text=text, user=user, withdrawn_at=None, defaults=read)[0]

@@ -17,6 +17,7 @@ from people.requests import user_of
 from people.rules.markdown import to_html
 from people.selectors.consent import has_consented, newest_consent_text
 from people.selectors.projects import managers_of
+from people.selectors.texts import shown_consent
 from people.services.consent import StaleConsentError, give_consent, publish_consent_text
 from people.services.withdrawal import governing_text, withdraw_consent
 
@@ -39,7 +40,8 @@ def consent_give(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, _("Thank you. Your agreement is recorded."))
             return redirect("people:home-show")
-    context = {"project": project, "text": text, "text_html": to_html(text.body), "form": form}
+    shown = shown_consent(text, wants_original=request.GET.get("text") == "original")
+    context = {"project": project, "text": text, "shown": shown, "form": form}
     context["has_consented"] = has_consented(user, text)
     return render(request, "people/consent.html", context, status=422 if form.is_bound else 200)
 

@@ -24,10 +24,10 @@ from people.models import Invitation, Project, Role, User
 from people.permissions import project_for
 from people.requests import user_of
 from people.rules.invitations import InvitationState
-from people.rules.markdown import to_html
 from people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
 from people.selectors.consent import has_gaps, newest_consent_text
 from people.selectors.invitations import invitation_state, invitations_of
+from people.selectors.texts import shown_consent
 from people.services.invitations import (
     InvitationClosedError,
     accept_invitation,
@@ -225,6 +225,6 @@ def _join_page(request: HttpRequest, invitation: Invitation, form: JoinForm) -> 
         "languages": invitation.languages.all(),
         "form": form,
         "text": text,
-        "text_html": to_html(text.body) if text else "",
+        "shown": shown_consent(text, wants_original=request.GET.get("text") == "original") if text else None,
     }
     return render(request, "people/join.html", context, status=422 if form.is_bound else 200)

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods
 
 from people.models import User
 from people.requests import user_of
-from people.rules.markdown import to_html
 from people.selectors.consent import newest_consent_text
+from people.selectors.texts import shown_consent
 from people.services.consent import StaleConsentError
 from recruitment.forms.studies import ArrivalForm
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
@@ -72,7 +72,7 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
         "project": study.project,
         "form": form,
         "text": text,
-        "text_html": to_html(text.body) if text else "",
+        "shown": shown_consent(text, wants_original=request.GET.get("text") == "original") if text else None,
     }
     return render(request, "recruitment/arrive.html", context, status=422 if form.is_bound else 200)
 

@@ -22,8 +22,9 @@ from allocation.services.lifecycle import expire_batch, finish_assignment, finis
 from allocation.services.locks import lock_with_lease
 from crosslens_metrics.scales import SCALES
 from inference.selectors import assigned_work
-from people.models import User
+from people.models import TextKind, User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
+from people.selectors.texts import language_shown
 from sxs_eval.models import (
     Comparison,
     GoldPair,
@@ -81,7 +82,12 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
 
     def add_rows(self, work: Comparison, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
         instructions = Instructions.objects.filter(project=work.project_id).latest("version")
-        batch = JudgingBatch.objects.create(lease=lease, comparison=work, instructions=instructions)
+        batch = JudgingBatch.objects.create(
+            lease=lease,
+            comparison=work,
+            instructions=instructions,
+            instructions_language=language_shown(work.project, TextKind.INSTRUCTIONS, instructions.version),
+        )
         _lay_out(batch, lease.person, assignments, rng)
 
     def close_if_done(self, person: User, work: Comparison, now: datetime) -> None:

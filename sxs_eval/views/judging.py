@@ -16,10 +16,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from allocation.views import Addresses, active_ms_of, explains_refusals, is_script, resumes, saves
+from people.models import TextKind
 from people.permissions import project_for
 from people.requests import user_of
-from people.rules.markdown import to_html
 from people.selectors.qualification import NotQualifiedError
+from people.selectors.texts import shown_text
 from sxs_eval.models import Instructions, JudgingBatch
 from sxs_eval.permissions import batch_for, comparison_to_judge, missing_requirements
 from sxs_eval.selectors.work import is_anything_left, judging_page, work_of
@@ -121,7 +122,9 @@ def instructions_show(request: HttpRequest, slug: str) -> HttpResponse:
     shown = versions.order_by("version").last() if number is None else versions.filter(version=number).first()
     if shown is None:
         raise Http404(_("These instructions do not exist."))
-    context = {"project": project, "instructions": shown, "html": to_html(shown.body)}
+    original = request.GET.get("text") == "original"
+    text = shown_text(project, TextKind.INSTRUCTIONS, shown.version, shown.body, wants_original=original)
+    context = {"project": project, "instructions": shown, "text": text}
     return render(request, "sxs_eval/instructions.html", context)
 
 

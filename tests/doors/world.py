@@ -24,6 +24,7 @@ from inference.models import CaptioningModel, Encoder, Run, RunState, Training, 
 from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
 from people.services import tokens
+from practice.services.attempts import start_attempt
 from sxs_eval.services import judging
 from tests.annotation.submitting import submit_captions
 from tests.api.seeded import WRITTEN, Seeded, make_seeded

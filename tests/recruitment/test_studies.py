@@ -17,13 +17,15 @@ from allocation.models import Batch, BatchState
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Round
 from people.models import Consent, Level, Membership, Project, Role, User
 from people.services.account_deletion import delete_account
+from practice.services.attempts import answer_item, start_attempt
 from recruitment.models import Participant, ParticipantState, Study
 from recruitment.services.participants import StudyClosedError, admit
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import submit_captions as submit
 from tests.annotation.submitting import take, write
 from tests.clients import client_of
-from tests.factories import make_annotator, make_comparison, make_project, make_round, make_user
+from tests.factories import NOW, make_annotator, make_comparison, make_project, make_round, make_user
+from tests.practice.making import make_practice
 from tests.recruitment.panel import CODES, Panel, make_study
 from tests.sxs_eval.judged import answer
 

@@ -12,19 +12,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from crosslens_metrics.commands.arguments import language_tag
-from crosslens_metrics.formats.problems import FileProblemsError
-from inference.backends import registry
 from inference.backends.captioners import (
-    BackendDownError,
-    BackendSettingsError,
-    Decoding,
     GeneratedCaption,
-    Spec,
-    Translation,
 )
-from inference.backends.encoders import ExtraMissingError
+from inference.management.translators import Loaded, add_translator_arguments, loaded
 from inference.projections.folder import replacing
-from inference.services import worker_status
 from inference.services.translating import translated
 from inference.training.examples import ENGLISH, Example, digest_of, read_examples
 
@@ -36,53 +28,30 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        usual = Decoding()
         parser.add_argument("captions", type=Path, help='JSON lines: {"image": …, "caption": …} or "captions": […]')
         parser.add_argument(
             "--to", nargs="+", required=True, type=language_tag, metavar="TAG", help="for example de fr"
         )
         parser.add_argument("--out", type=Path, required=True, help="file for the translations")
-        parser.add_argument("--backend", default="seq2seq", help="kind of translator; default: seq2seq")
-        parser.add_argument(
-            "--source", required=True, help="folder, owner/name@COMMIT of the hub, or name of an endpoint"
-        )
-        parser.add_argument("--options", type=json.loads, default={}, metavar="JSON", help="of docs/models.md")
-        parser.add_argument("--beams", type=int, default=usual.beams)
-        parser.add_argument("--max-tokens", type=int, default=usual.max_tokens)
+        add_translator_arguments(parser)
         parser.add_argument("--json", action="store_true", help="print a JSON object a line")
 
     def handle(self, *, captions: Path, to: list[str], out: Path, **given: Any) -> None:
-        worker_status.prepare_process(processes=1)
         self._is_json = given["json"]
-        decoding = Decoding(beams=given["beams"], max_tokens=given["max_tokens"])
-        spec = Spec(given["source"], given["source"], given["options"])
-        try:
+        with loaded(given, to=to) as translator:
             english = [one for one in read_examples(captions, language=ENGLISH) if one.language == ENGLISH]
             if not english:
                 raise CommandError(f"{captions} has no English captions, and translators translate from English.")
-            backend = registry.translator_named(given["backend"])
-            backend.check(spec)
-            registry.check_decoding(backend, spec, decoding)
-            lacking = sorted(set(to) - set(backend.languages(spec)))
-            if lacking:
-                raise CommandError(f"The translator has no code for {', '.join(lacking)}.")
-            translation = backend.load(spec)
-            try:
-                self._translate(translation, english, to, decoding, out, spec)
-            finally:
-                translation.close()
-        except (BackendDownError, BackendSettingsError, ExtraMissingError, FileProblemsError) as error:
-            raise CommandError(str(error)) from error
+            self._translate(translator, english, to, out)
 
     def _translate(
         self,
-        translation: Translation,
+        translator: Loaded,
         english: Sequence[Example],
         to: Sequence[str],
-        decoding: Decoding,
         out: Path,
-        spec: Spec,
     ) -> None:
+        translation, spec, decoding = translator.translation, translator.spec, translator.decoding
         by_image: dict[str, list[str]] = {}
         for one in english:
             by_image.setdefault(one.image, []).append(one.caption)

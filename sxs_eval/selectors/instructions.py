@@ -1,0 +1,12 @@
+"""The instructions for raters, for translators."""
+
+from __future__ import annotations
+
+from people.models import Project
+from people.selectors.texts import Original
+from sxs_eval.models import Instructions
+
+
+def newest_instructions(project: Project) -> Original | None:
+    newest = Instructions.objects.filter(project=project).order_by("version").last()
+    return Original(newest.version, newest.body) if newest else None
