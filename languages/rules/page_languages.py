@@ -13,6 +13,7 @@ TRANSLATED = frozenset(
     {
         "ar",
         "bn",
+        "cs",
         "da",
         "de",
         "en",
@@ -39,6 +40,7 @@ TRANSLATED = frozenset(
         "sw",
         "te",
         "th",
+        "tr",
         "uk",
         "vi",
         "zh",
