@@ -8,7 +8,7 @@ class PracticeConfig(AppConfig):
         from people import personal_data
         from people.selectors import qualification
         from practice.selectors.data_export import data_export
-        from practice.selectors.standing import missing_practice
+        from practice.selectors.states import missing_practice
 
         personal_data.register("practice", export=data_export)
         qualification.also_require(missing_practice)

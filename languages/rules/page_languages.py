@@ -132,7 +132,7 @@ FILES_OF_WORK = (
     "people/views/profile.py",
     "people/views/sessions.py",
     "practice/models.py",
-    "practice/selectors/standing.py",
+    "practice/selectors/states.py",
     "practice/services/attempts.py",
     "sxs_eval/permissions.py",
     "sxs_eval/refusals.py",

@@ -17,7 +17,7 @@ from people.services.members import lock_person
 from practice.models import Kind, PracticeAnswer, PracticeAttempt, PracticeItem
 from practice.rules import grading
 from practice.selectors.shown import items_of
-from practice.selectors.standing import standings
+from practice.selectors.states import practice_states
 
 
 class NoTryLeftError(Exception):
@@ -41,16 +41,16 @@ def start_attempt(*, person: User, project: Project, kind: str, language: str, n
     """
     with transaction.atomic():
         lock_person(person)
-        (standing,) = standings(person, [(project.pk, kind, language)])
-        if standing is None or standing.has_passed:
+        (state,) = practice_states(person, [(project.pk, kind, language)])
+        if state is None or state.has_passed:
             raise NoTryLeftError
-        if standing.is_open and standing.last is not None:
-            return standing.last
-        if not standing.tries_left:
+        if state.is_open and state.last is not None:
+            return state.last
+        if not state.tries_left:
             raise NoTryLeftError
         return PracticeAttempt.objects.create(
-            practice=standing.practice,
-            language_id=standing.language_id,
+            practice=state.practice,
+            language_id=state.language_id,
             working_language_id=language,
             person=person,
             started_at=now,

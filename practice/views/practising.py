@@ -14,7 +14,7 @@ from people.requests import user_of
 from practice.models import Kind, PracticeAttempt
 from practice.permissions import attempt_for, project_to_practise, wanted_by
 from practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
-from practice.selectors.standing import Standing, languages_by_id, standings
+from practice.selectors.states import PracticeState, languages_by_id, practice_states
 from practice.services.attempts import (
     NotAnAnswerError,
     NotNextError,
@@ -31,14 +31,14 @@ def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
     user = user_of(request)
     project = project_to_practise(user, slug)
     wanted = wanted_by(user, project)
-    found: dict[tuple[int, str], tuple[str, Standing]] = {}
-    for (_project, _kind, language), standing in zip(wanted, standings(user, wanted), strict=True):
-        if standing is not None:
-            found.setdefault((standing.practice.pk, standing.language_id), (language, standing))
-    languages = languages_by_id(standing.language_id for _language, standing in found.values())
+    found: dict[tuple[int, str], tuple[str, PracticeState]] = {}
+    for (_project, _kind, language), state in zip(wanted, practice_states(user, wanted), strict=True):
+        if state is not None:
+            found.setdefault((state.practice.pk, state.language_id), (language, state))
+    languages = languages_by_id(state.language_id for _language, state in found.values())
     rows = [
-        {"standing": standing, "working": working, "language": languages[standing.language_id]}
-        for working, standing in found.values()
+        {"state": state, "working": working, "language": languages[state.language_id]}
+        for working, state in found.values()
     ]
     return render(request, "practice/practice.html", {"project": project, "rows": rows})
 
@@ -101,10 +101,10 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
     elif following is not None:
         context["item"] = shown_item(attempt, following, items, user)
     else:
-        context["standing"] = _standing_after(attempt)
+        context["state"] = _state_after(attempt)
     return render(request, "practice/attempt.html", context, status=status)
 
 
-def _standing_after(attempt: PracticeAttempt) -> Standing | None:
+def _state_after(attempt: PracticeAttempt) -> PracticeState | None:
     practice = attempt.practice
-    return standings(attempt.person, [(practice.project_id, practice.kind, attempt.working_language_id)])[0]
+    return practice_states(attempt.person, [(practice.project_id, practice.kind, attempt.working_language_id)])[0]

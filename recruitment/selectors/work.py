@@ -15,7 +15,7 @@ from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verd
 from people.models import Role, User
 from people.selectors.qualification import WORKING_LEVELS, Work
 from practice.models import Kind
-from practice.selectors.standing import has_failed
+from practice.selectors.states import has_failed
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
 from recruitment.rules.pay import Pay, pay_for
 from sxs_eval.models import Judgement, RaterState, RaterStatus

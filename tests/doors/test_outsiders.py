@@ -67,6 +67,7 @@ OF_MANAGERS = {
 }  # fmt: skip
 """For who manages anything at all, who finds there what is theirs or shared with all: tests/doors/test_owners.py."""
 NOT_BUILT = {
+    "practice:practice-start": "a kind and a language: tests/practice/test_practice.py",
     "annotation:batch-move": "to somebody who may take it: tests/annotation/test_reassignment.py",
     "sxs_eval:gold-change": "a gold pair: tests/sxs_eval/test_setup_pages.py",
     "gapgame:leaderboard-show": "a season that is closed: tests/gapgame/test_odd_requests.py",

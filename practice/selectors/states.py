@@ -17,8 +17,8 @@ ENGLISH = "en"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """One person's standing in one practice. `last` is their newest try; it is open if `last.passed` is None."""
+class PracticeState:
+    """One person's state in one practice. `last` is their newest try; it is open if `last.passed` is None."""
 
     practice: PracticeSet
     language_id: str
@@ -46,8 +46,8 @@ def current_sets(projects: Iterable[int]) -> dict[tuple[int, str], PracticeSet]:
     return {(one.project_id, one.kind): one for one in sets}
 
 
-def standings(person: User, wanted: Sequence[tuple[int, str, str]]) -> list[Standing | None]:
-    """Return the standing for each project, kind and language of `wanted`; None where there are no examples for it.
+def practice_states(person: User, wanted: Sequence[tuple[int, str, str]]) -> list[PracticeState | None]:
+    """Return the state for each project, kind and language of `wanted`; None where there are no examples for it.
 
     Examples are those in the language, or English ones where it has none.
     """
@@ -64,7 +64,7 @@ def standings(person: User, wanted: Sequence[tuple[int, str, str]]) -> list[Stan
         .order_by("pk")
     )
     return [
-        _standing(practice, language, shown, attempts)
+        _state(practice, language, shown, attempts)
         if (practice := sets.get((project, kind))) and (shown := _shown(languages[practice.pk], language))
         else None
         for project, kind, language in wanted
@@ -86,15 +86,15 @@ def languages_by_id(ids: Iterable[str]) -> dict[str, Language]:
     return Language.objects.in_bulk(list(ids))
 
 
-def _blocking(person: User, works: Sequence[Work]) -> list[list[Standing]]:
+def _blocking(person: User, works: Sequence[Work]) -> list[list[PracticeState]]:
     """Return for each of `works` the practice that stands before it."""
     asked = [(work.project_id, task, work.language.pk) for work in works for task in work.tasks]
-    found = iter(standings(person, asked))
+    found = iter(practice_states(person, asked))
     ours = [[next(found) for _task in work.tasks] for work in works]
     return [[one for one in theirs if one is not None and one.blocks] for theirs in ours]
 
 
-def _missing(blocking: Sequence[Standing]) -> list[MissingRequirement]:
+def _missing(blocking: Sequence[PracticeState]) -> list[MissingRequirement]:
     if not blocking:
         return []
     if any(one.has_failed for one in blocking):
@@ -109,7 +109,7 @@ def _shown(languages: set[str], wanted: str) -> str:
     return next((language for language in (wanted, ENGLISH) if language in languages), "")
 
 
-def _standing(practice: PracticeSet, wanted: str, shown: str, attempts: Sequence[PracticeAttempt]) -> Standing:
+def _state(practice: PracticeSet, wanted: str, shown: str, attempts: Sequence[PracticeAttempt]) -> PracticeState:
     own = [attempt for attempt in attempts if attempt.practice.kind == practice.kind]
     own = [attempt for attempt in own if attempt.practice.project_id == practice.project_id]
     passed = [
@@ -121,7 +121,7 @@ def _standing(practice: PracticeSet, wanted: str, shown: str, attempts: Sequence
     ]  # fmt: skip
     here = [attempt for attempt in own if attempt.practice_id == practice.pk and attempt.language_id == shown]
     used = sum(not attempt.is_forgiven for attempt in here)
-    return Standing(
+    return PracticeState(
         practice=practice,
         language_id=shown,
         has_passed=bool(passed),
