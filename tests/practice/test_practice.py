@@ -202,7 +202,7 @@ class TestPages:
         assert show in work
         assert "Take a batch" not in work
         start = reverse("practice:practice-start", args=[round.project.slug])
-        address = client.post(start, {"kind": "rating", "language": "de"}).url
+        address = client.post(start, {"kind": "rating", "language": "de"})["Location"]
         for position, answer in enumerate(("GOOD", "BAD", "GOOD"), start=1):
             page = client.get(address).content.decode()
             assert f"Example {position} of 3" in page
@@ -212,7 +212,7 @@ class TestPages:
             assert ("That is right." in told) == (answer == "GOOD")
         assert "You did not pass this time." in client.get(address).content.decode()
         assert "Tries left: 1" in client.get(show).content.decode()
-        address = client.post(start, {"kind": "rating", "language": "de"}).url
+        address = client.post(start, {"kind": "rating", "language": "de"})["Location"]
         for position in (1, 2, 3):
             client.post(address, {"position": position, "answer": "GOOD"})
         assert "You passed the practice." in client.get(address).content.decode()
