@@ -16,6 +16,7 @@ from config.connections import Connections
 from config.variables import OPTIONAL
 from inference.rules.endpoints import KEY_VARIABLE, key_variable
 from people.rules.passwords import fault_of
+from people.rules.sign_in_providers import ProvidersFileError, SignInProvider, read_providers
 
 SHORTEST_SECRET = 50
 SHORTEST_TOKEN = 20
@@ -44,6 +45,17 @@ class Environment(Connections):
         if value and (fault := fault_of(Path(value))):
             raise self._malformed("BREACHED_PASSWORDS", f"names {value}, which {fault}")
         return value
+
+    def sign_in_providers(self) -> list[SignInProvider]:
+        value = self.variables.get("SIGN_IN_PROVIDERS", "")
+        if not value:
+            return []
+        if not Path(value).is_absolute():
+            raise self._malformed("SIGN_IN_PROVIDERS", f"is {value!r}, which is not an absolute path")
+        try:
+            return read_providers(Path(value))
+        except ProvidersFileError as wrong:
+            raise self._malformed("SIGN_IN_PROVIDERS", f"names {value}, which {wrong}") from wrong
 
     def proxies(self) -> int:
         value = self.variables.get("PROXIES") or ("0" if self.is_embedded else "1")

@@ -55,6 +55,9 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.socialaccount.providers.saml",
     "axes",
     "csp",
     "django_htmx",
@@ -165,6 +168,10 @@ ACCOUNT_RATE_LIMITS = {
     "signup": "120/m/ip",
     "new_player": "4/20s/ip,60/h/ip",
 }
+SIGN_IN_PROVIDERS = {one.id: one for one in _environment.sign_in_providers()}
+SOCIALACCOUNT_ADAPTER = "people.allauth_adapter.ProviderAdapter"
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_STORE_TOKENS = False
 MFA_FORMS = {
     "authenticate": "people.forms.codes.SignInCodeForm",
     "reauthenticate": "people.forms.codes.ConfirmingCodeForm",
@@ -259,7 +266,8 @@ CONTENT_SECURITY_POLICY = {
         "script-src": ["'self'"],
         "object-src": ["'none'"],
         "base-uri": ["'none'"],
-        "form-action": ["'self'"],
+        # A form leads to the services that people sign in with.
+        "form-action": ["'self'", *(origin for one in SIGN_IN_PROVIDERS.values() for origin in one.origins)],
         "frame-ancestors": ["'none'"],
     }
 }

@@ -33,6 +33,7 @@ OPTIONAL = {
     "HSTS": "host, subdomains or preload (default: host): where browsers are told to use only HTTPS",
     "BREACHED_PASSWORDS": "/srv/pwned-passwords.txt, sorted SHA-1 digests of passwords to refuse (default: none)",
     "SECOND_FACTOR_REQUIRED": "on or off (default: off); on if staff and managers must have a second factor",
+    "SIGN_IN_PROVIDERS": "/srv/sign-in.json, other services that people sign in with (default: none)",
     "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on if webhooks may lead to servers on your own network",
     "LOG_FORMAT": "json or text (default: json in production, text embedded)",
     "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",

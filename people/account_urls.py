@@ -1,6 +1,7 @@
 """Addresses of allauth, under its own names, and of Django's choice of a language."""
 
 from django.urls import include, path, re_path
+from django.views.generic import RedirectView
 
 from people.views import account
 
@@ -14,6 +15,8 @@ urlpatterns = [
         account.PasswordResetView.as_view(),
         name="account_reset_password_from_key",
     ),
+    # Its form would take an address that nobody confirmed.
+    path("accounts/3rdparty/signup/", RedirectView.as_view(pattern_name="account_login"), name="socialaccount_signup"),
     path("accounts/", include("allauth.urls")),
     path("i18n/setlang/", account.language_choose, name="set_language"),
 ]

@@ -9,6 +9,8 @@ from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.mfa import admin as _of_second_factors  # noqa: F401 registered before it is taken out below
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount import admin as _of_services  # noqa: F401 registered before it is taken out below
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
@@ -161,7 +163,7 @@ class DeliveryAdmin(LookUpAdmin):
     list_select_related = ("webhook",)
 
 
-admin.site.unregister([Authenticator, EmailAddress])
+admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 
 
 @admin.register(EmailAddress)

@@ -1,4 +1,4 @@
-"""Where accounts differ from allauth: its adapter, and its check of a password."""
+"""Where accounts differ from allauth: its adapters, and its check of a password."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.auth_backends import AuthenticationBackend
 from allauth.account.models import EmailAddress
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from allauth.socialaccount.providers.base import AuthProcess
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language, override
@@ -21,8 +26,10 @@ from django.utils.translation import gettext as _
 from people.models import User
 from people.requests import keep_language
 from people.rules.devices import device_of
+from people.rules.sign_in_providers import SignInProvider, given_roles, is_allowed
 from people.selectors.accounts import account_named, owner_of
 from people.services.lockout import know_browser
+from people.services.provided_roles import follow_groups
 from people.services.sessions import save_password
 
 log = logging.getLogger(__name__)
@@ -91,11 +98,116 @@ class AccountAdapter(DefaultAccountAdapter):
             log.warning("No mail could be sent about %s to account %s", template_prefix, user.pk)
 
     def post_login(self, request: HttpRequest, user: Any, **about: Any) -> HttpResponse:
+        if login := (about.get("signal_kwargs") or {}).get("sociallogin"):
+            _follow(login.account)
         response: HttpResponse = super().post_login(request, user, **about)
         know_browser(response, user)
         if user.interface_language:
             keep_language(response, user.interface_language)
         return response
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    """Signing in with another service: those of SIGN_IN_PROVIDERS alone, by confirmed addresses of their domains."""
+
+    def list_apps(
+        self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
+    ) -> list[SocialApp]:
+        apps = [_app(one) for one in settings.SIGN_IN_PROVIDERS.values()]
+        apps = [app for app in apps if provider in (None, app.provider, app.provider_id)]
+        return [app for app in apps if client_id in (None, app.client_id)]
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Keep groups and confirmed addresses of what the service said, and refuse who may not come in by it."""
+        provider = _provider_of(sociallogin.account)
+        said = sociallogin.account.extra_data
+        groups = {**said.get("id_token", {}), **said.get("userinfo", {}), **said}.get(provider.groups) or []
+        sociallogin.account.extra_data = {"groups": [groups] if isinstance(groups, str) else list(map(str, groups))}
+        if sociallogin.is_existing:
+            sociallogin.account.save(update_fields=["extra_data"])
+        confirmed = [one.email.lower() for one in sociallogin.email_addresses if one.verified]
+        addresses = [address for address in confirmed if is_allowed(address, provider.domains)]
+        if provider.domains and not addresses:
+            raise _refused(
+                request,
+                _(
+                    "%(name)s gave no e-mail address that may be used here. Use another account, or sign in with your "
+                    "password."
+                )
+                % {"name": provider.name},
+            )
+        sociallogin.email_addresses = [one for one in sociallogin.email_addresses if one.email.lower() in addresses]
+        if sociallogin.is_existing or sociallogin.state.get("process") == AuthProcess.CONNECT:
+            return
+        sociallogin.user.email = addresses[0] if addresses else ""
+        owner = owner_of(addresses[0]) if addresses else None
+        if owner is not None and not provider.links_by_address:
+            raise _refused(
+                request,
+                _(
+                    "You already have an account here with this e-mail address. Sign in to it, then connect %(name)s "
+                    "in your profile."
+                )
+                % {"name": provider.name},
+            )
+        if owner is not None:
+            sociallogin.connect(request, owner)
+        else:
+            # allauth would stop at an address that another account gave without confirming it.
+            sociallogin.email_addresses = []
+
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        user: User = super().save_user(request, sociallogin, form)
+        if user.email:
+            confirmed = {"verified": True, "primary": True}
+            EmailAddress.objects.update_or_create(user=user, email=user.email, defaults=confirmed)
+        return user
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        return _provider_of(sociallogin.account).opens_accounts
+
+    def on_authentication_error(self, request: HttpRequest, provider: Any, *about: Any, **more: Any) -> None:
+        log.warning("Nobody could be signed in with %s: %s", provider.name, more.get("exception") or more.get("error"))
+        raise _refused(request, _("Something went wrong"))
+
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
+        return reverse("socialaccount_connections")
+
+
+def _app(provider: SignInProvider) -> SocialApp:
+    given = provider.settings
+    if provider.kind == "openid":
+        about = {"server_url": given["server"], "oauth_pkce_enabled": True}
+        app = SocialApp(provider="openid_connect", provider_id=provider.id, client_id=given["client_id"])
+        app.secret = given["secret"]
+    else:
+        idp = {"entity_id": given["entity_id"], "sso_url": given["sign_in_url"], "x509cert": given["certificate"]}
+        about = {"idp": idp}
+        if "attributes" in given:
+            about["attribute_mapping"] = given["attributes"]
+        app = SocialApp(provider="saml", provider_id=given["entity_id"], client_id=provider.id)
+    app.name = provider.name
+    app.settings = {**about, "verified_email": provider.trusts_addresses}
+    return app
+
+
+def _provider_of(account: SocialAccount) -> SignInProvider:
+    for one in settings.SIGN_IN_PROVIDERS.values():
+        if account.provider in (one.id, one.settings.get("entity_id")):
+            found: SignInProvider = one
+            return found
+    raise SocialApp.DoesNotExist
+
+
+def _follow(account: SocialAccount) -> None:
+    provider = _provider_of(account)
+    wanted = given_roles(provider, account.extra_data.get("groups", []))
+    follow_groups(user=account.user, provider=provider.id, wanted=wanted, now=timezone.now())
+
+
+def _refused(request: HttpRequest, why: str) -> ImmediateHttpResponse:
+    messages.error(request, why)
+    return ImmediateHttpResponse(redirect("account_login"))
 
 
 class AccountBackend(AuthenticationBackend):

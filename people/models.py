@@ -114,6 +114,17 @@ class Level(models.TextChoices):
     ADVANCED = "advanced", _("Advanced")
 
 
+class ProvidedRole(models.Model):
+    """A role that groups of another service gave, and take away. Roles without one were given by people."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    provider = models.CharField(max_length=40, help_text="Its id in the file of SIGN_IN_PROVIDERS.")
+    membership = models.OneToOneField(Membership, on_delete=models.CASCADE, related_name="provided")
+
+    def __str__(self) -> str:
+        return f"membership {self.membership_id} by {self.provider}"
+
+
 class LanguageSkill(models.Model):
     """How well a person knows a language, by their own account."""
 

@@ -57,6 +57,7 @@ def test_whatever_may_be_set_can_be_set_in_the_file_of_settings():
         "HTTPS",  # the proxy speaks nothing else
         "CSRF_TRUSTED_ORIGINS",  # those of ALLOWED_HOSTS
         "CAPTION_ENDPOINTS",  # in endpoints.env, beside their keys
+        "SIGN_IN_PROVIDERS",  # with its mount, too
         "BREACHED_PASSWORDS",  # with its mount, in a file that docs/operators.md shows
     }
 

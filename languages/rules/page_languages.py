@@ -207,6 +207,7 @@ FILES_OF_WORK = (
     "templates/practice/attempt.html",
     "templates/practice/practice.html",
     "templates/recruitment/[_aefr]*.html",
+    "templates/socialaccount/*",
     "templates/sxs_eval/_batch_facts.html",
     "templates/sxs_eval/_judge_texts.html",
     "templates/sxs_eval/_trial.html",

@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from axes.models import AccessAttempt
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import F, Q, QuerySet
@@ -71,6 +72,7 @@ def _account(person: User) -> Iterator[Part]:
     yield Part("profile", _("Your account, and what you told us about yourself."), [_profile(person)])
     yield Part("e-mail-addresses", _("Your e-mail addresses."), _addresses(person))
     yield Part("second-factors", _("Your second factors for signing in, without their secrets."), _factors(person))
+    yield Part("other-services", _("Other services that you sign in with."), _services(person))
     yield Part("language-skills", _("How well you know each language, in your own words."), _skills(person))
     yield Part("memberships", _("Your roles in projects."), _memberships(person))
     yield Part(
@@ -104,6 +106,11 @@ def _addresses(person: User) -> QuerySet[Any, Any]:
 def _factors(person: User) -> QuerySet[Any, Any]:
     rows = Authenticator.objects.filter(user=person).order_by("pk")
     return rows.values("type", "created_at", "last_used_at")
+
+
+def _services(person: User) -> QuerySet[Any, Any]:
+    rows = SocialAccount.objects.filter(user=person).order_by("pk")
+    return rows.values("provider", "uid", "date_joined", "last_login")
 
 
 def _skills(person: User) -> QuerySet[Any, Any]:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
@@ -82,7 +83,7 @@ def _remove_what_names(user: User, known: set[str]) -> None:
     Invitation.objects.filter(pk__in=list(invitations)).update(email="", note="")
     for attempts in (AccessAttempt, AccessFailureLog):
         attempts.objects.filter(username__in=known).delete()
-    for rows in (Membership, LanguageSkill, ApiToken, Authenticator, EmailAddress):
+    for rows in (Membership, LanguageSkill, ApiToken, Authenticator, EmailAddress, SocialAccount):
         rows.objects.filter(user=user).delete()
 
 

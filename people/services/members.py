@@ -41,8 +41,10 @@ def add_member(*, project: Project, user: User, role: Role) -> Membership:
         return Membership.objects.get_or_create(project=project, user=user, role=role)[0]
 
 
-def remove_member(*, membership: Membership, by: User, now: datetime) -> None:
-    """Remove a role from somebody. What they submitted stays. Repeating it changes nothing.
+def remove_member(*, membership: Membership, by: User | None, now: datetime) -> None:
+    """Remove a role from somebody; `by` is None where groups of another service say so.
+
+    What they submitted stays. Repeating it changes nothing.
 
     Raises
     ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tempfile import TemporaryFile
 
 from allauth.account.decorators import reauthentication_required
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
@@ -30,7 +31,7 @@ def profile_show(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     form = ProfileForm(request.POST or None, user=user)
     if not form.is_valid():
-        context = {"form": form, "projects": own_projects(user)}
+        context = {"form": form, "projects": own_projects(user), "sign_in_providers": settings.SIGN_IN_PROVIDERS}
         return render(request, "people/profile.html", context, status=422 if form.is_bound else 200)
     language = form.cleaned_data["interface_language"]
     set_language_skills(

@@ -45,6 +45,16 @@ ANYBODY = {
     "account_confirm_login_code": "",
     "mfa_authenticate": "the second step of signing in",
     "set_language": "",
+    "openid_connect_login": "no service is configured: tests/people/test_provider_sign_in.py",
+    "openid_connect_callback": "no service is configured",
+    "saml_acs": "no service is configured",
+    "saml_finish_acs": "no service is configured",
+    "saml_login": "no service is configured",
+    "saml_metadata": "no service is configured",
+    "saml_sls": "no service is configured",
+    "socialaccount_login_cancelled": "",
+    "socialaccount_login_error": "",
+    "socialaccount_signup": "leads to the page for signing in",
     "api:schema": "has nothing of anybody's",
     "api:nothing": "says that nothing is there",
 }
@@ -56,6 +66,7 @@ ONES_OWN = {
     "annotation:work-show", "annotation:history-show", "annotation:feedback-list", "sxs_eval:work-show",
     "sxs_eval:evaluation-list", "gapgame:game-home", "api:docs", "api:me", "api:project-list", "api:work-show",
     "api:own-caption-list", "api:own-feedback-list", "api:rating-work-show", "recruitment:study-finish",
+    "socialaccount_connections",
 }  # fmt: skip
 """For whoever is signed in, who finds there what is theirs."""
 OF_MANAGERS = {

@@ -45,6 +45,8 @@ GUESSED: Mapping[str, Sequence[object]] = {
     "action": ["close", "open"],
     "step": ["align"],
     "kind": ["rating"],
+    "organization_slug": ["guessed"],
+    "provider_id": ["guessed"],
 }
 """What anybody can put for an argument."""
 
