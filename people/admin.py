@@ -31,6 +31,8 @@ from people.models import (
     LanguageSkill,
     Membership,
     Project,
+    ProvidedRole,
+    TextTranslation,
     User,
     Webhook,
 )
@@ -131,6 +133,20 @@ class ConsentAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("user", "text", "given_at", "withdrawn_at", "answers_kept")
     search_fields = ("user__username", "text__project__name")
     list_select_related = ("user", "text__project")
+
+
+@admin.register(TextTranslation)
+class TextTranslationAdmin(LookUpAdmin):
+    list_display = ("project", "kind", "version", "language", "revision", "drafted_by", "saved_at", "published_at")
+    list_filter = ("project", "kind")
+    list_select_related = ("project", "language")
+
+
+@admin.register(ProvidedRole)
+class ProvidedRoleAdmin(LookUpAdmin):
+    list_display = ("user", "provider", "membership")
+    search_fields = ("user__username",)
+    list_select_related = ("user", "membership")
 
 
 @admin.register(AuditEntry)
