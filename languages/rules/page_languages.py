@@ -9,45 +9,7 @@ from languages.rules.registry import LANGUAGES
 
 _DJANGO_S_NAMES = {"no": "nb", "zh": "zh-hans"}
 _TAGS = {code: tag for tag, code in _DJANGO_S_NAMES.items()}
-TRANSLATED = frozenset(
-    {
-        "ar",
-        "bn",
-        "cs",
-        "da",
-        "de",
-        "en",
-        "es",
-        "fa",
-        "fi",
-        "fil",
-        "fr",
-        "he",
-        "hi",
-        "hu",
-        "id",
-        "it",
-        "ja",
-        "ko",
-        "mi",
-        "nl",
-        "no",
-        "pl",
-        "pt",
-        "quz",
-        "ru",
-        "sv",
-        "sw",
-        "te",
-        "th",
-        "tr",
-        "uk",
-        "vi",
-        "zh",
-    }
-)
-"""Tags of the languages that have a catalogue in locale/."""
-PAGE_LANGUAGES = [(_DJANGO_S_NAMES.get(one.tag, one.tag), one.own_name) for one in LANGUAGES if one.tag in TRANSLATED]
+PAGE_LANGUAGES = [(_DJANGO_S_NAMES.get(one.tag, one.tag), one.own_name) for one in LANGUAGES]
 COMPLETE = ("en", "ar")
 """What every page is translated into. Pages of managers are in English for those who chose another language."""
 REVIEWED = frozenset({"en"})
