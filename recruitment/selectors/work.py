@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from allocation.models import Batch, BatchState, Pool
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
@@ -31,7 +31,14 @@ def pools_of(study: Study) -> QuerySet[Pool]:
 
 
 def batches_done(participant: Participant) -> int:
-    return _batches(participant).filter(state=BatchState.DONE).count()
+    return _done(_batches(participant)).count()
+
+
+def _done(batches: QuerySet[Batch]) -> QuerySet[Batch]:
+    """Select those that are done. A rater's is when the last pair is judged, though it stays open to be undone."""
+    unjudged = Judgement.objects.filter(batch=OuterRef("pk"), judged_at=None)
+    is_judged = Q(state=BatchState.OPEN, judging_batch__isnull=False) & ~Exists(unjudged)
+    return batches.filter(Q(state=BatchState.DONE) | is_judged)
 
 
 def batches_had(participant: Participant) -> int:
@@ -115,7 +122,7 @@ def pay_rows(study: Study) -> list[PayRow]:
     times = _times(study)
     done: dict[int, int] = defaultdict(int)
     for person in (
-        Batch.objects.filter(pool__in=pools_of(study), state=BatchState.DONE)
+        _done(Batch.objects.filter(pool__in=pools_of(study)))
         .filter(person__participations__study=study, taken_at__gte=F("person__participations__arrived_at"))
         .values_list("person", flat=True)
     ):

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
-from playwright.sync_api import BrowserContext, Dialog, Error, Page, Playwright, expect
+from playwright.sync_api import Dialog, Page, Playwright, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import CaptionBatch, CaptionItem, Stage
 from people.models import User
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
 from tests.browser.network import Network
+from tests.browser.phone import WITHIN_MS, Phone, until
 from tests.factories import make_annotator, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IMAGES = 5
-WITHIN_MS = 15_000
 ENGLISH = "english caption"
 KEPT = """async () => {
     const found = [];
@@ -31,44 +29,6 @@ KEPT = """async () => {
     }
     return found;
 }"""
-
-
-class Phone:
-    """A browser with a profile on the disk, which outlives the browser."""
-
-    def __init__(self, playwright: Playwright, folder: Path, executable: str, network: Network) -> None:
-        self.playwright, self.folder, self.executable, self.network = playwright, folder, executable, network
-        self.context = self._start()
-
-    def _start(self) -> BrowserContext:
-        return self.playwright.chromium.launch_persistent_context(
-            self.folder,
-            executable_path=self.executable,
-            args=["--no-sandbox", "--disable-background-networking"],
-            viewport={"width": 390, "height": 664},
-            has_touch=True,
-            reduced_motion="reduce",
-            locale="en-GB",
-        )
-
-    @property
-    def page(self) -> Page:
-        page = self.context.pages[0]
-        page.set_default_timeout(WITHIN_MS)
-        return page
-
-    @property
-    def address(self) -> str:
-        return self.network.address
-
-    def kill(self) -> None:
-        """Kill every process of the browser, and open it again."""
-        for process in psutil.process_iter(["cmdline"]):
-            if f"--user-data-dir={self.folder}" in (process.info["cmdline"] or []):
-                process.kill()
-        with suppress(Error):
-            self.context.close()
-        self.context = self._start()
 
 
 @pytest.fixture
@@ -102,15 +62,6 @@ def writing(phone: Phone, batch: CaptionBatch, position: int) -> str:
 
 def texts(batch: CaptionBatch) -> list[str]:
     return list(CaptionItem.objects.filter(batch=batch).order_by("position").values_list("text", flat=True))
-
-
-def until(page: Page, expression: str) -> None:
-    """Wait for a promise or value to be true. `wait_for_function` needs what the pages' policy forbids."""
-    for _attempt in range(WITHIN_MS // 100):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"never true: {expression}")
 
 
 def open_first(phone: Phone, batch: CaptionBatch) -> Page:

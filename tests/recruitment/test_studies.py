@@ -19,6 +19,7 @@ from people.models import Consent, Level, Membership, Project, Role, User
 from people.services.account_deletion import delete_account
 from practice.services.attempts import answer_item, start_attempt
 from recruitment.models import Participant, ParticipantState, Study
+from recruitment.selectors.work import pay_rows
 from recruitment.services.participants import StudyClosedError, admit
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import submit_captions as submit
@@ -236,8 +237,10 @@ class TestReturning:
             row.person = user
             answer(row, 1, now=timezone.now() + timedelta(seconds=5), active_ms=5000)
         assert "judging" in taken["Location"] or "/" in taken["Location"]
-        browser.post(reverse("sxs_eval:batch-return", args=[Batch.objects.get().pk]))
+        assert Batch.objects.get().state == BatchState.OPEN, "the last answer can be undone"
         assert CODES["done_url"] in finish(panel, "5f1a")
+        assert Batch.objects.get().state != BatchState.OPEN
+        assert pay_rows(panel.study)[0].batches == 1
         RaterStatus.objects.create(comparison=made, person=user, state=RaterState.PAUSED)
         assert CODES["done_url"] in finish(panel, "5f1a"), "what was decided stays"
 

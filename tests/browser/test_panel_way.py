@@ -1,0 +1,171 @@
+"""As somebody whom a panel sends: by touch alone on a phone, in Telugu, half of a batch without a network, and back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Playwright, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import Caption
+from people.models import Project
+from practice.models import Kind
+from recruitment.models import Participant, ParticipantState, Study
+from sxs_eval.models import Judgement
+from tests.browser.annotator import barriers, make_images
+from tests.browser.judging import AWAKE_MS
+from tests.browser.network import Network
+from tests.browser.phone import WITHIN_MS, Phone, until
+from tests.factories import make_comparison, make_language, make_round
+from tests.practice.making import make_practice, new_item
+from tests.recruitment.panel import CODES, Panel, make_study
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.long(reason="test_offline.py, tests/practice and tests/recruitment have each part of it"),
+]
+IMAGES = 15
+OFFLINE_FROM = 8
+CAPTION = "గడ్డి మీద పరుగెత్తే గోధుమ రంగు కుక్క {number}"
+
+
+@pytest.fixture
+def phone(
+    playwright: Playwright, tmp_path: Path, browser_type_launch_args: dict[str, Any], live_server: LiveServer
+) -> Iterator[Phone]:
+    executable = browser_type_launch_args["executable_path"]
+    made = Phone(playwright, tmp_path / "profile", executable, Network(live_server.url), locale="te-IN")
+    yield made
+    made.context.close()
+
+
+def arrive(phone: Phone, study: Study, person: str) -> Page:
+    page = phone.page
+    page.goto(phone.address + Panel(study).address(person))
+    expect(page.locator("html")).to_have_attribute("lang", "te")
+    assert barriers(page) == []
+    page.locator("[name=level-te][value=native]").tap()
+    if page.locator("[name=reads_english]").count():
+        page.locator("[name=reads_english]").tap()
+    page.locator("[name=consent]").tap()
+    page.locator("main form button.button--primary").tap()
+    page.wait_for_url("**/compare/" if study.role == "rater" else "**/work/")
+    return page
+
+
+def practise(page: Page, project: Project, answers: list[str]) -> None:
+    """Pass the next practice; a caption is written, everything else is tapped."""
+    work = page.url
+    page.locator(f'main a[href="/projects/{project.slug}/practice/"]').first.tap()
+    page.wait_for_url("**/practice/")
+    page.locator("main form button.button--primary").first.tap()
+    for answer in answers:
+        page.locator("main form [name=position]").wait_for(state="attached")
+        assert barriers(page) == []
+        if page.locator("#answer").count():
+            page.locator("#answer").tap()
+            page.fill("#answer", answer)
+            page.locator("main form button.button--primary").tap()
+        else:
+            page.locator(f'main button[value="{answer}"]').tap()
+        page.locator(".practice__answers").wait_for()
+        page.locator("main .actions a").tap()
+    page.locator(".notice--success").wait_for()
+    assert barriers(page) == []
+    page.goto(work)
+
+
+def finish(page: Page, study: Study) -> str:
+    """Select "Finish and return", and return the address that the page leads to."""
+    page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + "/study/finish/")
+    page.locator("main form button.button--primary").tap()
+    link = page.locator(f'main a[href^="{study.done_url.split("?")[0]}"]')
+    link.wait_for()
+    assert barriers(page) == []
+    return link.get_attribute("href") or ""
+
+
+def test_a_whole_batch_in_telugu_half_of_it_offline(phone: Phone, record_testsuite_property: Any) -> None:
+    round = make_round(language="te", images=IMAGES, batch_size=IMAGES, replication=1)
+    make_images(round.collection)
+    make_practice(round.project, Kind.RATING)
+    make_practice(round.project, Kind.WRITING)
+    study = make_study(round.project, languages=[make_language("te")])
+    page = arrive(phone, study, "5f1a")
+    practise(page, round.project, ["GOOD"] * 3)
+    practise(page, round.project, [CAPTION.format(number=number) for number in (1, 2, 3)])
+
+    page.locator('form[action$="/take/"] button').tap()
+    page.wait_for_url("**/rate/")
+    assert barriers(page) == []
+    for item in page.locator(".rate__item").all():
+        item.locator('label:has(input[value="GOOD"])').tap()
+    expect(page.locator(".rate__item [data-state=saved]")).to_have_count(IMAGES)
+    page.locator("#rate [name=open]").tap()
+    page.locator("#confirm button.button--primary").tap()
+    page.wait_for_url("**/write/1/")
+    assert barriers(page) == []
+    expect(page.locator("[data-kept]")).to_be_visible(timeout=WITHIN_MS)
+    page.reload()
+    until(page, "navigator.serviceWorker.controller !== null")
+    waits = []
+    for number in range(1, IMAGES + 1):
+        if number == OFFLINE_FROM:
+            phone.network.down()
+        page.locator("#text").tap()
+        page.fill("#text", CAPTION.format(number=number))
+        began = time.monotonic()
+        page.locator(".write__actions button.button--primary").tap()
+        if number < IMAGES:
+            page.wait_for_url(f"**/write/{number + 1}/")
+            page.locator("#text").wait_for()
+            waits.append(time.monotonic() - began)
+    assert not Caption.objects.exists()
+    phone.network.up()
+    page.reload()
+    expect(page.locator("[data-waiting]")).to_be_hidden()
+    page.locator(".write__actions button.button--primary").tap()
+    page.wait_for_url("**/review/")
+    assert barriers(page) == []
+    page.locator('form[action$="/submit/"] button').tap()
+    page.wait_for_url("**/done/")
+    assert barriers(page) == []
+    written = list(Caption.objects.order_by("item__position").values_list("text", flat=True))
+    assert written == [CAPTION.format(number=number) for number in range(1, IMAGES + 1)]
+    assert finish(page, study) == CODES["done_url"]
+    assert Participant.objects.get().state == ParticipantState.DONE
+    record_testsuite_property("seconds to the next image, online", round_of(waits[: OFFLINE_FROM - 1]))
+    record_testsuite_property("seconds to the next image, offline", round_of(waits[OFFLINE_FROM:]))
+
+
+def test_a_whole_comparison_in_telugu(phone: Phone) -> None:
+    comparison = make_comparison(language="te", images=6, replication=1, batch_size=6)
+    make_images(comparison.collection)
+    alike = [new_item(Kind.COMPARING, number, answer="similar") for number in (1, 2, 3)]
+    make_practice(comparison.project, Kind.COMPARING, items=alike)
+    study = make_study(comparison.project, role="rater", languages=[make_language("te")])
+    page = arrive(phone, study, "5f1b")
+    practise(page, comparison.project, ["0"] * 3)
+    page.locator('form[action$="/take/"] button').tap()
+    judged = 0
+    page.locator("#trial").wait_for()
+    assert barriers(page) == []
+    while page.locator("#trial").count():
+        number = page.locator("[data-number]").inner_text()
+        page.wait_for_timeout(AWAKE_MS)  # a tap right after the pair has changed may be meant for the one before
+        page.locator('.answer[value="2"]').tap()
+        expect(page.locator(f"[data-number]:text-is('{number}')")).to_have_count(0)
+        judged += 1
+    assert barriers(page) == []
+    assert judged >= 6
+    assert Judgement.objects.filter(choice=2).count() == judged
+    assert finish(page, study) == CODES["done_url"]
+
+
+def round_of(seconds: list[float]) -> float:
+    return round(median(seconds), 2)
