@@ -184,6 +184,8 @@ def make_world(media: Path) -> World:
         "study_id": [study.pk],
         "attempt_id": [attempt.pk],
         "kind": ["rating"],
+        "organization_slug": ["guessed"],
+        "provider_id": ["guessed"],
         "recruitment:study-enter token": [study.token],
         "recruitment:event-take token": [study.token],
         "job_id": [job.pk],
