@@ -17,6 +17,7 @@ urlpatterns = [
     ),
     # Its form would take an address that nobody confirmed.
     path("accounts/3rdparty/signup/", RedirectView.as_view(pattern_name="account_login"), name="socialaccount_signup"),
+    path("accounts/saml/<str:organization_slug>/acs/", account.saml_response_take, name="saml_acs"),
     path("accounts/", include("allauth.urls")),
     path("i18n/setlang/", account.language_choose, name="set_language"),
 ]

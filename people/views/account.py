@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account import views
+from allauth.socialaccount.providers.saml.views import acs
 from axes.decorators import axes_dispatch
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
@@ -65,3 +67,13 @@ def language_choose(request: HttpRequest) -> HttpResponseBase:
     if request.user.is_authenticated and language in dict(settings.LANGUAGES):
         User.objects.filter(pk=request.user.pk).update(interface_language=language)
     return set_language(request)
+
+
+@csrf_exempt
+@require_POST
+def saml_response_take(request: HttpRequest, organization_slug: str) -> HttpResponseBase:
+    """Take the response of a configured service: allauth would store that of any name before it looks."""
+    if organization_slug not in settings.SIGN_IN_PROVIDERS:
+        raise Http404(_("There is nothing at this address."))
+    response: HttpResponseBase = acs(request, organization_slug=organization_slug)
+    return response
