@@ -74,6 +74,6 @@ def language_choose(request: HttpRequest) -> HttpResponseBase:
 def saml_response_take(request: HttpRequest, organization_slug: str) -> HttpResponseBase:
     """Take the response of a configured service: allauth would store that of any name before it looks."""
     if organization_slug not in settings.SIGN_IN_PROVIDERS:
-        raise Http404(_("There is nothing at this address."))
+        raise Http404("No sign-in service has this name.")
     response: HttpResponseBase = acs(request, organization_slug=organization_slug)
     return response
