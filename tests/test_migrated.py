@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,10 @@ def test_in_a_copy_nothing_is_left_to_migrate_and_nobody_is_there():
 
 
 def test_a_changed_a_new_and_a_removed_file_make_another_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    first, second = tmp_path / "people" / "0001.py", tmp_path / "people" / "0002.py"
-    first.parent.mkdir()
+    folder = tmp_path / "people" / "migrations"
+    folder.mkdir(parents=True)
+    first, second = folder / "0001.py", folder / "0002.py"
     monkeypatch.setattr(migrated, "ROOT", tmp_path)
-    monkeypatch.setattr(migrated, "PRODUCT", ("people",))
     names = []
     for change in (
         lambda: first.write_text("a"),
@@ -35,3 +36,20 @@ def test_a_changed_a_new_and_a_removed_file_make_another_copy(tmp_path: Path, mo
 
     assert len({*names}) == 3
     assert names[0] == names[3]
+
+
+def test_migrations_import_only_what_a_copy_is_named_after():
+    imported = {
+        f"{found[1].replace('.', '/')}.py"
+        for path in migrated.ROOT.glob("*/migrations/*.py")
+        for found in re.finditer(r"^(?:from|import) ([a-z_]+\.[a-z_.]+)", path.read_text(), re.MULTILINE)
+        if (migrated.ROOT / found[1].partition(".")[0]).is_dir()
+    }
+    named = {
+        path.relative_to(migrated.ROOT).as_posix()
+        for pattern in migrated.SOURCES
+        for path in migrated.ROOT.glob(pattern)
+    }
+
+    assert imported
+    assert imported <= named

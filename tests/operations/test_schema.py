@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.db import connection
+from django.contrib.auth.models import Permission
+from django.core.management.sql import emit_post_migrate_signal
+from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
+from languages.models import Language
 from operations.selectors.schema import differences
 
 pytestmark = pytest.mark.django_db
@@ -29,19 +34,20 @@ IN_POSTGRES = """
 
 
 @pytest.fixture
-def made_from_models(request: Any, tmp_path: Path) -> Iterator[BaseDatabaseWrapper]:
-    """Another database, with the tables of all models and no migrations."""
-    other = connection.copy()
-    if other.vendor == "postgresql":
+def migrated(request: Any, tmp_path: Path) -> Iterator[BaseDatabaseWrapper]:
+    """Another database, made by the migrations as in an installation."""
+    if connection.vendor == "postgresql":
         name = request.getfixturevalue("postgres_url").rpartition("/")[2]
     else:
-        name = str(tmp_path / "models.sqlite3")
+        name = str(tmp_path / "migrated.sqlite3")
+    other = connections["migrated"] = connection.copy(alias="migrated")
     other.settings_dict = {**other.settings_dict, "NAME": name}
-    with other.schema_editor() as editor:
-        for model in apps.get_models():
-            editor.create_model(model)
+    executor = MigrationExecutor(other)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+    emit_post_migrate_signal(0, False, "migrated")
     yield other
     other.close()
+    del connections["migrated"]
 
 
 def schema_of(database: BaseDatabaseWrapper) -> dict[str, list[str]]:
@@ -79,13 +85,32 @@ def parts_of(sql: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def test_migrations_make_the_tables_that_the_models_describe(made_from_models: BaseDatabaseWrapper) -> None:
-    migrated, described = schema_of(connection), schema_of(made_from_models)
+@pytest.mark.slow(reason="every migration is applied, once on each database")
+def test_migrations_make_the_tables_that_the_models_describe_with_the_rows_that_tests_begin_with(
+    migrated: BaseDatabaseWrapper,
+) -> None:
+    found, described = schema_of(migrated), schema_of(connection)
 
-    assert len(migrated) > 50
-    assert all(len(parts) > 1 for parts in migrated.values())
-    differing = {table: set(parts) ^ set(described[table]) for table, parts in migrated.items()}
+    assert len(found) > 50
+    assert all(len(parts) > 1 for parts in found.values())
+    differing = {table: set(parts) ^ set(described[table]) for table, parts in found.items()}
     assert {table: parts for table, parts in differing.items() if parts} == {}
+    assert differences(migrated) == []
+    assert rows_of(migrated) == rows_of(connection)
+
+
+def rows_of(database: BaseDatabaseWrapper) -> dict[str, list[tuple[Any, ...]]]:
+    """What migrations write, without keys and times."""
+    alias = database.alias
+    return {
+        "languages": sorted(Language.objects.using(alias).values_list()),
+        "permissions": sorted(
+            Permission.objects.using(alias).values_list(
+                "content_type__app_label", "content_type__model", "codename", "name"
+            )
+        ),
+        "applied": sorted(MigrationRecorder.Migration.objects.using(alias).values_list("app", "name")),
+    }
 
 
 def test_a_migrated_database_does_not_differ() -> None:
