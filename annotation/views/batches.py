@@ -202,10 +202,12 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         now=timezone.now(),
     )
     warnings = warnings_of(item, language_of(item.batch.round_id))
+    problem = text_checks.hard_error(item.text)
     return JsonResponse(
         {
             "state": "saved",
             "revision": item.revision,
+            "error": str(problem.message) if problem else "",
             "warnings": [{"code": warning.code, "message": str(warning.message)} for warning in warnings],
             "written": written_so_far(item.batch),
         }
