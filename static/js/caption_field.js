@@ -10,6 +10,28 @@ const COUNT_FROM = 900;
 const AFTER_COMPOSITION_MS = 100;
 
 const lines = (text) => text.replaceAll("\r\n", "\n");
+const lengthOf = (text) => [...text.trim().normalize("NFC")].length;
+
+/** Why a text cannot be submitted, as far as this device can tell, or "". */
+export function faultOf(text, { textEmpty, textTooLong }) {
+  const length = lengthOf(text);
+  if (length === 0) return textEmpty;
+  return length > LONGEST ? textTooLong : "";
+}
+
+/** Show what is wrong with a text, or that nothing is. */
+export function showFault(place, message) {
+  const error = Object.assign(document.createElement("p"), { className: place.dataset.error, textContent: message });
+  error.setAttribute("role", "alert");
+  place.replaceChildren(...(message ? [error] : []));
+}
+
+export function showWarnings(list, warnings) {
+  const said = warnings.map(({ message }) => message);
+  // The same again is not said again.
+  if (said.join("\n") === [...list.children].map((line) => line.textContent).join("\n")) return;
+  list.replaceChildren(...said.map((textContent) => Object.assign(document.createElement("li"), { textContent })));
+}
 
 export class CaptionField {
   state = "saved";
@@ -88,24 +110,21 @@ export class CaptionField {
 
   end() {
     this.saver.end();
+    this.saver = null;
     this.#time.look(null);
   }
 
   /** Why the text cannot be submitted, or "". */
   get fault() {
-    if (this.#length === 0) return this.#texts.textEmpty;
-    return this.#length > LONGEST ? this.#texts.textTooLong : this.#fault;
+    return faultOf(this.text, this.#texts) || this.#fault;
   }
 
   get text() {
     return this.#field.value;
   }
 
-  showFault(message) {
-    const { error } = this.#part("error").dataset;
-    const notice = Object.assign(document.createElement("p"), { id: "error", className: error, role: "alert" });
-    notice.textContent = message;
-    this.#part("error").replaceChildren(notice);
+  showFault() {
+    showFault(this.#part("error"), this.fault);
     this.#describe();
   }
 
@@ -123,10 +142,6 @@ export class CaptionField {
 
   get #error() {
     return this.#part("error").firstElementChild;
-  }
-
-  get #length() {
-    return [...this.#field.value.trim().normalize("NFC")].length;
   }
 
   #part(name) {
@@ -170,16 +185,8 @@ export class CaptionField {
 
   #showAnswer({ warnings, error }) {
     this.#fault = error;
-    if (!this.fault && this.#error) this.#takeBackError();
-    const list = this.#part("warnings");
-    const before = [...list.children].map((line) => line.textContent).join("\n");
-    if (before === warnings.map(({ message }) => message).join("\n")) return;
-    list.replaceChildren(...warnings.map(({ message }) => Object.assign(document.createElement("li"), { textContent: message })));
-  }
-
-  #takeBackError() {
-    this.#part("error").replaceChildren();
-    this.#describe();
+    if (this.#error && !this.fault) this.showFault();
+    showWarnings(this.#part("warnings"), warnings);
   }
 
   #describe() {
@@ -192,7 +199,7 @@ export class CaptionField {
 
   #count() {
     const counter = this.#part("counter");
-    const length = this.#length;
+    const length = lengthOf(this.text);
     counter.hidden = length < COUNT_FROM;
     const isOver = length > LONGEST;
     counter.dataset.state = isOver ? "refused" : "";
@@ -214,9 +221,9 @@ export class CaptionField {
       this.#grow();
       this.saver.change(field.value);
       this.#count();
-      if (this.#error && !this.#isSentBack && !this.fault) this.#takeBackError();
+      if (this.#error && !this.#isSentBack && !this.fault) this.showFault();
     });
-    field.addEventListener("blur", () => this.saver.isDirty && this.saver.flush());
+    field.addEventListener("blur", () => this.saver?.isDirty && this.saver.flush());
     this.#form.addEventListener("click", ({ target }) => {
       if (target.closest("[data-take-stored]")) this.#kept.clear();
       const choice = target.closest("[data-keep]")?.dataset.keep;

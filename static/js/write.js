@@ -4,8 +4,9 @@ import { ActiveTime } from "./active_time.js";
 import { CaptionField } from "./caption_field.js";
 import { keepBatch } from "./offline.js";
 import { announce, tellMoved } from "./page.js";
-import { Kept, sendWaiting } from "./saver.js";
+import { Kept } from "./saver.js";
 import { fetchAhead, isOld, pageAt, read, revisionOf, swap } from "./turn.js";
+import { sender } from "./waiting.js";
 import { openZoom } from "./zoom.js";
 
 const form = document.getElementById("write");
@@ -14,14 +15,13 @@ const steps = document.querySelector(".steps");
 const links = [...steps.querySelectorAll("a")];
 const part = (name) => document.querySelector(`[data-${name}]`);
 
-const field = new CaptionField(form, { time: new ActiveTime(), onEnter: () => goTo(onwards()), onSaved: showSaved });
+const field = new CaptionField(form, { time: new ActiveTime(), onEnter: () => goOn(), onSaved: showSaved });
 
 // The pages of images, by their position in the address.
 const pathOf = (url) => new URL(url, location).pathname;
 const positionOf = (url) => /\/(\d+)\/$/.exec(pathOf(url))[1];
 const here = () => steps.querySelector("[aria-current]");
 const isHere = (url) => pathOf(url) === here().pathname;
-const onwards = () => texts.following ?? texts.review;
 
 function markWritten(step, text) {
   step.classList.toggle("is-done", text.trim() !== "");
@@ -45,30 +45,15 @@ function markKept() {
   part("written-count").textContent = steps.querySelectorAll(".is-done").length;
 }
 
-let sending = null;
-let waiting = null;
-
-/** Send what waits on this device for other images, after what is being sent; resolves as `sendWaiting` does. */
-function sendOthers() {
-  waiting ??= Promise.resolve(sending).then(() => {
-    waiting = null;
-    return (sending = sendThem());
-  });
-  return waiting;
-}
-
-async function sendThem() {
-  const found = await sendWaiting({ ...texts, but: texts.position });
-  const line = part("waiting");
-  line.hidden = found.left === 0;
-  line.querySelector("b").textContent = found.left;
-  return found;
-}
+const sendOthers = sender(() => ({ ...texts, but: texts.position }));
 
 let turning = null;
 
 /** Save, then go to an image or to the review. A second tap meanwhile does nothing. */
 const goTo = (where, how) => (turning ??= leave(pathOf(where), how).finally(() => (turning = null)));
+
+// Only a caption leads to the next image; to any image one can go by its number.
+const goOn = () => goTo(texts.following ?? texts.review, { mustBeWritten: Boolean(texts.following) });
 
 // Back and Forward have changed the address already.
 async function follow() {
@@ -76,15 +61,15 @@ async function follow() {
   if (!isHere(location)) goTo(location, { isFollowing: true });
 }
 
-async function leave(path, { isFollowing = false } = {}) {
+async function leave(path, { mustBeWritten = false, isFollowing = false } = {}) {
   const isReview = path === texts.review;
   const coming = isReview || isHere(path) ? null : pageAt(path);
   coming?.catch(() => {});
   const settled = await field.settle();
   // The browser's own Back was never stopped by a text that cannot be saved: it stays on this device.
   if (!settled && !(isFollowing && field.saver.isKept)) return stay();
-  if (path === texts.following && field.fault && !isFollowing) {
-    field.showFault(field.fault);
+  if (mustBeWritten && field.fault) {
+    field.showFault();
     return stay();
   }
   if (isReview) return settled === "saved" ? review() : stay(texts.textLater);
@@ -156,7 +141,9 @@ async function freshen(path) {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  goTo(texts[event.submitter?.value ?? "following"] ?? texts.review);
+  const go = event.submitter?.value ?? "following";
+  if (go === "following") goOn();
+  else goTo(texts[go]);
 });
 
 steps.addEventListener("click", (event) => {
@@ -172,10 +159,12 @@ for (const presses of [steps, form.querySelector(".write__actions")]) {
 }
 
 document.querySelector(".write").addEventListener("keydown", (event) => {
-  const where = { ArrowDown: onwards(), ArrowUp: texts.previous }[event.key];
-  if (!event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing || !where) return;
+  const isBack = event.key === "ArrowUp" && texts.previous;
+  if (!event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing) return;
+  if (event.repeat || !(isBack || event.key === "ArrowDown")) return;
   event.preventDefault();
-  if (!event.repeat) goTo(where);
+  if (isBack) goTo(texts.previous);
+  else goOn();
 });
 
 form.elements.text.addEventListener("input", () => (part("said").textContent = ""));
@@ -189,7 +178,7 @@ figure.addEventListener("touchstart", ({ touches }) => (began = touches.length =
 figure.addEventListener("touchend", ({ changedTouches: [ended] }) => {
   if (!began || Math.abs(ended.clientY - began.clientY) > FARTHEST_ASIDE) return;
   const moved = (ended.clientX - began.clientX) * (document.dir === "rtl" ? -1 : 1);
-  if (moved < -SHORTEST_SWIPE) goTo(onwards());
+  if (moved < -SHORTEST_SWIPE) goOn();
   if (moved > SHORTEST_SWIPE && texts.previous) goTo(texts.previous);
 });
 

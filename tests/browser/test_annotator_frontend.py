@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -12,55 +11,14 @@ from django.conf import settings
 from django.db import OperationalError
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from annotation.models import CaptionBatch, CaptionItem
 from annotation.services import batches
-from people.models import User
-from tests.browser.annotator import barriers, make_images, open_writing, sign_in, source_of, take_batch
-from tests.factories import make_annotator, make_round
+from tests.browser.annotator import barriers, open_writing, sign_in, source_of
+from tests.browser.desk import ENGLISH, SAVED, Desk, state
+from tests.browser.desk import desk as desk
+from tests.browser.desk import writing as writing
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
-
-ENGLISH = "english caption"
-SAVED = re.compile("Saved")
-
-
-@dataclass
-class Desk:
-    address: str
-    annotator: User
-    batch: CaptionBatch
-
-    @property
-    def rating(self) -> str:
-        return f"{self.address}/batches/{self.batch.pk}/rate/"
-
-    def writing(self, position: int) -> str:
-        return f"{self.address}/batches/{self.batch.pk}/write/{position}/"
-
-    def item(self, position: int) -> CaptionItem:
-        return CaptionItem.objects.get(batch=self.batch, position=position)
-
-
-@pytest.fixture
-def desk(live_server: Any, context: BrowserContext) -> Desk:
-    round = make_round(images=4, language="ja")
-    make_images(round.collection)
-    annotator = make_annotator(round, "aki")
-    sign_in(context, annotator, live_server.url)
-    return Desk(live_server.url, annotator, take_batch(round, annotator))
-
-
-@pytest.fixture
-def writing(desk: Desk, page: Page) -> Desk:
-    """At the first image of screen 2."""
-    open_writing(desk.batch, desk.annotator)
-    page.goto(desk.writing(1))
-    return desk
-
-
-def state(page: Page) -> Any:
-    return page.locator("#write [data-state]").first
 
 
 def rate_all(page: Page) -> None:
