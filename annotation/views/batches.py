@@ -126,6 +126,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@gzip_page
 @login_required
 @explains_refusals(CAPTIONS)
 def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
@@ -223,6 +224,7 @@ def worker_show(_request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@gzip_page
 @login_required
 def batch_review(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _batch_at(request, batch_id, Stage.WRITE)

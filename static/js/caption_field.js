@@ -44,6 +44,8 @@ export class CaptionField {
   #onSaved;
   #kept;
   #isSentBack = false;
+  // The text when somebody began to leave it. What is typed from then on is not for this image.
+  #left = null;
   // What the server says against the text, "" if nothing or not known yet.
   #fault = "";
 
@@ -57,8 +59,9 @@ export class CaptionField {
     this.#listen(onEnter);
   }
 
-  /** Begin with the image that the form is for now. `root` has the errors and warnings, if the form has not. */
-  begin(root = this.#form) {
+  /** Begin with the image that the form is for now. `root` has the errors and warnings, if the form has not; `typedOn`
+   * is added to its text. */
+  begin(root = this.#form, typedOn = "") {
     this.#root = root;
     const { user, batch, position, draft } = this.#texts;
     const stored = lines(this.#field.dataset.stored);
@@ -87,6 +90,10 @@ export class CaptionField {
     // Typed before this script was there. What a form was refused for waits until it is mended.
     if (this.#isSentBack && !this.#error) this.saver.change(typed);
     this.restore();
+    if (typedOn) {
+      this.#field.value += typedOn;
+      this.saver.change(this.text);
+    }
     this.#grow();
     this.#count();
     this.#field.setSelectionRange(this.#field.value.length, this.#field.value.length);
@@ -102,16 +109,31 @@ export class CaptionField {
     announce(this.#texts.textRestored);
   }
 
-  /** Whether the text can be left: "saved" on the server, "kept" on this device without a network, or null. */
+  /**
+   * Begin to leave the text: resolves to whether it is "saved" on the server, "kept" on this device without a network, or
+   * null. `end` or `stay` must follow.
+   */
   async settle() {
+    this.#left = this.text;
     if (await this.saver.flush({ withTime: true })) return "saved";
     return this.state === "offline" && this.saver.isKept ? "kept" : null;
   }
 
+  stay() {
+    const left = this.#left;
+    this.#left = null;
+    if (left !== null && left !== this.text) this.saver.change(this.text);
+    this.focus();
+  }
+
+  /** Leave the image; gives what was typed since `settle`. */
   end() {
+    const left = this.#left ?? this.text;
+    this.#left = null;
     this.saver.end();
     this.saver = null;
     this.#time.look(null);
+    return this.text.startsWith(left) ? this.text.slice(left.length) : "";
   }
 
   /** Why the text cannot be submitted, or "". */
@@ -217,6 +239,7 @@ export class CaptionField {
   #listen(onEnter) {
     const field = this.#field;
     field.addEventListener("input", () => {
+      if (this.#left !== null) return;
       this.#fault = "";
       this.#grow();
       this.saver.change(field.value);

@@ -76,7 +76,7 @@ function enter(card) {
 async function leave() {
   const card = opened;
   if (!(await field.settle())) {
-    field.focus();
+    field.stay();
     return false;
   }
   const hadFocus = form.contains(document.activeElement);

@@ -13,6 +13,7 @@ const form = document.getElementById("write");
 const texts = form.dataset;
 const steps = document.querySelector(".steps");
 const links = [...steps.querySelectorAll("a")];
+const figure = document.querySelector(".write__figure");
 const part = (name) => document.querySelector(`[data-${name}]`);
 
 const field = new CaptionField(form, { time: new ActiveTime(), onEnter: () => goOn(), onSaved: showSaved });
@@ -73,7 +74,8 @@ async function leave(path, { mustBeWritten = false, isFollowing = false } = {}) 
     return stay();
   }
   if (isReview) return settled === "saved" ? review() : stay(texts.textLater);
-  if (coming) await turnTo(path, coming, { isSaved: settled === "saved", isFollowing });
+  if (!coming) return field.stay();
+  await turnTo(path, coming, { isSaved: settled === "saved", isFollowing });
 }
 
 async function review() {
@@ -88,7 +90,7 @@ function stay(why = "") {
   if (!isHere(location)) history.pushState(null, "", here().href);
   part("said").textContent = why;
   if (why) announce(why);
-  field.focus();
+  field.stay();
 }
 
 /** Show the image at `path` as soon as its page is there; or load that page, if it is not what was expected. */
@@ -99,20 +101,18 @@ async function turnTo(path, coming, { isSaved, isFollowing = false }) {
   } catch {
     return isSaved ? location.assign(path) : stay(texts.textStay);
   }
-  // Typed on, while the page was on its way.
-  if (isSaved && field.saver.isDirty && !(await field.settle())) return stay();
   if (!page) return location.assign(path);
-  field.end();
   if (!isFollowing) history.pushState(null, "", path);
   show(page);
 }
 
 function show(page) {
   const hadFocus = field.hasFocus;
+  const typedOn = field.end();
   swap(page);
   part("said").textContent = "";
   announce(texts.name);
-  field.begin();
+  field.begin(form, typedOn);
   arrive(hadFocus);
   markKept();
   sendOthers();
@@ -124,15 +124,15 @@ function show(page) {
 function arrive(hadFocus) {
   const current = here();
   steps.scrollBy(current.getBoundingClientRect().left - steps.getBoundingClientRect().left - steps.clientWidth / 2, 0);
+  if (figure.getBoundingClientRect().top < 0) figure.scrollIntoView();
   if (hadFocus || field.hasError || matchMedia("(pointer: fine)").matches) field.focus();
-  else scrollTo(0, 0);
 }
 
 /** Take what was changed elsewhere since the page was fetched, unless the text is being changed here. */
 async function freshen(path) {
   const page = await read(path).catch(() => null);
   if (!page || turning || !isHere(path) || field.saver.isDirty || field.saver.conflict) return;
-  if (revisionOf(page) <= field.saver.revision && !part("swap=figure").querySelector(".waiting")) return;
+  if (revisionOf(page) <= field.saver.revision && !figure.querySelector(".waiting")) return;
   field.end();
   swap(page);
   field.begin();
@@ -172,7 +172,6 @@ form.elements.text.addEventListener("input", () => (part("said").textContent = "
 // Swiping the image leads to the one beside it, in the direction of the page.
 const FARTHEST_ASIDE = 40;
 const SHORTEST_SWIPE = 60;
-const figure = document.querySelector(".write__figure");
 let began = null;
 figure.addEventListener("touchstart", ({ touches }) => (began = touches.length === 1 ? touches[0] : null), { passive: true });
 figure.addEventListener("touchend", ({ changedTouches: [ended] }) => {

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from gzip import compress
 from typing import Any
 
 import psycopg
 import pytest
 from django.conf import settings
 from django.db import OperationalError
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Response, Route, expect
 
+from annotation.models import CaptionItem
 from annotation.services import batches
-from tests.browser.annotator import barriers, open_writing, sign_in, source_of
+from tests.browser.annotator import barriers, make_images, open_writing, sign_in, source_of, take_batch
 from tests.browser.desk import ENGLISH, SAVED, Desk, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing
+from tests.factories import make_annotator, make_round
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -353,3 +356,30 @@ def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page:
         page.wait_for_load_state("networkidle")
         assert all(url.startswith((desk.address, "data:")) for url in asked)
         assert len([url for url in asked if "/images/" not in url]) <= 11
+
+
+@pytest.mark.slow(reason="two pages with everything on them")
+def test_the_pages_of_a_batch_weigh_less_than_60_kb_besides_its_images(
+    live_server: Any, context: BrowserContext
+) -> None:
+    round = make_round(images=15, batch_size=15, language="te")
+    make_images(round.collection)
+    annotator = make_annotator(round, "anna")
+    sign_in(context, annotator, live_server.url)
+    context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": "te", "url": live_server.url}])
+    batch = take_batch(round, annotator)
+    open_writing(batch, annotator)
+    CaptionItem.objects.filter(batch=batch).update(text="గడ్డి మీద పరుగెత్తే గోధుమ రంగు కుక్క")
+    for path in (f"/batches/{batch.pk}/write/1/", f"/batches/{batch.pk}/review/"):
+        came: list[Response] = []
+        page = context.new_page()
+        page.on("response", lambda answer, came=came: came.append(answer))  # type: ignore[misc]
+        page.goto(live_server.url + path)
+        page.wait_for_load_state()
+        parts = [one for one in came if "/static/" in one.url or one.url.endswith(path)]
+        assert all(one.headers.get("content-encoding") == "gzip" for one in parts if "/static/" not in one.url)
+        # Static files are served compressed by the real server.
+        weight = sum(len(compress(one.body())) for one in parts)
+        page.close()
+        assert len(parts) > 10
+        assert weight < 60_000, path

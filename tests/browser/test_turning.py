@@ -170,6 +170,22 @@ def test_a_conflict_stops_the_turn_and_is_gone_with_its_image(
     assert turner.item(1).text == "二番目"
 
 
+def test_what_is_typed_while_the_page_turns_is_for_the_next_image(turner: Desk, page: Page) -> None:
+    def be_slow(route: Route) -> None:
+        answer = route.fetch()
+        page.keyboard.type("犬が")
+        route.fulfill(response=answer)
+
+    page.keyboard.type(CAT)
+    expect(state(page)).to_have_text("Saved")
+    page.route("**/write/1/draft/", be_slow, times=1)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2, "犬が")
+    page.keyboard.type("いる")
+    expect(state(page)).to_have_text("Saved")
+    assert (turner.item(1).text, turner.item(2).text) == (CAT, "犬がいる")
+
+
 def test_warnings_counters_and_errors_are_those_of_the_image(turner: Desk, page: Page) -> None:
     page.fill("#text", "猫")
     expect(page.locator("[data-warnings] li")).to_have_count(1)
