@@ -371,11 +371,15 @@ def test_the_pages_of_a_batch_weigh_less_than_60_kb_besides_its_images(
     open_writing(batch, annotator)
     CaptionItem.objects.filter(batch=batch).update(text="గడ్డి మీద పరుగెత్తే గోధుమ రంగు కుక్క")
     page, came = context.new_page(), list[Response]()
-    page.on("response", lambda answer: came.append(answer))
+
+    def note(answer: Response) -> None:
+        came.append(answer)
+
+    page.on("response", note)
     for path in (f"/batches/{batch.pk}/write/1/", f"/batches/{batch.pk}/review/"):
         came.clear()
         page.goto(live_server.url + path)
-        page.wait_for_load_state()
+        page.wait_for_load_state("networkidle")
         parts = [one for one in came if "/static/" in one.url or one.url.endswith(path)]
         assert len(parts) > 10
         assert all(one.headers.get("content-encoding") == "gzip" for one in parts if "/static/" not in one.url)
