@@ -126,6 +126,7 @@ def _open_writing(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@gzip_page
 @login_required
 @explains_refusals(CAPTIONS)
 def caption_write(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
@@ -202,10 +203,12 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         now=timezone.now(),
     )
     warnings = warnings_of(item, language_of(item.batch.round_id))
+    problem = text_checks.hard_error(item.text)
     return JsonResponse(
         {
             "state": "saved",
             "revision": item.revision,
+            "error": str(problem.message) if problem else "",
             "warnings": [{"code": warning.code, "message": str(warning.message)} for warning in warnings],
             "written": written_so_far(item.batch),
         }
@@ -221,6 +224,7 @@ def worker_show(_request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@gzip_page
 @login_required
 def batch_review(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch, elsewhere = _batch_at(request, batch_id, Stage.WRITE)

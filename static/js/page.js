@@ -37,11 +37,17 @@ export function csrfToken() {
   return cookies.get("__Host-csrftoken") ?? cookies.get("csrftoken") ?? field.value;
 }
 
-/** Have a screen reader say `text`, also when it is what was said last. */
+let said = [];
+
+/** Have a screen reader say `text`, also when it is what was said last, and after what else is said at this moment. */
 export function announce(text) {
   const status = document.getElementById("status");
   status.textContent = "";
-  setTimeout(() => (status.textContent = text), 50);
+  said.push(text);
+  setTimeout(() => {
+    if (said.length) status.textContent = said.join(" ");
+    said = [];
+  }, 50);
 }
 
 export function signInLink(form, { newTab = false } = {}) {

@@ -101,24 +101,30 @@ export function forgetStored() {
   for (const key of keysFrom(STORED)) localStorage.removeItem(key);
 }
 
+/** Where the text of the image at `position` is saved; `url` is where that of any other image of the batch is. */
+export const draftAt = (url, position) => url.replace(/\/\d+\/draft\/$/, `/${position}/draft/`);
+
 /**
- * Send what this device keeps of other images of the batch, the oldest first; resolves to how many still wait, and to
- * the positions of those of which the server has another text. `urlOf(position)` is where the text of an image is saved.
+ * Send what this device keeps of images of the batch other than `but`, the oldest first; resolves to how many still wait,
+ * and to the positions of those of which the server has another text. `tell(position, text, answer)` hears of each sent.
  */
-export async function sendWaiting({ user, batch, but, urlOf }) {
+export async function sendWaiting({ user, batch, draft, but = null, tell = () => {} }) {
   const prefix = `${PREFIX}${user}/${batch}/`;
   const positions = [...new Set(keysFrom(prefix).map((key) => key.slice(prefix.length).split("/")[0]))];
   const waiting = positions
     .filter((position) => position !== String(but))
-    .map((position) => ({ position, kept: new Kept(user, batch, position), url: urlOf(position) }))
+    .map((position) => ({ position, kept: new Kept(user, batch, position), url: draftAt(draft, position) }))
     .map((one) => ({ ...one, found: one.kept.newest() }))
     .filter(({ found }) => found)
     .sort((one, other) => one.found.at - other.found.at);
   let left = waiting.length;
   const conflicts = [];
   for (const { position, kept, url, found } of waiting) {
-    const outcome = await sendOne(kept, url, found, found.revision);
-    if (outcome === "saved") left -= 1;
+    const { outcome, data } = await sendOne(kept, url, found, found.revision);
+    if (outcome === "saved") {
+      left -= 1;
+      tell(position, found.text, data);
+    }
     if (outcome === "conflict") conflicts.push(position);
     if (outcome === "offline") break;
   }
@@ -131,7 +137,7 @@ async function sendOne(kept, url, { text, sent, ms, at }, revision, isAgain = fa
   try {
     answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0) });
   } catch {
-    return "offline";
+    return { outcome: "offline" };
   }
   const outcome = outcomeOf(answer);
   // Ours: it was saved, only the answer was lost on the way. Anything else is asked on the page of that image.
@@ -140,9 +146,10 @@ async function sendOne(kept, url, { text, sent, ms, at }, revision, isAgain = fa
   }
   if (outcome === "saved") {
     kept.confirm(answer.data.revision, text);
-    kept.clear();
+    // Its field may be open by now, with a later text.
+    if (kept.newest()?.text === text) kept.clear();
   }
-  return outcome;
+  return { outcome, data: answer.data };
 }
 
 function read(key) {
@@ -172,6 +179,7 @@ export class Saver {
   #timer = null;
   #attempt = 0;
   #mustWaitForTyping = false;
+  #ending = new AbortController();
 
   constructor({ url, revision, text, kept, time, show }) {
     Object.assign(this, { revision, text });
@@ -180,11 +188,10 @@ export class Saver {
     this.#kept = kept;
     this.#time = time;
     this.#show = show;
-    addEventListener("online", () => this.#retry());
-    addEventListener("focus", () => this.#retry());
-    document.addEventListener("visibilitychange", () => this.#retry());
-    addEventListener("pagehide", () => this.#retry());
-    addEventListener("crosslens:signing-out", () => this.#forget());
+    const { signal } = this.#ending;
+    for (const sign of ["online", "focus", "pagehide"]) addEventListener(sign, () => this.#retry(), { signal });
+    document.addEventListener("visibilitychange", () => this.#retry(), { signal });
+    addEventListener("crosslens:signing-out", () => this.#forget(), { signal });
   }
 
   get isDirty() {
@@ -227,9 +234,11 @@ export class Saver {
     return isSaved && this.isDirty ? this.flush() : isSaved;
   }
 
-  /** Keep the time on task with a text that could not be sent, before another page is opened. */
-  keepTime() {
+  /** Leave this image. A text that could not be sent stays on this device, with the time on task. */
+  end() {
     if (this.isDirty) this.#kept.put(this.revision, this.text, this.#sent, this.#time.take());
+    clearTimeout(this.#timer);
+    this.#ending.abort();
   }
 
   askWhich(stored) {
@@ -309,7 +318,7 @@ export class Saver {
 
   #later(ms) {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.flush(), ms);
+    if (!this.#ending.signal.aborted) this.#timer = setTimeout(() => this.flush(), ms);
   }
 
   #forget() {

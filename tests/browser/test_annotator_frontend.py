@@ -3,64 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from gzip import compress
 from typing import Any
 
 import psycopg
 import pytest
 from django.conf import settings
 from django.db import OperationalError
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Response, Route, expect
 
-from annotation.models import CaptionBatch, CaptionItem
+from annotation.models import CaptionItem
 from annotation.services import batches
-from people.models import User
 from tests.browser.annotator import barriers, make_images, open_writing, sign_in, source_of, take_batch
+from tests.browser.desk import ENGLISH, SAVED, Desk, state
+from tests.browser.desk import desk as desk
+from tests.browser.desk import writing as writing
 from tests.factories import make_annotator, make_round
 from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
-
-ENGLISH = "english caption"
-SAVED = re.compile("Saved")
-
-
-@dataclass
-class Desk:
-    address: str
-    annotator: User
-    batch: CaptionBatch
-
-    @property
-    def rating(self) -> str:
-        return f"{self.address}/batches/{self.batch.pk}/rate/"
-
-    def writing(self, position: int) -> str:
-        return f"{self.address}/batches/{self.batch.pk}/write/{position}/"
-
-    def item(self, position: int) -> CaptionItem:
-        return CaptionItem.objects.get(batch=self.batch, position=position)
-
-
-@pytest.fixture
-def desk(live_server: Any, context: BrowserContext) -> Desk:
-    round = make_round(images=4, language="ja")
-    make_images(round.collection)
-    annotator = make_annotator(round, "aki")
-    sign_in(context, annotator, live_server.url)
-    return Desk(live_server.url, annotator, take_batch(round, annotator))
-
-
-@pytest.fixture
-def writing(desk: Desk, page: Page) -> Desk:
-    """At the first image of screen 2."""
-    open_writing(desk.batch, desk.annotator)
-    page.goto(desk.writing(1))
-    return desk
-
-
-def state(page: Page) -> Any:
-    return page.locator("#write [data-state]").first
 
 
 def rate_all(page: Page) -> None:
@@ -395,3 +356,32 @@ def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page:
         page.wait_for_load_state("networkidle")
         assert all(url.startswith((desk.address, "data:")) for url in asked)
         assert len([url for url in asked if "/images/" not in url]) <= 11
+
+
+@pytest.mark.slow(reason="two pages with everything on them")
+def test_the_pages_of_a_batch_weigh_less_than_60_kb_besides_its_images(
+    live_server: Any, context: BrowserContext
+) -> None:
+    round = make_round(images=15, batch_size=15, language="te")
+    make_images(round.collection)
+    annotator = make_annotator(round, "anna")
+    sign_in(context, annotator, live_server.url)
+    context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": "te", "url": live_server.url}])
+    batch = take_batch(round, annotator)
+    open_writing(batch, annotator)
+    CaptionItem.objects.filter(batch=batch).update(text="గడ్డి మీద పరుగెత్తే గోధుమ రంగు కుక్క")
+    page, came = context.new_page(), list[Response]()
+
+    def note(answer: Response) -> None:
+        came.append(answer)
+
+    page.on("response", note)
+    for path in (f"/batches/{batch.pk}/write/1/", f"/batches/{batch.pk}/review/"):
+        came.clear()
+        page.goto(live_server.url + path)
+        page.wait_for_load_state("networkidle")
+        parts = [one for one in came if "/static/" in one.url or one.url.endswith(path)]
+        assert len(parts) > 10
+        assert all(one.headers.get("content-encoding") == "gzip" for one in parts if "/static/" not in one.url)
+        # The real server compresses static files, too.
+        assert sum(len(compress(one.body())) for one in parts) < 60_000, path

@@ -77,6 +77,7 @@ def open_first(phone: Phone, batch: CaptionBatch) -> Page:
 @pytest.mark.slow(reason="a whole batch, a crash of the browser and waiting for the network")
 def test_a_batch_is_written_with_no_network_at_all_and_the_browser_crashes(phone: Phone, batch: CaptionBatch) -> None:
     page = open_first(phone, batch)
+    page.evaluate("window.isThePageThatWasOpened = true")
     phone.network.down()
     for position in range(1, 4):
         assert page.url == writing(phone, batch, position)
@@ -86,6 +87,7 @@ def test_a_batch_is_written_with_no_network_at_all_and_the_browser_crashes(phone
         page.get_by_role("button", name="Next image").tap()
         page.wait_for_url(writing(phone, batch, position + 1))
     expect(page.locator(".steps .is-done")).to_have_count(3)
+    assert page.evaluate("window.isThePageThatWasOpened && document.activeElement.id") == "text"
     assert texts(batch) == [""] * IMAGES
 
     phone.kill()

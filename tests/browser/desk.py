@@ -1,0 +1,56 @@
+"""An annotator with a batch of four images, at either screen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from annotation.models import CaptionBatch, CaptionItem
+from people.models import User
+from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
+from tests.factories import make_annotator, make_round
+
+ENGLISH = "english caption"
+SAVED = re.compile("Saved")
+
+
+@dataclass
+class Desk:
+    address: str
+    annotator: User
+    batch: CaptionBatch
+
+    @property
+    def rating(self) -> str:
+        return f"{self.address}/batches/{self.batch.pk}/rate/"
+
+    def writing(self, position: int) -> str:
+        return f"{self.address}/batches/{self.batch.pk}/write/{position}/"
+
+    def item(self, position: int) -> CaptionItem:
+        return CaptionItem.objects.get(batch=self.batch, position=position)
+
+
+@pytest.fixture
+def desk(live_server: Any, context: BrowserContext) -> Desk:
+    round = make_round(images=4, language="ja")
+    make_images(round.collection)
+    annotator = make_annotator(round, "aki")
+    sign_in(context, annotator, live_server.url)
+    return Desk(live_server.url, annotator, take_batch(round, annotator))
+
+
+@pytest.fixture
+def writing(desk: Desk, page: Page) -> Desk:
+    """At the first image of screen 2."""
+    open_writing(desk.batch, desk.annotator)
+    page.goto(desk.writing(1))
+    return desk
+
+
+def state(page: Page) -> Any:
+    return page.locator("#write [data-state]").first

@@ -1,0 +1,278 @@
+"""Screen 2 turns from image to image without loading a page: the focus, the address, the texts and the time on task."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, Request, Route, expect
+
+from annotation.models import CaptionItem, Rating
+from annotation.services import batches
+from people.models import Session
+from tests.browser.annotator import open_writing, sign_in, source_of
+from tests.browser.desk import ENGLISH, Desk, state
+from tests.browser.desk import desk as desk
+from tests.browser.desk import writing as writing
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+MARK = "window.isThePageThatWasOpened = true"
+IS_SAME_PAGE = "window.isThePageThatWasOpened === true"
+HAS_FOCUS = "document.activeElement.id === 'text'"
+CAT = "猫が寝ている"
+
+
+@pytest.fixture
+def turner(writing: Desk, page: Page) -> Desk:
+    page.evaluate(MARK)
+    return writing
+
+
+def expect_image(page: Page, desk: Desk, number: int, text: str = "") -> None:
+    page.wait_for_url(desk.writing(number))
+    expect(page).to_have_title(f"Image {number} of 4 · Crosslens")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{number} of 4")
+    expect(page.locator(".steps [aria-current=step]")).to_have_text(re.compile(f"Image {number}"))
+    expect(page.locator("#text")).to_have_value(text)
+    expect(page.locator("#zoom-link")).to_have_attribute("href", re.compile(image_of(desk, number)))
+    assert page.evaluate(IS_SAME_PAGE)
+
+
+def image_of(desk: Desk, number: int) -> str:
+    return str(desk.item(number).image.public_id)
+
+
+def test_a_turn_keeps_the_page_the_focus_and_the_field_and_saves_the_text_first(turner: Desk, page: Page) -> None:
+    field = page.locator("#text").element_handle()
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request) if request.is_navigation_request() else None)
+    page.fill("#text", CAT)
+    page.get_by_role("button", name="Next image").click()
+    expect_image(page, turner, 2)
+    assert turner.item(1).text == CAT
+    assert page.evaluate("field => field === document.getElementById('text')", field)
+    assert page.evaluate(HAS_FOCUS)
+    expect(page.locator(".steps .is-done")).to_have_count(1)
+    expect(page.locator("[data-written-count]")).to_have_text("1")
+    expect(page.locator("#status")).to_contain_text("Image 2 of 4")
+    expect(page.get_by_role("button", name="Previous")).to_be_visible()
+    page.keyboard.type(f"{CAT}二")
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 3)
+    page.keyboard.type(f"{CAT}三")
+    page.keyboard.press("Alt+ArrowDown")
+    expect_image(page, turner, 4)
+    expect(page.get_by_role("button", name="Review all captions")).to_be_visible()
+    expect(page.get_by_role("button", name="Review all", exact=True)).to_be_hidden()
+    page.keyboard.press("Alt+ArrowUp")
+    expect_image(page, turner, 3, f"{CAT}三")
+    page.locator(".steps a").first.click()
+    expect_image(page, turner, 1, CAT)
+    expect(page.get_by_role("button", name="Previous")).to_be_hidden()
+    assert page.evaluate(HAS_FOCUS)
+    assert asked == []
+
+
+def test_the_focus_stays_where_fingers_tap_and_no_keyboard_comes_up_by_itself(
+    browser: Any, live_server: Any, desk: Desk
+) -> None:
+    open_writing(desk.batch, desk.annotator)
+    context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 664})
+    sign_in(context, desk.annotator, live_server.url)
+    page = context.new_page()
+    page.goto(desk.writing(1))
+    page.evaluate(MARK)
+    page.locator(".steps a").nth(1).tap()
+    expect_image(page, desk, 2)
+    assert not page.evaluate(HAS_FOCUS), "nobody asked for a keyboard on the screen"
+    page.locator("#text").tap()
+    page.evaluate("document.getElementById('text').addEventListener('blur', () => (window.wasLeft = true))")
+    for number in (2, 3):
+        page.keyboard.type(f"{CAT} {number}")
+        page.get_by_role("button", name="Next image").tap()
+        expect_image(page, desk, number + 1)
+    page.locator(".steps a").nth(1).tap()
+    expect_image(page, desk, 2, f"{CAT} 2")
+    assert page.evaluate(HAS_FOCUS)
+    assert page.evaluate("window.wasLeft === undefined"), "the keyboard stays up"
+    context.close()
+
+
+def test_back_and_forward_turn_too_and_save_what_is_typed(turner: Desk, page: Page) -> None:
+    for number in (1, 2):
+        page.fill("#text", f"{CAT}{number}")
+        page.keyboard.press("Enter")
+        expect_image(page, turner, number + 1)
+    page.fill("#text", f"{CAT}3")
+    page.go_back()
+    expect_image(page, turner, 2, f"{CAT}2")
+    assert turner.item(3).text == f"{CAT}3"
+    page.evaluate("history.go(-1)")
+    expect_image(page, turner, 1, f"{CAT}1")
+    page.evaluate("history.go(2)")
+    expect_image(page, turner, 3, f"{CAT}3")
+    page.evaluate("history.back(); setTimeout(() => history.back(), 5)")
+    expect_image(page, turner, 1, f"{CAT}1")
+    page.reload()
+    expect(page.locator("#text")).to_have_value(f"{CAT}1")
+
+
+def test_the_next_image_is_there_before_it_is_asked_for(turner: Desk, page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    page.fill("#text", CAT)
+    expect(state(page)).to_have_text("Saved")
+    page.route("**/write/2/", lambda route: route.abort())
+    page.route(f"**/{image_of(turner, 2)}/**", lambda route: route.abort())
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2)
+    assert page.evaluate("document.querySelector('#zoom-link img').naturalWidth") > 0
+
+
+def test_each_image_has_its_own_time_on_task(turner: Desk, page: Page) -> None:
+    page.keyboard.type("猫が", delay=800)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2)
+    page.keyboard.type("猫がいる", delay=800)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 3)
+    first, second = turner.item(1).writing_ms, turner.item(2).writing_ms
+    assert 500 <= first < second <= 10_000
+    page.locator(".steps a").first.click()
+    expect_image(page, turner, 1, "猫が")
+    page.wait_for_timeout(600)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2, "猫がいる")
+    assert turner.item(1).writing_ms > first
+    assert turner.item(2).writing_ms == second
+
+
+def test_a_conflict_stops_the_turn_and_is_gone_with_its_image(
+    turner: Desk, page: Page, context: BrowserContext
+) -> None:
+    other = context.new_page()
+    other.goto(turner.writing(1))
+    other.fill("#text", "一番目")
+    expect(state(other)).to_have_text("Saved")
+    page.fill("#text", "二番目")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-conflict]")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.locator(".steps a").nth(2).click()
+    page.wait_for_timeout(300)
+    expect_image(page, turner, 1, "二番目")
+    page.get_by_role("button", name="Keep mine").click()
+    expect(page.locator("[data-conflict]")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2)
+    assert turner.item(1).text == "二番目"
+
+
+def test_what_is_typed_while_the_page_turns_is_for_the_next_image(turner: Desk, page: Page) -> None:
+    def be_slow(route: Route) -> None:
+        answer = route.fetch()
+        page.keyboard.type("犬が")
+        route.fulfill(response=answer)
+
+    page.keyboard.type(CAT)
+    expect(state(page)).to_have_text("Saved")
+    page.route("**/write/1/draft/", be_slow, times=1)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2, "犬が")
+    page.keyboard.type("いる")
+    expect(state(page)).to_have_text("Saved")
+    assert (turner.item(1).text, turner.item(2).text) == (CAT, "犬がいる")
+
+
+def test_warnings_counters_and_errors_are_those_of_the_image(turner: Desk, page: Page) -> None:
+    page.fill("#text", "猫")
+    expect(page.locator("[data-warnings] li")).to_have_count(1)
+    page.fill("#text", "猫" * 950)
+    expect(page.locator("[data-counter]")).to_have_text("Characters left: 50")
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2)
+    expect(page.locator("[data-counter]")).to_be_hidden()
+    expect(state(page)).to_have_text("")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("This is empty. Write a caption.")
+    expect(page.locator("#text")).to_have_attribute("aria-describedby", "error how")
+    page.locator(".steps a").first.click()
+    expect_image(page, turner, 1, "猫" * 950)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.locator("[data-counter]")).to_be_visible()
+    page.fill("#text", "猫" * 1001)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("This is too long")
+    page.fill("#text", "\u3164")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("only spaces or control characters")
+    page.fill("#text", "猫")
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2)
+
+
+def test_a_text_that_another_device_changed_meanwhile_is_shown_soon(turner: Desk, page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    CaptionItem.objects.filter(pk=turner.item(2).pk).update(text="別の端末", revision=1)
+    page.clock.install()
+    page.clock.fast_forward(60_000)
+    page.fill("#text", CAT)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2, "別の端末")
+    page.fill("#text", "別の端末で")
+    expect(state(page)).to_have_text("Saved")
+
+
+@pytest.mark.parametrize("how", ["signed out", "returned"])
+def test_anything_unexpected_is_loaded_as_a_page(turner: Desk, page: Page, how: str) -> None:
+    """The text is saved; then, before the page of the other image is answered, it has become another one."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    def change(save: Route) -> None:
+        answer = save.fetch()
+        if how == "signed out":
+            Session.objects.all().delete()
+        else:
+            batches.return_batch(batch_id=turner.batch.pk, person=turner.annotator, now=timezone.now())
+        save.fulfill(response=answer)
+        held.pop().continue_()
+
+    page.fill("#text", CAT)
+    expect(state(page)).to_have_text("Saved")
+    page.route("**/write/3/", hold, times=1)
+    page.route("**/draft/", change, times=1)
+    page.locator(".steps a").nth(2).click()
+    page.wait_for_url("**/accounts/login/**" if how == "signed out" else f"**/batches/{turner.batch.pk}/")
+    assert not page.evaluate(IS_SAME_PAGE)
+
+
+def test_a_page_in_another_language_is_loaded_whole(turner: Desk, page: Page, context: BrowserContext) -> None:
+    page.fill("#text", CAT)
+    context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": "ar", "url": turner.address}])
+    page.locator(".steps a").nth(2).click()
+    page.wait_for_url(turner.writing(3))
+    expect(page.locator("html")).to_have_attribute("lang", "ar")
+    assert not page.evaluate(IS_SAME_PAGE)
+    assert turner.item(1).text == CAT
+
+
+def test_nothing_of_screen_1_comes_in_while_one_turns(desk: Desk, page: Page) -> None:
+    open_writing(desk.batch, desk.annotator)
+    CaptionItem.objects.filter(batch=desk.batch).update(rating=Rating.BAD)
+    came: list[str] = []
+    page.on("response", lambda answer: came.append(answer.url) if "/write/" in answer.url else None)
+    page.goto(desk.writing(1))
+    page.evaluate(MARK)
+    for number in range(1, 4):
+        page.fill("#text", f"{CAT}{number}")
+        page.keyboard.press("Enter")
+        expect_image(page, desk, number + 1)
+        assert ENGLISH not in source_of(page)
+    assert len(came) > 4
+    assert not any("/rate/" in url for url in came)
+    assert page.locator("text=BAD").count() == 0
