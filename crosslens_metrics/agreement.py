@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from crosslens_metrics.intervals import Interval, percentile_interval
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
@@ -134,7 +134,7 @@ class _Table:
     """How often each value of the scale was given to each unit, of units with two ratings or more."""
 
     scale: NDArray[np.float64]
-    counts: sparse.csr_array
+    counts: scipy.sparse.csr_array
 
 
 def _table(units: ArrayLike, values: ArrayLike, level: Level) -> _Table:
@@ -157,11 +157,11 @@ def _table(units: ArrayLike, values: ArrayLike, level: Level) -> _Table:
         raise UndefinedFigureError(
             Reason.ALL_RATINGS_EQUAL, "Every rating is the same: agreement by chance would be full."
         )
-    counts = sparse.csr_array((times.astype(float), (rows, columns)), shape=(int(rows[-1]) + 1, len(scale)))
+    counts = scipy.sparse.csr_array((times.astype(float), (rows, columns)), shape=(int(rows[-1]) + 1, len(scale)))
     return _Table(scale, counts)
 
 
-def _kinds(counts: sparse.csr_array) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+def _kinds(counts: scipy.sparse.csr_array) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
     """A unit of each kind, and how many there are of it; in the order of the rows of counts, as the seed meets them."""
     ends = 2 * counts.indptr
     cells = np.stack([-counts.indices.astype(np.int64), counts.data.astype(np.int64)], axis=1).ravel().tolist()

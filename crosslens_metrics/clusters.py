@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from crosslens_metrics.intervals import LEVEL, Interval
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
@@ -86,7 +86,7 @@ def mean_interval(total: float, squares: float, number: int) -> Interval:
     variance = (squares - number * mean**2) / (number - 1)
     if variance <= 1e-12:
         raise UndefinedFigureError(Reason.NO_VARIATION, "All observations are the same.")
-    half = float(special.stdtrit(number - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / number)
+    half = float(scipy.special.stdtrit(number - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / number)
     return Interval(mean - half, mean + half)
 
 

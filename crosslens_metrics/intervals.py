@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 LEVEL = 0.95
-NORMAL_QUANTILE = float(special.ndtri(0.5 + LEVEL / 2))
+NORMAL_QUANTILE = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ def share_bounds(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.fl
     failures = trials - successes
     tail = (1 - LEVEL) / 2
     # The quantile does not exist for zero successes or zero failures, where the bound is the end of the scale.
-    low = np.where(successes > 0, special.betaincinv(np.maximum(successes, 1), failures + 1, tail), 0.0)
-    high = np.where(failures > 0, special.betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail), 1.0)
+    low = np.where(successes > 0, scipy.special.betaincinv(np.maximum(successes, 1), failures + 1, tail), 0.0)
+    high = np.where(failures > 0, scipy.special.betaincinv(successes + 1, np.maximum(failures, 1), 1 - tail), 1.0)
     return low, high
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csgraph
 
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
@@ -141,11 +141,11 @@ def bradley_terry(wins: ArrayLike) -> NDArray[np.float64]:
         raise UndefinedFigureError(Reason.NO_MODELS, "There are no models to rank.")
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
         raise ValueError(f"A row and a column for each model are needed, not shape {table.shape}.")
-    if csgraph.connected_components(table > 0, connection="weak", return_labels=False) > 1:
+    if scipy.sparse.csgraph.connected_components(table > 0, connection="weak", return_labels=False) > 1:
         raise UndefinedFigureError(
             Reason.MODELS_NOT_CONNECTED, "The models fall into groups that were never compared with each other."
         )
-    if csgraph.connected_components(table > 0, connection="strong", return_labels=False) > 1:
+    if scipy.sparse.csgraph.connected_components(table > 0, connection="strong", return_labels=False) > 1:
         raise UndefinedFigureError(
             Reason.MODEL_NEVER_LOSES, "Some models never lost anything to the others: their lead has no measure."
         )
@@ -169,7 +169,7 @@ def components(wins: ArrayLike) -> list[NDArray[np.int_]]:
     list of ndarray of int
         The models of each group.
     """
-    labels = csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="weak")[1]
+    labels = scipy.sparse.csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="weak")[1]
     groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     return sorted(groups, key=lambda group: (-len(group), int(group[0])))
 
@@ -188,7 +188,9 @@ def groups(wins: ArrayLike) -> NDArray[np.int_]:
     -------
     ndarray of int, shape (n_models,)
     """
-    return np.asarray(csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="strong")[1])
+    return np.asarray(
+        scipy.sparse.csgraph.connected_components(np.asarray(wins, dtype=float) > 0, connection="strong")[1]
+    )
 
 
 def prior(wins: ArrayLike) -> NDArray[np.float64]:

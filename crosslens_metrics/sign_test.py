@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scipy import special
+import scipy
 
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
@@ -39,4 +39,4 @@ def sign_test(wins: int, losses: int) -> float:
         raise ValueError(f"There are no negative numbers of images: {wins} wins, {losses} losses.")
     if wins + losses < 1:
         raise UndefinedFigureError(Reason.NO_DECIDED, "No image was decided either way.")
-    return min(1.0, 2 * float(special.bdtr(min(wins, losses), wins + losses, 0.5)))
+    return min(1.0, 2 * float(scipy.special.bdtr(min(wins, losses), wins + losses, 0.5)))

@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
@@ -207,7 +207,7 @@ def _distance(a: _Bag, b: _Bag, vectors: NDArray[np.float64]) -> float:
     targets, demand = _rest(b, a)
     if not sources:
         return 0.0
-    costs = cdist(vectors[sources], vectors[targets])
+    costs = scipy.spatial.distance.cdist(vectors[sources], vectors[targets])
     weight = float(a.total * b.total)
     if len(sources) == 1 or len(targets) == 1:
         return float(supply @ costs @ demand) / float(supply.sum()) / weight

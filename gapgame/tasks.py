@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-import redis
 from celery import shared_task
 from django.core.cache import cache
 from django.db import transaction
@@ -39,9 +38,12 @@ def ask_for_closing(season: Season) -> None:
     """Close a season whose cut-off has passed, in case no sweep comes; many requests queue it once."""
     if not closing.is_overdue(season, now=timezone.now()):
         return
+    # Only here, as most processes never come here, and to import it takes long.
+    from redis import RedisError
+
     try:
         is_first = cache.add(f"closing-{season.pk}", True, ASK_AGAIN_S)
-    except (redis.RedisError, OSError):
+    except (RedisError, OSError):
         # The page is shown without the cache, and the season closed once the sweeps are back.
         return
     if is_first:

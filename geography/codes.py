@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from geography import outline_files
+FILE = Path(__file__).parent / "data" / "codes.json"
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -79,5 +80,5 @@ def continent_name(code: str) -> str:
 
 @cache
 def _codes() -> dict[str, Any]:
-    made: dict[str, Any] = json.loads((outline_files.FOLDER / outline_files.CODES).read_text(encoding="utf-8"))
+    made: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return made

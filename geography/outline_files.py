@@ -30,10 +30,12 @@ from typing import Any
 import numpy as np
 import shapely
 
+from geography import codes
+
 FOLDER = Path(__file__).parent / "data"
-COUNTRIES, REGIONS, CODES, DISPUTED = "countries.xz", "regions.xz", "codes.json", "disputed.xz"
+COUNTRIES, REGIONS, DISPUTED = "countries.xz", "regions.xz", "disputed.xz"
 SMALL_ISLANDS = "small_islands.json"
-FILES = (COUNTRIES, REGIONS, CODES, DISPUTED, SMALL_ISLANDS)
+FILES = (COUNTRIES, REGIONS, codes.FILE.name, DISPUTED, SMALL_ISLANDS)
 
 
 def write(path: Path, shapes: Sequence[Any], properties: Sequence[Mapping[str, Any]], *, scale: int) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import pearsonr, spearmanr
 
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.word_vectors import Vectors
@@ -148,8 +148,8 @@ def cross_validated(rows: Matrix, targets: Matrix, *, threshold: float, seed: in
     return Fit(
         words=len(targets),
         dimensions=rows.shape[1],
-        spearman=float(spearmanr(predicted, targets).statistic),
-        pearson=float(pearsonr(predicted, targets).statistic),
+        spearman=float(scipy.stats.spearmanr(predicted, targets).statistic),
+        pearson=float(scipy.stats.pearsonr(predicted, targets).statistic),
         threshold=threshold,
         precision=hits / int(said.sum()) if said.any() else None,
         recall=hits / int(true.sum()) if true.any() else None,

@@ -19,7 +19,7 @@ import numpy as np
 import shapely
 from shapely.geometry import shape
 
-from geography import outline_files
+from geography import codes, outline_files
 from geography.codes import canonical
 
 COUNTRY_SCALE, REGION_SCALE = 100_000, 10_000
@@ -270,7 +270,7 @@ def _write_regions(
         ensure_ascii=False,
         indent=0,
     )
-    (outline_files.FOLDER / outline_files.CODES).write_text(text + "\n", encoding="utf-8")
+    codes.FILE.write_text(text + "\n", encoding="utf-8")
 
 
 def _kept(outline: Any, original: Any) -> Any:

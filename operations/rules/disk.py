@@ -6,11 +6,9 @@ import errno
 import sqlite3
 from collections.abc import Iterator
 
-import psycopg
-import redis
-
 NO_ROOM = "The server has no space left, so nothing was saved. Try again later."
 RETRY_AFTER_S = 60
+POSTGRES_DISK_FULL = "53100"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -22,10 +20,13 @@ def is_full(error: BaseException | None) -> bool:
 def _says_so(error: BaseException) -> bool:
     if isinstance(error, sqlite3.Error):
         return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
-    if isinstance(error, redis.ResponseError):
+    # Known by what they carry, not by class: to import psycopg and redis takes each process longer than Django itself.
+    if type(error).__name__ == "ResponseError":
         # Redis begins so when it can no longer write to its files and refuses changes.
         return str(error).startswith("MISCONF")
-    return isinstance(error, psycopg.errors.DiskFull) or (isinstance(error, OSError) and error.errno in _FULL)
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    return getattr(error, "sqlstate", None) == POSTGRES_DISK_FULL
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -55,9 +55,6 @@ def researcher(project: Project) -> User:
 
 
 def work(training: Training) -> bool:
-    import torch
-
-    torch.set_num_threads(1)
     try:
         return training_worker.execute_training(training_id=training.pk, worker="lab:1", clock=timezone.now)
     finally:

@@ -19,7 +19,6 @@ from tests.inference import tiny_models
 from tests.inference.fake_endpoint import KEY, FakeEndpoint, FakeTime, spec
 from tests.inference.fake_runs import before
 from tests.inference.watched import make_person, offer_fakes, start_run
-from tests.torch_extra import MISSING
 
 
 @pytest.fixture
@@ -67,21 +66,7 @@ def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def one_thread() -> Iterator[None]:
-    """Two processes of tests with two threads each wait for one another on two cores."""
-    if MISSING:
-        yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def folder(one_thread: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny models that the test's file names in `NAMES`."""
     root = tmp_path_factory.mktemp("models")
     for name in request.module.NAMES:

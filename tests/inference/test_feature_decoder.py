@@ -27,7 +27,7 @@ from tests.inference.test_training import COLOURS, TRAINING, VALIDATION, Watcher
 from tests.inference.training_runs import make_training, work
 from tests.torch_extra import needs_torch
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), needs_torch]
+pytestmark = needs_torch
 
 FEATURES = {"backend": "mean-colours", "source": "", "options": {}}
 OPTIONS = TrainingOptions(steps=60, batch_size=3, validate_every=20, learning_rate=2e-3, max_tokens=6)

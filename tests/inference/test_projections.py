@@ -36,7 +36,7 @@ from tests.published import published
 from tests.servers import ROOT
 from tests.torch_extra import needs_torch
 
-pytestmark = [needs_torch, pytest.mark.usefixtures("one_thread")]
+pytestmark = needs_torch
 
 TINY = Config(recurrent=8, hidden=16, batch=4, epochs=4, word_dimensions=6)
 HELD_OUT = 40
@@ -105,8 +105,6 @@ def test_what_was_interrupted_goes_on_to_the_same_projection(tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
-import torch
-torch.set_num_threads(1)
 from inference.projections.training import train
 from tests.inference.test_projections import TINY, tiny_task
 

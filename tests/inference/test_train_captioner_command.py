@@ -19,7 +19,7 @@ from inference.training.trainer import read_curve
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), needs_torch]
+pytestmark = needs_torch
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "white": (250, 250, 250)}
 OPTIONS = {"steps": 12, "validate_every": 6, "batch_size": 3, "learning_rate": 1e-3, "max_tokens": 6}

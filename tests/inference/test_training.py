@@ -31,7 +31,7 @@ from inference.training.trainer import (
 from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), needs_torch]
+pytestmark = needs_torch
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "white": (250, 250, 250)}
 TRAINING = [Example(colour, "en", f"a {colour} picture") for colour in ("red", "green", "blue")]

@@ -22,7 +22,6 @@ from tests.tiers import some
 from tests.torch_extra import needs_torch
 
 pytestmark = [
-    pytest.mark.usefixtures("one_thread"),
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
     needs_torch,
 ]

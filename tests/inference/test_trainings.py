@@ -31,7 +31,7 @@ from tests.inference.test_run_crashes import Place
 from tests.inference.training_runs import OPTIONS, examples_of, losses, make_training, work
 from tests.torch_extra import needs_torch
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "one_thread"), needs_torch]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media"), needs_torch]
 
 
 @pytest.fixture(autouse=True)
@@ -338,7 +338,6 @@ def test_a_training_whose_worker_is_killed_is_resumed_by_another_with_the_same_l
         "TEST_WORKER_DATABASE": json.dumps(Place(tmp_path)._database("")),
         "TEST_TRAININGS_FOLDER": str(settings.TRAININGS_FOLDER),
         "TEST_MEDIA": default_storage.path(""),
-        "OMP_NUM_THREADS": "1",
     }
 
     command = [sys.executable, "-c", code, str(killed.pk)]

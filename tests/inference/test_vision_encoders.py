@@ -29,7 +29,6 @@ from tests.torch_extra import needs_torch
 SIDE = 32
 SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": SIDE, "patch_size": 16}
 SPREAD = 0.6
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 RED, BLUE = (Image.new("RGB", (50, 40), colour) for colour in ("red", "blue"))
 

@@ -10,14 +10,12 @@ import django
 
 def main(training_id: int) -> None:
     django.setup()
-    import torch
     from django.conf import settings
     from django.utils import timezone
 
     from inference.services import training_worker
     from inference.training.trainer import StepRecord
 
-    torch.set_num_threads(1)
     settings.TRAININGS_FOLDER = os.environ["TEST_TRAININGS_FOLDER"]
     location = {"OPTIONS": {"location": os.environ["TEST_MEDIA"]}}
     files = {"BACKEND": "django.core.files.storage.FileSystemStorage"}

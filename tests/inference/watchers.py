@@ -16,9 +16,6 @@ NAMES = ("qwen2_vl", "qwen3_vl", "llava_onevision", "internvl", "smolvlm")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    import torch
-
-    torch.set_num_threads(1)
     root = tmp_path_factory.mktemp("watchers")
     for name in NAMES:
         getattr(tiny_watchers, f"save_{name}")(root / name)

@@ -48,14 +48,16 @@ SENSIBLE = {
     "language": "ar",
     "next": "/work/",
 }
-WAYS: tuple[tuple[str, dict[str, str]], ...] = (
-    ("HEAD", {}),
+OF_OUR_OWN: tuple[tuple[str, dict[str, str]], ...] = (
     ("OPTIONS", {}),
     ("GET", {"HX-Request": "true"}),
     ("GET", {"Accept": "application/json"}),
-    ("GET", {"Accept-Language": "ar"}),
 )
-"""How an address is asked for besides by a plain GET: method and headers, those only where GET shows something."""
+WAYS = (*OF_OUR_OWN, ("HEAD", {}), ("GET", {"Accept-Language": "ar"}))
+"""How an address is asked for besides by a plain GET: method and headers, those only where GET shows something.
+
+Those that are not `OF_OUR_OWN` Django answers by the same views: without the body, or with other texts of the page.
+"""
 TOO_MANY = 4000
 TRIES = 3
 PAGES_LOOKED_AT_AGAIN = 3
@@ -93,7 +95,7 @@ class Extent:
 
 
 EVERYTHING = Extent()
-EVERY_ADDRESS = Extent(has_all_ways=False, pages_after_a_write=10, repeats=False)
+EVERY_ADDRESS = Extent(ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=5, repeats=False)
 
 
 def extent_for(config: pytest.Config, routes: Sequence[str] = ()) -> Extent:
