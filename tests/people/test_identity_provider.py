@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
@@ -17,7 +18,7 @@ from django.urls import reverse
 from people.models import Membership, User
 from people.rules.sign_in_providers import GivenRole, SignInProvider
 from tests.factories import make_project, make_user
-from tests.people.identity_provider import Answer, SimpleSamlPhp, find_simplesamlphp
+from tests.people.identity_provider import PASSWORD, Answer, SimpleSamlPhp, find_simplesamlphp
 from tests.people.saml import key_and_certificate
 from tests.servers import missing
 
@@ -45,9 +46,7 @@ def client() -> Client:
     return Client(headers={"host": HOST})
 
 
-@pytest.fixture
-def service(idp, settings, client) -> SignInProvider:
-    """Crosslens and the provider, each knowing the other by its metadata."""
+def configure(idp: SimpleSamlPhp, settings: Any) -> SignInProvider:
     idp.knows(uma=UMA)
     service = SignInProvider(
         id="fed", kind="saml", name="Federation", domains=("example.org",), trusts_addresses=True, groups="groups",
@@ -55,6 +54,13 @@ def service(idp, settings, client) -> SignInProvider:
         settings=idp.settings(),
     )  # fmt: skip
     settings.SIGN_IN_PROVIDERS = {"fed": service}
+    return service
+
+
+@pytest.fixture
+def service(idp, settings, client) -> SignInProvider:
+    """Crosslens and the provider, each knowing the other by its metadata."""
+    service = configure(idp, settings)
     settings.ALLOWED_HOSTS = [HOST]
     idp.trusts(client.get(reverse("saml_metadata", args=["fed"])).content)
     return service
@@ -217,3 +223,21 @@ def test_the_metadata_do_not_end_and_announce_no_single_logout(client, service):
     page = client.get(reverse("saml_sls", args=["fed"]), {"SAMLRequest": "PHgvPg=="})
     assert page["Location"] == reverse("account_logout")
     assert "_auth_user_id" in client.session
+
+
+def test_a_browser_leaves_for_the_provider_and_comes_back_signed_in(page, live_server, idp, settings):
+    """Other tests do not see cookies that browsers keep back between sites, nor forms that our policy stops."""
+    service = configure(idp, settings)
+    policy = settings.CONTENT_SECURITY_POLICY
+    forms = [*policy["DIRECTIVES"]["form-action"], *service.origins]
+    settings.CONTENT_SECURITY_POLICY = policy | {"DIRECTIVES": policy["DIRECTIVES"] | {"form-action": forms}}
+    idp.trusts(httpx.get(live_server.url + reverse("saml_metadata", args=["fed"])).content)
+    to = reverse("people:profile-show")
+    page.goto(live_server.url + to)
+    page.get_by_role("button", name="Continue with Federation").click()
+    page.wait_for_url(f"{idp.address}/**")
+    page.locator("#username").fill("uma")
+    page.locator("#password").fill(PASSWORD)
+    page.locator("#password").press("Enter")
+    page.wait_for_url(live_server.url + to)
+    assert User.objects.get(email="uma@example.org")

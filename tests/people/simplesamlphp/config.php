@@ -15,6 +15,7 @@ $config = [
     'module.enable' => ['exampleauth' => true],
     'logging.handler' => 'file',
     'session.cookie.secure' => false,
+    'session.cookie.samesite' => 'Lax',
     'session.phpsession.savepath' => $folder,
     // Attributes have the names that federations agreed on.
     'authproc.idp' => [10 => ['class' => 'core:AttributeMap', 'name2oid']],
