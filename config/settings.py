@@ -171,6 +171,7 @@ ACCOUNT_RATE_LIMITS = {
 SIGN_IN_PROVIDERS = {one.id: one for one in _environment.sign_in_providers()}
 SOCIALACCOUNT_ADAPTER = "people.allauth_adapter.ProviderAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_PROVIDERS = {"saml": {"provider_class": "people.allauth_adapter.SamlProvider"}}
 SOCIALACCOUNT_STORE_TOKENS = False
 MFA_FORMS = {
     "authenticate": "people.forms.codes.SignInCodeForm",

@@ -1,6 +1,6 @@
 """Addresses of allauth, under its own names, and of Django's choice of a language."""
 
-from django.urls import include, path, re_path
+from django.urls import include, path, re_path, reverse_lazy
 from django.views.generic import RedirectView
 
 from people.views import account
@@ -17,7 +17,15 @@ urlpatterns = [
     ),
     # Its form would take an address that nobody confirmed.
     path("accounts/3rdparty/signup/", RedirectView.as_view(pattern_name="account_login"), name="socialaccount_signup"),
+    path("accounts/saml/<str:organization_slug>/metadata/", account.saml_metadata_show, name="saml_metadata"),
+    # allauth's would sign out whoever follows a link with an unsigned request.
+    path(
+        "accounts/saml/<str:organization_slug>/sls/",
+        RedirectView.as_view(url=reverse_lazy("account_logout")),
+        name="saml_sls",
+    ),
     path("accounts/saml/<str:organization_slug>/acs/", account.saml_response_take, name="saml_acs"),
+    path("accounts/saml/<str:organization_slug>/acs/finish/", account.saml_sign_in_finish, name="saml_finish_acs"),
     path("accounts/", include("allauth.urls")),
     path("i18n/setlang/", account.language_choose, name="set_language"),
 ]

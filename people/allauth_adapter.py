@@ -13,6 +13,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
 from allauth.socialaccount.providers.base import AuthProcess
+from allauth.socialaccount.providers.saml.provider import SAMLProvider
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -33,6 +34,9 @@ from people.services.provided_roles import follow_groups
 from people.services.sessions import save_password
 
 log = logging.getLogger(__name__)
+# Both are kept for one person for ever. Where a service gives neither, it is its NameID.
+_NAMES_OF_PEOPLE = [f"urn:oasis:names:tc:SAML:attribute:{name}" for name in ("subject-id", "pairwise-id")]
+_TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -174,6 +178,25 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         return reverse("socialaccount_connections")
 
 
+class SamlProvider(SAMLProvider):
+    # allauth looks for addresses beside this class otherwise.
+    package = "allauth.socialaccount.providers.saml"
+
+    def extract_uid(self, data: Any) -> str:
+        """Return the service's name of a person; refuse a name that is another each time."""
+        named = self._extract(data).get("uid")
+        if named is None and data.get_nameid_format() != _TRANSIENT:
+            named = data.get_nameid()
+        if not named:
+            log.warning(
+                "Nobody could be signed in with %s: it gave no lasting name of the person. It must give subject-id, "
+                "pairwise-id or a persistent NameID, or name the attribute in “attributes” as “uid”.",
+                self.name,
+            )
+            raise _refused(self.request, _("Something went wrong"))
+        return str(named)
+
+
 def _app(provider: SignInProvider) -> SocialApp:
     given = provider.settings
     if provider.kind == "openid":
@@ -182,9 +205,8 @@ def _app(provider: SignInProvider) -> SocialApp:
         app.secret = given["secret"]
     else:
         idp = {"entity_id": given["entity_id"], "sso_url": given["sign_in_url"], "x509cert": given["certificate"]}
-        about = {"idp": idp}
-        if "attributes" in given:
-            about["attribute_mapping"] = given["attributes"]
+        usual = SAMLProvider.default_attribute_mapping | {"uid": _NAMES_OF_PEOPLE}
+        about = {"idp": idp, "attribute_mapping": usual | given.get("attributes", {})}
         app = SocialApp(provider="saml", provider_id=given["entity_id"], client_id=provider.id)
     app.name = provider.name
     app.settings = {**about, "verified_email": provider.trusts_addresses}

@@ -41,6 +41,7 @@ READ: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
     "caption": ("text", None),
     "caption_as_typed": ("text_as_typed", None),
     "guidelines_version": ("guidelines__version", None),
+    "guidelines_language": ("item__batch__guidelines_language", None),
     "english_model": ("item__english__model__name", None),
     "english_caption": ("item__english__text", None),
     "english_rating": ("item__rating", None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,10 @@ class CaptionRow:
         # The author of a caption from a file saw no guidelines here.
         return None if self.annotator is None else self.stored["guidelines__version"]
 
+    @property
+    def guidelines_language(self) -> str | None:
+        return self.stored["item__batch__guidelines_language"] or None
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
@@ -41,6 +45,7 @@ class VerdictRow:
     rater: str
     rating: str
     guidelines_version: int
+    guidelines_language: str | None
     rating_ms: int | None
     rated_on: str
 
@@ -58,12 +63,15 @@ class ImageRow:
 
 PLACES_SINCE = 2
 """The first format in which images have their places and levels."""
+LANGUAGES_SINCE = 3
+"""The first format that names the language of the guidelines that somebody read."""
 STORED = (
     "pk",
     "round_id",
     "text",
     "warnings",
     "guidelines__version",
+    "item__batch__guidelines_language",
     "submitted_at",
     "item__batch_id",
     "item__position",
@@ -86,6 +94,7 @@ SHA256 = "SHA-256 of the image's original file."
 LANGUAGE = "BCP-47 tag of the language."
 ANNOTATOR = "Pseudonym of the author, in this release alone; null if the caption came from a file."
 GUIDELINES = "Version of the guidelines that was shown, as in guidelines/; null where none was."
+GUIDELINES_LANGUAGE = "Language of the translation that was shown of them; null for the original, and where none was."
 ENGLISH_MODEL = "Model whose English caption was rated before, then hidden."
 ENGLISH_CAPTION = "That English caption."
 VERIFIED_AS = "What several raters together made of it; null where it was not drawn for that, or lacks ratings."
@@ -233,7 +242,17 @@ def tables_of(*, format: int, has_coordinates: bool) -> Mapping[str, tuple[Colum
     at = next(number for number, column in enumerate(IMAGES) if column.name == "region")
     region = replace(IMAGES[at], meaning=REGION_OF_MANIFEST)
     more = (*PLACES, *COORDINATES) if has_coordinates else PLACES
-    return {**TABLES, "images": (*IMAGES[:at], region, *more, *IMAGES[at + 1 :])}
+    tables = {**TABLES, "images": (*IMAGES[:at], region, *more, *IMAGES[at + 1 :])}
+    if format < LANGUAGES_SINCE:
+        return tables
+    return {name: tuple(_with_languages(columns)) for name, columns in tables.items()}
+
+
+def _with_languages(columns: Iterable[Column[Any]]) -> Iterator[Column[Any]]:
+    for column in columns:
+        yield column
+        if column.name == "guidelines_version":
+            yield Column("guidelines_language", TEXT, lambda row: row.guidelines_language, GUIDELINES_LANGUAGE)
 
 
 SHARES = ("good", "medium", "bad", "not_enough_info")

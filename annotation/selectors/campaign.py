@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import (
+    DECIDED,
     AnnotatorState,
     AnnotatorStatus,
     Exclusion,
@@ -27,6 +28,7 @@ from annotation.rules.campaign import Action, Step
 from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
 from annotation.selectors.overview import coverage_of
 from inference.permissions import models_in
+from inference.selectors.assigned_work import warning_of_examples
 from languages.models import Language
 from people.models import Membership, Project, User
 
@@ -90,6 +92,7 @@ class LanguagePage:
     why_no_pilot: str | None
     newest_guidelines: int
     people: Sequence[PersonRow]
+    warning: str
 
     @property
     def awaits_tasks(self) -> bool:
@@ -142,6 +145,7 @@ def language_page(project: Project, language: Language, *, now: datetime) -> Lan
         why_no_pilot=rules.why_no_pilot(steps),
         newest_guidelines=Guidelines.objects.filter(project=project).latest("version").version,
         people=people_of(project, language, rounds, done, assigned),
+        warning=warning_of_examples(project, *{each.collection_id for each in rounds if each.state not in DECIDED}),
     )
 
 

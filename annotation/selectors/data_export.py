@@ -96,6 +96,7 @@ def _batches(batches: QuerySet[Any], person: User, *columns: str) -> QuerySet[An
         .order_by("lease__taken_at", "pk")
         .values(
             "submitted_at",
+            "guidelines_language",
             *columns,
             guidelines_version=F("guidelines__version"),
             **LEASE_COLUMNS,
@@ -137,6 +138,7 @@ def _captions(person: User) -> QuerySet[Any, Any]:
         position_in_batch=F("item__position"),
         image_key=_key("round__collection"),
         guidelines_version=F("guidelines__version"),
+        guidelines_language=F("item__batch__guidelines_language"),
         **_of_round("round"),
     )
 

@@ -18,7 +18,7 @@ def previously_seen(annotator: User, round: Round, *, besides_pilots: bool = Fal
     An image that they wrote about in this project, or of which they rated a caption, is not assigned again in another
     round of it. If nothing else is left for them, `besides_pilots` allows images from decided pilots. An image assigned
     to them in another project or kind of work waits, as one would show what screen 2 of the other must not. So does one
-    whose caption by somebody else they have to rate.
+    whose caption by somebody else they have to rate. The images of practice examples never come.
     """
     here = Q(batch__round__project=round.project_id)
     image = "caption_task__image"
@@ -36,5 +36,5 @@ def previously_seen(annotator: User, round: Round, *, besides_pilots: bool = Fal
         Q(Exists(written))
         | Q(Exists(rated))
         | Q(**{f"{image}__in": images_being_rated(annotator)})
-        | assigned_work.is_assigned(annotator, image, besides="annotation")
+        | assigned_work.is_kept_from(annotator, image, besides="annotation")
     )

@@ -95,7 +95,7 @@ def not_for(rater: User) -> Q:
         Q(verification_task__caption__author=rater)
         | ~Q(verification_task__caption__state=CaptionState.COUNTED)
         | Q(**{f"{image}__in": images_to_write_about(rater)})
-        | assigned_work.is_assigned(rater, image, besides="annotation")
+        | assigned_work.is_kept_from(rater, image, besides="annotation")
     )
 
 

@@ -11,7 +11,7 @@ from annotation.services.release_changes import Captions
 from annotation.services.release_places import Places
 from crosslens_metrics.caption_stats import CaptionStatistics
 
-FORMAT = 2
+FORMAT = 3
 """Version of the files' format. A program that reads a release uses it to know what to expect.
 
 Earlier releases are built again in theirs. Since 2, images have their places and levels.

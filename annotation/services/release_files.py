@@ -243,8 +243,8 @@ class _Walk:
     def _put_verdicts(self, caption: tables.CaptionRow, verified: Verified) -> None:
         about = self.contents.by_language[caption.language]
         unit = len(self.contents.captions)
-        for rater, rating, version, rating_ms, day in verified.rows:
-            self.verdicts.add(tables.VerdictRow(caption, rater, rating, version, rating_ms, day))
+        for rater, rating, version, language, rating_ms, day in verified.rows:
+            self.verdicts.add(tables.VerdictRow(caption, rater, rating, version, language or None, rating_ms, day))
             about.raters.add(rater)
             self.contents.guidelines.add(version)
             self.contents.include_day(day)
@@ -256,13 +256,14 @@ class _Walk:
 
     def _verified(self, images: Images) -> dict[int, Verified]:
         wanted = _verdicts(self.release, self.rounds).filter(caption__image__in=list(images.rows))
-        fields = ("caption_id", "person_id", "rating", "batch__guidelines__version", "rating_ms", "rated_at")
+        shown = ("batch__guidelines__version", "batch__guidelines_language")
+        fields = ("caption_id", "person_id", "rating", *shown, "rating_ms", "rated_at")
         by_caption: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
         places: dict[int, int] = {}
-        for caption, person, rating, version, rating_ms, rated, wanted_ratings in raw_rows(
+        for caption, person, rating, version, language, rating_ms, rated, wanted_ratings in raw_rows(
             wanted, [*fields, "assignment__task__places"]
         ):
-            by_caption[caption].append((self.name_of.get(person), rating, version, rating_ms, day_of(rated)))
+            by_caption[caption].append((self.name_of.get(person), rating, version, language, rating_ms, day_of(rated)))
             places[caption] = wanted_ratings
         verified = {}
         for caption, rows in by_caption.items():

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import Round, RoundKind
 from images.models import CollectionImage
 from images.permissions import collections_in
 from people.models import Project, User
 from practice.models import Kind, PracticeAttempt, PracticeSet
+from practice.selectors.examples import images_in_work
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,9 @@ def attempts_of(project: Project) -> QuerySet[PracticeAttempt]:
 
 
 def entries_to_choose(project: Project, by: User) -> QuerySet[CollectionImage]:
-    """Return images of collections that the project may use, without those that people describe in it."""
-    captioned = Round.objects.filter(project=project).exclude(kind=RoundKind.VERIFICATION).values("collection")
+    """Return images of collections that the project may use, without those that people work on in it."""
     entries = CollectionImage.objects.filter(collection__in=collections_in(project, by=by))
-    described = CollectionImage.objects.filter(collection__in=captioned).values("image")
-    return entries.exclude(image__in=described)
+    return entries.exclude(image__in=images_in_work(project))
 
 
 def newest_set(project: Project, kind: Kind) -> PracticeSet | None:

@@ -9,12 +9,12 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.models import Round, RoundKind
-from images.models import CollectionImage, Image
+from images.models import Image
 from languages.models import Language
 from people.models import Project, User
 from people.services import audit_log
 from practice.models import Kind, PracticeItem, PracticeSet
+from practice.selectors.examples import images_in_work
 
 
 class StalePracticeError(Exception):
@@ -22,7 +22,7 @@ class StalePracticeError(Exception):
 
 
 class ImageInWorkError(Exception):
-    """An image of an example is one that people describe: they would know captions of it."""
+    """An image of an example is one that people describe or compare: they would know captions of it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def publish_practice(
     StalePracticeError
         `after` is not the newest version.
     ImageInWorkError
-        An image is in a collection that the project has captioned.
+        An image is one that people describe or compare in the project.
     """
     with transaction.atomic():
         audit_log.lock(project, by)
@@ -100,21 +100,14 @@ def publish_practice(
     return made
 
 
-def images_in_work(project: Project, images: Sequence[int]) -> set[int]:
-    """Return those of `images` that the project has captioned: practice would show captions of them."""
-    captioned = Round.objects.filter(project=project).exclude(kind=RoundKind.VERIFICATION)
-    entries = CollectionImage.objects.filter(collection__in=captioned.values("collection"), image__in=images)
-    return set(entries.values_list("image", flat=True))
-
-
 def _check_images(project: Project, items: Sequence[NewItem]) -> None:
-    found = images_in_work(project, [item.image.pk for item in items])
+    found = set(images_in_work(project).filter(pk__in=[item.image.pk for item in items]).values_list("pk", flat=True))
     if found:
         numbers = ", ".join(str(number) for number, item in enumerate(items, start=1) if item.image.pk in found)
         raise ImageInWorkError(
             _(
-                "People describe the images of these examples in this project, and practice would show them captions "
-                "of others. Choose images of another collection for: %(numbers)s."
+                "People describe or compare the images of these examples in this project, and practice would show "
+                "them captions of others. Choose images of another collection for: %(numbers)s."
             )
             % {"numbers": numbers}
         )

@@ -83,6 +83,7 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "counts": lambda row: not row.why_not,
     "why_not": lambda row: row.why_not,
     "instructions_version": lambda row: row.answer.get("version"),
+    "instructions_language": lambda row: row.text("instructions_language"),
     "scale": lambda row: row.comparison.scale,
     "batch": lambda row: row.text("batch"),
     "position": lambda row: row.answer.get("position"),
@@ -205,6 +206,7 @@ def _values(judged: QuerySet[Judgement], of: str) -> Iterator[Mapping[str, Any]]
         region=F(f"{of}__image__extra__{REGION}"),
         taken_at=F("batch__lease__taken_at"),
         version=F("batch__instructions__version"),
+        instructions_language=F("batch__instructions_language"),
         **captions,
     ).iterator()
 

@@ -29,6 +29,7 @@ def _batches(person: User) -> QuerySet[Any, Any]:
     batches = JudgingBatch.objects.filter(lease__person=person).order_by("lease__taken_at", "pk")
     return batches.values(
         "comparison",
+        "instructions_language",
         project_slug=F("comparison__project__slug"),
         language_tag=F("comparison__language"),
         instructions_version=F("instructions__version"),

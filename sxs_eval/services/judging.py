@@ -78,7 +78,7 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
 
     def not_for(self, person: User, work: Comparison) -> Iterator[Q]:
         # Nobody sees what models say of an image while they write about it.
-        yield assigned_work.is_assigned(person, "pair__image", besides="sxs_eval")
+        yield assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")
 
     def add_rows(self, work: Comparison, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
         instructions = Instructions.objects.filter(project=work.project_id).latest("version")
@@ -161,7 +161,7 @@ def _golds_for(comparison: Comparison, person: User) -> list[GoldPair]:
     seen = Judgement.objects.filter(person=person, gold__comparison=comparison).values("gold")
     golds = GoldPair.objects.filter(comparison=comparison, is_used=True).exclude(pk__in=seen)
     for image in ("image", "other_image"):
-        golds = golds.exclude(assigned_work.is_assigned(person, image, besides="sxs_eval"))
+        golds = golds.exclude(assigned_work.is_kept_from(person, image, besides="sxs_eval"))
     return list(golds.order_by("pk"))
 
 
@@ -177,7 +177,7 @@ def _unrepeated(comparison: Comparison, person: User) -> list[Judgement]:
         choice__isnull=False,
         is_late=False,
     )
-    return list(judged.exclude(assigned_work.is_assigned(person, "pair__image", besides="sxs_eval")).order_by("pk"))
+    return list(judged.exclude(assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")).order_by("pk"))
 
 
 def judge(

@@ -21,6 +21,7 @@ from corpora.rules.image_filters import ImageFilter
 from images.models import Collection
 from images.permissions import collections_in
 from inference.models import CaptioningModel
+from inference.selectors.assigned_work import warning_of_examples
 from languages.models import Language
 from people.models import Project, Role
 from people.permissions import has_role, project_for
@@ -87,7 +88,7 @@ def _create(request: HttpRequest, project: Project, collection: Collection, mode
     about = {"project": project, "collection": collection, "base": base, "test": test}
     if form.is_valid() and _created(request, form, about):
         return redirect("sxs_eval:comparison-list", project.slug)
-    context = about | {"form": form}
+    context = about | {"form": form, "warning": warning_of_examples(project, collection)}
     return render(request, "sxs_eval/comparison_create.html", context, status=422 if form.is_bound else 200)
 
 

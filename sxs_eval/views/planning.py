@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
+from inference.selectors.assigned_work import warning_of_examples
 from people.models import Project, Role
 from people.permissions import has_role, project_for
 from people.requests import user_of
@@ -130,10 +131,15 @@ def _proposal(
         ticked=total(row.cost for row in counted),
         sets=form.score_file.sets,
         thresholds=thresholds_text(form.thresholds()),
-        notes=list(warnings_of(form.plan, form.score_file)),
+        notes=[*warnings_of(form.plan, form.score_file), *_warnings_of_images(project, form)],
         missing=[missing_text(gap, form.score_file.sets) for gap in form.plan.missing],
         seen=form.fingerprint(),
     )
+
+
+def _warnings_of_images(project: Project, form: PlanForm) -> list[str]:
+    warning = warning_of_examples(project, form.cleaned_data["collection"])
+    return [warning] if warning else []
 
 
 def _page(request: HttpRequest, project: Project, form: PlanForm, *, status: int = 200, **more: Any) -> HttpResponse:

@@ -19,7 +19,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.formats import captions as exports
 from annotation.formats.captions import COLUMNS, Layout, export_captions
-from annotation.models import Caption, RoundKind
+from annotation.models import Caption, CaptionBatch, RoundKind
 from annotation.services import batches
 from images.models import Collection, CollectionImage, Image
 from people.models import Project
@@ -135,6 +135,7 @@ class TestWhatIsInIt:
         round = make_round(images=1)
         ann = make_annotator(round, "ann")
         submit_captions(round, ann, "  Ein Bild in Gru\u0308n")
+        CaptionBatch.objects.update(guidelines_language="de")
         (row,) = rows(round.project)
         assert list(row) == list(COLUMNS)
         english = round.tasks.get().english
@@ -145,6 +146,7 @@ class TestWhatIsInIt:
             "caption_as_typed": "  Ein Bild in Gru\u0308n 1",
             "author": pseudonym(round.project, ann.pk),
             "guidelines_version": 1,
+            "guidelines_language": "de",
             "english_model": english.model.name,
             "english_caption": english.text,
             "english_rating": "GOOD",

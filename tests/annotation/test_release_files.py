@@ -13,7 +13,7 @@ import pytest
 
 from allocation.models import Assignment, AssignmentState, Task
 from annotation.formats.archives import write_archive
-from annotation.models import Caption, CaptionState, Round, RoundState
+from annotation.models import Caption, CaptionBatch, CaptionState, Round, RoundState, VerificationBatch
 from annotation.services import release_files
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.release_files import write_release
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db
 GOLDEN = {
     1: "e9cc021de582e1e8896acb8ee1a528419eff310279c7f0dd24e6221312239110",
     2: "7e7110b54e6cf9d7f1da88907fc961320e5128e9e72284fb1ae68876e17c3c7a",
+    3: "97a8b0d0dad8ae0e5a885840d077a06d678d385756ddf750c23e23b766eced00",
 }
 """SHA-256 of the manifest, which has those of all other files: on SQLite and PostgreSQL, however rows are numbered. By
 format: a release of an earlier version is built again in its own."""
@@ -99,6 +100,7 @@ class TestTables:
             "language": "de",
             "caption": "Boote am Abend 2",
             "guidelines_version": 1,
+            "guidelines_language": None,
             "warnings": [],
             "english_model": "harbours-blip",
             "english_caption": "a market in the sun",
@@ -113,6 +115,19 @@ class TestTables:
         assert row["caption"] == " De\u0301ja\u0300 harbour 1"
         assert row["source"] == "Another dataset, CC BY 4.0"
         assert row["annotator"] is row["english_rating"] is row["writing_ms"] is None
+
+    def test_the_language_of_the_guidelines_is_named_where_a_translation_was_shown(self, campaign, tmp_path):
+        CaptionBatch.objects.filter(round__language="de").update(guidelines_language="de")
+        VerificationBatch.objects.update(guidelines_language="ar")
+        written(campaign.start(), tmp_path / "release")
+        captions = lines(tmp_path / "release" / "captions.jsonl")
+        assert {(row["language"], row["guidelines_language"]) for row in captions} == {
+            ("de", "de"),
+            ("ar", None),
+            ("fr", None),
+        }
+        assert {row["guidelines_language"] for row in lines(tmp_path / "release" / "verdicts.jsonl")} == {"ar"}
+        assert "| `guidelines_language` |" in (tmp_path / "release" / "README.md").read_text()
 
     def test_rows_are_in_order_and_the_layout_of_crossmodal_3600_has_the_same_captions(self, folder):
         order = [(KEYS.index(row["image"]), row["language"], row["annotator"] or "") for row in self._captions(folder)]

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 from django.urls import reverse
 
-from annotation.models import Caption, Feedback, Rating, Round
+from annotation.models import Caption, CaptionBatch, Feedback, Rating, Round
 from gapgame.models import GapItem as Sentence
 from people import personal_data
 from people.models import User
@@ -63,6 +63,7 @@ def archive_of(person: User) -> dict[str, Any]:
 def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round, ann: User):
     project = round.project
     submit_captions(round, ann, "Ein Bild von etwas ")
+    CaptionBatch.objects.update(guidelines_language="de")
     Feedback.objects.create(project=project, round=round, person=ann, text="Well done", by=project.created_by, at=NOW)
     tokens.make_token(user=ann, name="my script", may_write=False, expires_at=LATER, now=NOW)
     audit_log.record(project=project, action="annotator.paused", about="de", by=project.created_by, person=ann, now=NOW)
@@ -85,6 +86,8 @@ def test_the_archive_has_what_the_person_did_in_every_kind_of_work(round: Round,
     assert "english caption" not in json.dumps(data)
     assert data["annotation/feedback.json"][0]["text"] == "Well done"
     assert data["annotation/batches.json"][0]["state"] == "done"
+    for rows in (data["annotation/batches.json"], data["annotation/captions.json"]):
+        assert {(row["guidelines_version"], row["guidelines_language"]) for row in rows} == {(1, "de")}
 
 
 def test_every_file_is_told_of_in_the_text_and_an_empty_one_is_an_empty_list(ann: User):

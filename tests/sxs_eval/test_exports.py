@@ -25,7 +25,7 @@ from sxs_eval.formats import judgement_export as exports
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.figure_tables import TableLayout, table, tex
 from sxs_eval.formats.judgement_export import COLUMNS, Layout, export_judgements, file_name
-from sxs_eval.models import Comparison, Judgement, Kind, RaterState, RaterStatus
+from sxs_eval.models import Comparison, Judgement, JudgingBatch, Kind, RaterState, RaterStatus
 from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell
@@ -144,6 +144,7 @@ class TestRoundTrip:
 class TestRows:
     def test_a_row_has_all_that_was_shown_and_said(self, comparison):
         judgement = Judgement.objects.filter(kind=Kind.PAIR, score=-3).select_related("pair", "batch__lease").get()
+        JudgingBatch.objects.update(instructions_language="de")
         (row,) = [row for row in rows(comparison) if row["kind"] == "pair" and row["score"] == -3]
         assert row == {
             "comparison": comparison.pk,
@@ -169,6 +170,7 @@ class TestRows:
             "counts": True,
             "why_not": "",
             "instructions_version": 1,
+            "instructions_language": "de",
             "scale": 7,
             "batch": str(judgement.batch_id),
             "position": judgement.position,
