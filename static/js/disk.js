@@ -3,7 +3,8 @@
 
 const DATABASE = "crosslens";
 const STORE = "kept";
-const PATIENCE_MS = 500;
+// After a crash, a slow device reads for seconds; nobody waits for it.
+const PATIENCE_MS = 10_000;
 
 let opening = null;
 
@@ -38,17 +39,20 @@ export const removeAll = (prefix, but = null) =>
     };
   });
 
-/** [key, text] of all whose key starts with `prefix`; none where the browser does not tell in time. */
+/** [key, text] of all whose key starts with `prefix`; none where the browser refuses, or never answers, as WebKit once did. */
 export function all(prefix) {
-  const found = new Promise((resolve) =>
-    change((store) => {
-      const pairs = [];
-      store.openCursor(startingWith(prefix)).onsuccess = ({ target: { result: cursor } }) => {
-        if (!cursor) return resolve(pairs);
-        pairs.push([cursor.key, cursor.value]);
-        cursor.continue();
-      };
-    }),
-  );
-  return Promise.race([found, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, []))]);
+  const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, []));
+  return Promise.race([open().then((database) => pairs(database, prefix)), patience]).catch(() => []);
 }
+
+const pairs = (database, prefix) =>
+  new Promise((resolve, reject) => {
+    const found = [];
+    const request = database.transaction(STORE).objectStore(STORE).openCursor(startingWith(prefix));
+    request.onerror = () => reject(request.error);
+    request.onsuccess = ({ target: { result: cursor } }) => {
+      if (!cursor) return resolve(found);
+      found.push([cursor.key, cursor.value]);
+      cursor.continue();
+    };
+  });

@@ -20,6 +20,19 @@ from people.models import User
 from tests.clients import client_of
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+# Whatever is all in the window is what a finger meets in its middle.
+COVERED = """selector => {
+  const covered = new Set();
+  for (let top = 0; top < document.documentElement.scrollHeight; top += 40) {
+    scrollTo({top, behavior: "instant"});
+    for (const one of document.querySelectorAll(selector)) {
+      const {x, y, width, height, bottom} = one.getBoundingClientRect();
+      if (y < 0 || bottom > innerHeight) continue;
+      if (!one.contains(document.elementFromPoint(x + width / 2, y + height / 2))) covered.add(one.textContent);
+    }
+  }
+  return [...covered];
+}"""
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
@@ -59,6 +72,12 @@ def source_of(page: Page) -> str:
     source = page.content()
     assert "</body>" in source
     return source
+
+
+def covered(page: Page, selector: str) -> list[str]:
+    """Texts of elements over which something else lies, however far the page is scrolled."""
+    found: list[str] = page.evaluate(COVERED, selector)
+    return found
 
 
 def barriers(page: Page) -> list[str]:

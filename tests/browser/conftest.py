@@ -2,7 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
 from playwright.sync_api import expect
+
+from tests import servers
+from tests.browser import firefox, webkit
+from tests.browser.windows import Profile, Window
+from tests.tiers import some
 
 expect.set_options(timeout=20_000)
 """In milliseconds: far beyond what a page takes, for machines that do much else at the same time."""
+
+Opener = Callable[[Profile], AbstractContextManager[Window]]
+
+
+@pytest.fixture(params=some(["webkit", "firefox"], short=1, reason="only WebKit has gone another way than Chromium"))
+def opened(request: pytest.FixtureRequest) -> Opener:
+    """`opened(profile)`: a window of WebKit or of Firefox."""
+    browser = {"webkit": webkit, "firefox": firefox}[request.param]
+    if not browser.is_installed():
+        servers.missing(browser.PACKAGES)
+    opener: Opener = browser.opened
+    return opener
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Profile:
+    return Profile(tmp_path / "profile")
+
+
+@pytest.fixture
+def window(opened: Opener, profile: Profile, live_server: Any) -> Iterator[Window]:
+    with opened(profile) as window:
+        yield window

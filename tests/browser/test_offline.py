@@ -29,6 +29,27 @@ KEPT = """async () => {
     }
     return found;
 }"""
+PUT_ON_DISK = """([key, kept]) => new Promise((resolve) => {
+    indexedDB.open("crosslens", 1).onsuccess = ({ target }) => {
+        const writing = target.result.transaction("kept", "readwrite");
+        writing.objectStore("kept").put(JSON.stringify(kept), key);
+        writing.oncomplete = resolve;
+    };
+})"""
+# As on a phone that has much else to do after a crash.
+SLOW_DISK = """
+    const { open } = IDBFactory.prototype;
+    IDBFactory.prototype.open = function (...given) {
+        const slow = {};
+        setTimeout(() => {
+            const request = open.apply(this, given);
+            request.onupgradeneeded = (event) => slow.onupgradeneeded?.(event);
+            request.onsuccess = (event) => slow.onsuccess?.(event);
+            Object.defineProperty(slow, "result", { get: () => request.result });
+        }, 1500);
+        return slow;
+    };
+"""
 
 
 @pytest.fixture
@@ -181,13 +202,7 @@ def test_a_text_that_the_disk_had_not_forgotten_yet_does_not_come_back(phone: Ph
     page.get_by_role("button", name="Next image").tap()
     page.wait_for_url(writing(phone, batch, 2))
     page.evaluate(
-        """([key, kept]) => new Promise((resolve) => {
-            indexedDB.open("crosslens", 1).onsuccess = ({ target }) => {
-                const writing = target.result.transaction("kept", "readwrite");
-                writing.objectStore("kept").put(JSON.stringify(kept), key);
-                writing.oncomplete = resolve;
-            };
-        })""",
+        PUT_ON_DISK,
         [
             f"crosslens.draft/{User.objects.get(username='annotator').pk}/{batch.pk}/1/0",
             {"revision": 0, "text": "కుర్", "sent": [], "ms": 0, "at": page.evaluate("Date.now() - 60000")},
@@ -199,6 +214,18 @@ def test_a_text_that_the_disk_had_not_forgotten_yet_does_not_come_back(phone: Ph
     page.get_by_role("button", name="Review all", exact=True).tap()
     page.get_by_role("heading", name="Review").wait_for()
     assert texts(batch)[0] == "కుర్చీ మీద పిల్లి"
+
+
+def test_a_text_that_only_the_disk_has_comes_back_from_a_slow_disk(phone: Phone, batch: CaptionBatch) -> None:
+    page = open_first(phone, batch)
+    key = f"crosslens.draft/{User.objects.get(username='annotator').pk}/{batch.pk}/1/0"
+    kept = {"revision": 0, "text": "కుర్చీ", "sent": [], "ms": 0, "at": page.evaluate("Date.now()")}
+    page.evaluate(PUT_ON_DISK, [key, kept])
+    page.add_init_script(SLOW_DISK)
+    page.reload()
+    expect(page.locator("#text")).to_have_value("కుర్చీ")
+    expect(page.locator("[data-state]").first).to_have_text("Saved")
+    assert texts(batch)[0] == "కుర్చీ"
 
 
 def test_a_text_that_another_device_changed_is_asked_about_before_the_review(phone: Phone, batch: CaptionBatch) -> None:

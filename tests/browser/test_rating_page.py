@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 from annotation.services import verification
 from people.models import User
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
-from tests.browser.annotator import make_images, sign_in, take_batch
+from tests.browser.annotator import covered, make_images, sign_in, take_batch
 from tests.factories import make_annotator, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -24,19 +24,6 @@ SCROLLED_MS = 500
 PHONES: list[ViewportSize] = [{"width": 390, "height": 664}, {"width": 360, "height": 640}]
 LAPTOP: ViewportSize = {"width": 1366, "height": 768}
 CURRENT = re.compile("is-current")
-# However far the page is scrolled: each level that is all in the window is what a finger meets in its middle.
-COVERED = """() => {
-  const covered = new Set();
-  for (let top = 0; top < document.documentElement.scrollHeight; top += 40) {
-    scrollTo({top, behavior: "instant"});
-    for (const level of document.querySelectorAll(".level")) {
-      const {x, y, width, height, bottom} = level.getBoundingClientRect();
-      if (y < 0 || bottom > innerHeight) continue;
-      if (!level.contains(document.elementFromPoint(x + width / 2, y + height / 2))) covered.add(level.textContent);
-    }
-  }
-  return [...covered];
-}"""
 
 
 @dataclass
@@ -86,7 +73,7 @@ def test_on_a_phone_nothing_stands_over_a_level_and_two_taps_hit_nothing_else(
     desk: Desk, browser: Browser, viewport: ViewportSize
 ) -> None:
     page = phone(browser, desk, viewport)
-    assert page.evaluate(COVERED) == []
+    assert covered(page, ".level") == []
     page.locator("#item-1 .level").last.scroll_into_view_if_needed()
     box = page.locator("#item-1 .level").last.bounding_box()
     assert box is not None
