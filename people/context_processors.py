@@ -9,8 +9,9 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from people.models import Role, User
+from people.pages.project_navigation import ProjectNavigation
 from people.permissions import may_start_projects
-from people.selectors.projects import roles_of
+from people.selectors.projects import named_roles_of
 from people.services.ownership import projects_to_own
 
 
@@ -21,8 +22,17 @@ class Ways:
         self.user = user
 
     @cached_property
+    def _named_roles(self) -> list[tuple[str, str, str]]:
+        return named_roles_of(self.user) if self.user.is_authenticated else []
+
+    @cached_property
     def _roles(self) -> set[str]:
-        return roles_of(self.user) if self.user.is_authenticated else set()
+        return {role for role, _slug, _name in self._named_roles}
+
+    def in_project(self, slug: str) -> tuple[str, set[str]]:
+        """Return the name of a project and the roles in it; nothing without a role."""
+        found = [(name, role) for role, of, name in self._named_roles if of == slug]
+        return (found[0][0] if found else "", {role for _name, role in found})
 
     @property
     def manages(self) -> bool:
@@ -52,6 +62,7 @@ class Ways:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Add `ways`, evaluated only if a template uses it, so that the annotators' busy pages spend no query on it."""
+    """Add `ways` and `navigation`, evaluated only if a template uses them, so that annotators' pages spend no query."""
     # A request that middleware refuses has no user yet.
-    return {"ways": Ways(getattr(request, "user", None) or AnonymousUser())}
+    ways = Ways(getattr(request, "user", None) or AnonymousUser())
+    return {"ways": ways, "navigation": ProjectNavigation(request, roles_in=ways.in_project)}

@@ -16,7 +16,8 @@ CLASSES = {
     for path in (ROOT / "static" / "css").glob("*.css")
 }
 """The classes that each sheet says something about."""
-COMMON = ("base", "components")
+COMMON = ("base", "components", "project")
+"""Of every page; that of a project's navigation only where it is shown: tests/doors/test_project_navigation.py."""
 LONGEST_LINE = 160
 
 

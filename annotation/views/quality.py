@@ -89,14 +89,7 @@ def _context(request: HttpRequest, project: Project) -> dict[str, Any]:
     if not images.is_all:
         images, table = _fresh(request, project)
     table = table or (QualityTable([], is_stale=False) if images.error else quality_table(project))
-    manages = has_role(request.user, project, Role.MANAGER)
-    return {
-        "project": project,
-        "images": images,
-        "table": table,
-        "languages": pages.table_of(table),
-        "manages": manages,
-    }
+    return {"project": project, "images": images, "table": table, "languages": pages.table_of(table)}
 
 
 def _fresh(request: HttpRequest, project: Project) -> tuple[AskedImages, QualityTable | None]:

@@ -17,8 +17,6 @@ from annotation.pages.released_images import image_page, images_page, wanted_of
 from annotation.permissions import has_assigned_images, release_for
 from annotation.services.release_indexes import index_path
 from images.models import JobState
-from people.models import Role
-from people.permissions import has_role
 from people.requests import user_of
 
 
@@ -32,7 +30,7 @@ def release_images(request: HttpRequest, slug: str, number: int) -> HttpResponse
         listing = images_page(
             index, user_of(request), wanted=wanted_of(request.GET), number=request.GET.get("page", "1")
         )
-    return render(request, "annotation/release_images.html", _about(request, release) | {"listing": listing})
+    return render(request, "annotation/release_images.html", _about(release) | {"listing": listing})
 
 
 @require_safe
@@ -45,7 +43,7 @@ def release_image(request: HttpRequest, slug: str, number: int, image_number: in
         page = image_page(index, user_of(request), number=image_number)
     if page is None:
         raise Http404(_("This release has no such image."))
-    return render(request, "annotation/release_image.html", _about(request, release) | {"page": page})
+    return render(request, "annotation/release_image.html", _about(release) | {"page": page})
 
 
 @require_safe
@@ -82,6 +80,5 @@ def _refused(request: HttpRequest, release: Release) -> HttpResponse:
     return redirect("annotation:release-show", release.project.slug, release.number)
 
 
-def _about(request: HttpRequest, release: Release) -> dict[str, object]:
-    manages = has_role(request.user, release.project, Role.MANAGER)
-    return {"project": release.project, "release": release, "manages": manages}
+def _about(release: Release) -> dict[str, object]:
+    return {"project": release.project, "release": release}

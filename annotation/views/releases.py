@@ -15,14 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import tasks
 from annotation.forms.releases import ReleaseForm
 from annotation.models import Release
-from annotation.pages.releases import ReleasePage, release_page
+from annotation.pages.releases import release_page
 from annotation.permissions import RELEASE_READERS, has_assigned_images, release_for
 from annotation.selectors.releases import lacking, latest_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
 from images.models import JobState
-from people.models import Project, Role
-from people.permissions import has_role, project_for
+from people.models import Role
+from people.permissions import project_for
 from people.requests import is_htmx, user_of
 from scoring.services.references import ReferenceFileError
 
@@ -32,7 +32,7 @@ from scoring.services.references import ReferenceFileError
 def release_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *RELEASE_READERS)
     pages = [release_page(release) for release in releases_of(project)]
-    return render(request, "annotation/releases.html", _about(request, project) | {"pages": pages})
+    return render(request, "annotation/releases.html", {"project": project, "pages": pages})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -51,7 +51,7 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             tasks.ask_for_release(release.pk)
             return redirect("annotation:release-show", slug, release.number)
-    context = _about(request, project) | {"form": form, "lacking": [] if form.is_bound else lacking(project)}
+    context = {"project": project, "form": form, "lacking": [] if form.is_bound else lacking(project)}
     return render(request, "annotation/release_create.html", context, status=422 if form.is_bound else 200)
 
 
@@ -59,7 +59,7 @@ def release_create(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def release_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     release = release_for(request.user, slug, number)
-    return render(request, "annotation/release.html", _about(request, release.project) | _page(release))
+    return render(request, "annotation/release.html", {"project": release.project, "page": release_page(release)})
 
 
 @require_safe
@@ -69,9 +69,9 @@ def release_progress(request: HttpRequest, slug: str, number: int) -> HttpRespon
     release = release_for(request.user, slug, number)
     if not is_htmx(request):
         return redirect("annotation:release-show", slug, number)
-    context = _page(release)
-    response = render(request, "annotation/_release_progress.html", _about(request, release.project) | context)
-    if not context["page"].is_going:
+    page = release_page(release)
+    response = render(request, "annotation/_release_progress.html", {"project": release.project, "page": page})
+    if not page.is_going:
         response["HX-Refresh"] = "true"
     return response
 
@@ -125,11 +125,3 @@ def _download(request: HttpRequest, release: Release, stored: str, name: str) ->
     except FileNotFoundError as error:
         raise Http404(_("The file is no longer in storage. Ask the administrator of this site.")) from error
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/octet-stream")
-
-
-def _about(request: HttpRequest, project: Project) -> dict[str, object]:
-    return {"project": project, "manages": has_role(request.user, project, Role.MANAGER)}
-
-
-def _page(release: Release) -> dict[str, ReleasePage]:
-    return {"page": release_page(release)}

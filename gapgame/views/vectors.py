@@ -18,16 +18,17 @@ from inference.models import WordVectorSet
 from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
-from people.models import Role
-from people.permissions import has_role, project_for
+from people.permissions import project_for
 
 
 @require_safe
 @login_required
 def vectors_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    context = {"project": project, "decides": has_role(request.user, project, Role.MANAGER)}
-    context["sets"] = WordVectorSet.objects.select_related("language").order_by("language", "name")
+    context: dict[str, object] = {
+        "project": project,
+        "sets": WordVectorSet.objects.select_related("language").order_by("language", "name"),
+    }
     context |= {"glove": GLOVE, "encoder": USE_MULTILINGUAL, "encoder_languages": _encoder_languages()}
     return render(request, "gapgame/vectors.html", context)
 

@@ -16,6 +16,11 @@ def roles_of(user: User) -> set[str]:
     return set(Membership.objects.filter(user=user).values_list("role", flat=True))
 
 
+def named_roles_of(user: User) -> list[tuple[str, str, str]]:
+    """Return each role of `user`, with the short name and the name of its project."""
+    return list(Membership.objects.filter(user=user).values_list("role", "project__slug", "project__name"))
+
+
 def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[str]]:
     """Return the roles of `user` in each of `projects`, in the order of their names."""
     roles = defaultdict(list)

@@ -8,6 +8,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from people.rules.project_pages import page_of
+
 register = template.Library()
 
 APP_SHEETS = {
@@ -24,9 +26,12 @@ APP_SHEETS = {
 
 @register.simple_tag(takes_context=True)
 def app_sheets(context: Context) -> SafeString:
-    """Link tables and the sheets of the app that the page belongs to."""
+    """Link tables, the navigation of a project, and the sheets of the app that the page belongs to."""
     match = getattr(context.get("request"), "resolver_match", None)
-    return sheets("tables", *APP_SHEETS.get(match.app_name if match else "", ()))
+    if match is None:
+        return sheets("tables")
+    navigation = ("project",) if page_of(match.route) else ()
+    return sheets("tables", *navigation, *APP_SHEETS.get(match.app_name, ()))
 
 
 @register.simple_tag

@@ -18,7 +18,6 @@ from scoring.pages.comparing import compare_page, labels_of
 from scoring.pages.images import Show, images_page
 from scoring.permissions import READERS, has_assigned_images, scoring_for
 from scoring.selectors.scores import scoring_rows
-from scoring.views.scores import head
 
 
 @require_safe
@@ -32,7 +31,7 @@ def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResp
     page = images_page(scoring, user_of(request), **asked, number=request.GET.get("page", "1"))
     if page is None:
         return redirect("scoring:scoring-show", slug, scoring_id)
-    context = head(request, scoring.project) | {"scoring": scoring, "listing": page, "page": page.page, "shows": Show}
+    context = {"project": scoring.project, "scoring": scoring, "listing": page, "page": page.page, "shows": Show}
     return render(request, "scoring/images.html", context)
 
 
@@ -44,7 +43,7 @@ def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
     is_asked = {"test", "base"} & request.GET.keys()
     form = CompareForm(request.GET if is_asked else None, project=project, labels=labels)
     images = asked_images(request.GET, project)
-    context = head(request, project) | {"form": form, "labels": labels}
+    context = {"project": project, "form": form, "labels": labels}
     if form.is_valid() and not images.error:
         test, base, method = (form.cleaned_data[name] for name in ("test", "base", "method"))
         is_closed = has_assigned_images(user_of(request), [test.references])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -30,14 +31,13 @@ from scoring.selectors.setup import reference_sets, written_by_people
 from scoring.services import references as services
 from scoring.services.reference_imports import start_upload
 from scoring.services.reference_translations import start_translations, translate_again
-from scoring.views.scores import head
 
 
 @require_safe
 @login_required
 def reference_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    return render(request, "scoring/references.html", head(request, project) | {"sets": reference_sets(project)})
+    return render(request, "scoring/references.html", {"project": project, "sets": reference_sets(project)})
 
 
 @csrf_exempt  # checked by upload_page, once it is clear who sends and how much
@@ -54,7 +54,7 @@ def references_import(request: HttpRequest, slug: str) -> HttpResponse:
         tasks.ask_for_reference_import(job.pk)
         return job
 
-    form, context = partial(ReferencesForm, project=project), head(request, project)
+    form, context = partial(ReferencesForm, project=project), {"project": project}
     return upload_page(request, "scoring/references_import.html", context, form=form, start=start)
 
 
@@ -62,7 +62,7 @@ def references_import(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def reference_show(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     reference_set = reference_set_for(request.user, slug, set_id)
-    context = head(request, reference_set.project) | {"references": reference_set}
+    context: dict[str, Any] = {"project": reference_set.project, "references": reference_set}
     context |= {"can_translate": reference_set.language_id == ENGLISH and reference_set.captions > 0}
     context |= {"translation": translation_of(reference_set)}
     if has_assigned_images(user_of(request), [reference_set]):
@@ -109,7 +109,7 @@ def references_translate(request: HttpRequest, slug: str, set_id: int) -> HttpRe
     form = ReferenceTranslationForm(request.POST or None, by=user_of(request), english=english, people=people)
     if form.is_valid() and _started(request, form, english):
         return redirect("scoring:reference-list", slug)
-    context = head(request, english.project) | {"form": form, "references": english}
+    context = {"project": english.project, "form": form, "references": english}
     return render(request, "scoring/references_translate.html", context, status=422 if form.errors else 200)
 
 
@@ -146,7 +146,7 @@ def _started(request: HttpRequest, form: ReferenceTranslationForm, english: Refe
 def reference_progress(request: HttpRequest, slug: str, set_id: int) -> HttpResponse:
     """The part of the page about the translation, which asks for itself again until it is done."""
     reference_set = reference_set_for(request.user, slug, set_id)
-    context = {"project": reference_set.project, "references": reference_set}
+    context: dict[str, Any] = {"project": reference_set.project, "references": reference_set}
     return render(request, "scoring/_translation.html", context | {"translation": translation_of(reference_set)})
 
 

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from corpora.pages.image_filters import asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
-from people.models import Project, Role
-from people.permissions import has_role, project_for
+from people.models import Project
+from people.permissions import project_for
 from people.requests import user_of
 from scoring import tasks
 from scoring.formats.scores import Layout
@@ -48,7 +48,8 @@ def score_list(request: HttpRequest, slug: str) -> HttpResponse:
         images = failed(images, refused)
     asked = ScoresQuery(**{name: request.GET.get(name, "") for name in ("language", "metric", "collection", "sort")})
     page = scores_page(rows, cells, asked)
-    context = head(request, project) | {
+    context = {
+        "project": project,
         "page": page,
         "progress": progress_of(rows),
         "layouts": Layout,
@@ -80,7 +81,7 @@ def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
     sets = list(setup.reference_sets(project))
     chosen = ReferenceSetForm(request.GET if "references" in request.GET else None, sets=sets)
     if not chosen.is_valid():
-        context = head(request, project) | {"form": chosen, "sets": sets}
+        context = {"project": project, "form": chosen, "sets": sets}
         return render(request, "scoring/scoring_references.html", context)
     return _create(request, project, chosen.cleaned_data["references"])
 
@@ -101,7 +102,7 @@ def _create(request: HttpRequest, project: Project, references: ReferenceSet) ->
             form.add_error(None, str(refused))
         else:
             return _created(request, project, made)
-    context = head(request, project) | {"form": form, "references": references, "coverage": coverage}
+    context = {"project": project, "form": form, "references": references, "coverage": coverage}
     return render(request, "scoring/scoring_create.html", context, status=422 if form.is_bound else 200)
 
 
@@ -116,7 +117,7 @@ def _created(request: HttpRequest, project: Project, made: list[Scoring]) -> Htt
 @login_required
 def scoring_show(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
-    context = head(request, scoring.project) | _details(scoring)
+    context = {"project": scoring.project} | _details(scoring)
     return render(request, "scoring/scoring.html", context)
 
 
@@ -149,15 +150,10 @@ def scoring_again(request: HttpRequest, slug: str, scoring_id: int) -> HttpRespo
 def scoring_drop(request: HttpRequest, slug: str, scoring_id: int) -> HttpResponse:
     scoring = scoring_for(request.user, slug, scoring_id)
     if request.method != "POST":
-        return render(request, "scoring/scoring_drop.html", head(request, scoring.project) | {"scoring": scoring})
+        return render(request, "scoring/scoring_drop.html", {"project": scoring.project, "scoring": scoring})
     services.drop(scoring=scoring)
     messages.success(request, _("The scoring and its history are removed."))
     return redirect("scoring:score-list", slug)
-
-
-def head(request: HttpRequest, project: Project) -> dict[str, Any]:
-    """Prepare the context of every page's header."""
-    return {"project": project, "decides": has_role(request.user, project, Role.MANAGER)}
 
 
 def _details(scoring: Scoring) -> dict[str, Any]:

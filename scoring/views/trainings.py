@@ -20,7 +20,6 @@ from scoring.forms import ReferenceTrainingForm
 from scoring.permissions import READERS
 from scoring.selectors.setup import reference_sets
 from scoring.services import training_data
-from scoring.views.scores import head
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -32,7 +31,7 @@ def training_create(request: HttpRequest, slug: str) -> HttpResponse:
     form = ReferenceTrainingForm(request.POST or None, by=user_of(request), sets=sets, initial=asked)
     if form.is_valid() and (training := _started(request, form, project)):
         return redirect("inference:training-show", training.pk)
-    context = head(request, project) | {"form": form}
+    context = {"project": project, "form": form}
     return render(request, "scoring/training_create.html", context, status=422 if form.errors else 200)
 
 

@@ -161,7 +161,6 @@ def instructions_publish(request: HttpRequest, slug: str) -> HttpResponse:
         messages.success(request, _("Version %(version)d is now in use.") % {"version": published.version})
         return redirect("sxs_eval:instructions-publish", slug)
     context = {"project": project, "form": form, "instructions": last, "html": to_html(last.body) if last else ""}
-    context["decides"] = has_role(request.user, project, Role.MANAGER)
     return render(request, "sxs_eval/instructions_publish.html", context, status=422 if form.is_bound else 200)
 
 

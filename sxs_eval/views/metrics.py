@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from corpora.pages.image_filters import asked_images, over
-from people.models import Role
-from people.permissions import has_role, project_for
+from people.permissions import project_for
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
 from sxs_eval.permissions import READERS
@@ -27,7 +26,6 @@ def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
     images, evaluations = over(asked_images(request.GET, project), lambda filter: evaluations_of(project, filter))
     context = {
         "project": project,
-        "decides": has_role(request.user, project, Role.MANAGER),
         "page": metrics_page(evaluations, metric=request.GET.get("metric", ""), flip=flip),
         "layouts": MetricsLayout,
         "images": images,

@@ -15,8 +15,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from inference.selectors.assigned_work import warning_of_examples
-from people.models import Project, Role
-from people.permissions import has_role, project_for
+from people.models import Project
+from people.permissions import project_for
 from people.requests import user_of
 from sxs_eval import tasks
 from sxs_eval.formats.plans import missing_text, thresholds_text, warnings_of
@@ -143,5 +143,5 @@ def _warnings_of_images(project: Project, form: PlanForm) -> list[str]:
 
 
 def _page(request: HttpRequest, project: Project, form: PlanForm, *, status: int = 200, **more: Any) -> HttpResponse:
-    context = {"project": project, "form": form, "decides": has_role(request.user, project, Role.MANAGER), **more}
+    context = {"project": project, "form": form, **more}
     return render(request, "sxs_eval/plan.html", context, status=status)

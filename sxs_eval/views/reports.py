@@ -77,7 +77,6 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     )
     context = {
         "project": project,
-        "decides": has_role(request.user, project, Role.MANAGER),
         "form": width,
         "language": language,
         "half_width": width.half_width,

@@ -1,0 +1,1 @@
+"""What pages about people and projects compute."""

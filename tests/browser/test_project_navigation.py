@@ -1,0 +1,82 @@
+"""The navigation of a project: no barriers at any width, and a button on phones that needs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.annotator import barriers, sign_in
+from tests.factories import make_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SETTINGS = "/projects/lions/people/consent/"
+ADDRESSES = ("/projects/lions/", "/projects/lions/comparisons/", "/projects/lions/people/invitations/new/")
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: Any, request: Any) -> Iterator[Page]:
+    options = {"reduced_motion": "reduce", "locale": "en-GB", "base_url": live_server.url} | request.param
+    context = browser.new_context(**options)
+    sign_in(context, make_project("lions").created_by, live_server.url)
+    yield context.new_page()
+    context.close()
+
+
+def sized(width: int, **options: Any) -> dict[str, Any]:
+    return {"viewport": {"width": width, "height": 768}, **options}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        sized(1366),
+        sized(1000, color_scheme="dark"),
+        sized(390, locale="ar"),
+        sized(1366, locale="ar", color_scheme="dark"),
+    ],
+    ids=["wide", "dark", "phone, from right to left", "wide, dark, from right to left"],
+    indirect=True,
+)
+@pytest.mark.slow(reason="axe-core reads every page")
+def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(page: Page) -> None:
+    is_phone = page.viewport_size is not None and page.viewport_size["width"] < 640
+    for address in ADDRESSES:
+        page.goto(address)
+        if is_phone:
+            expect(page.locator("#project")).to_be_hidden()
+            page.locator(".project-place").click()
+        expect(page.locator(f'#project a[href="{SETTINGS}"]')).to_be_visible()
+        assert barriers(page) == [], address
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), address
+
+
+@pytest.mark.parametrize("page", [sized(1366)], ids=["wide"], indirect=True)
+def test_it_stays_in_its_place_from_page_to_page(page: Page) -> None:
+    places = set()
+    for address in (*ADDRESSES, SETTINGS):
+        page.goto(address)
+        box = page.locator("#project").bounding_box()
+        assert box is not None
+        places.add((box["x"], box["y"], box["width"]))
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize("page", [sized(390, java_script_enabled=False)], ids=["without scripts"], indirect=True)
+def test_on_a_phone_a_button_says_where_one_is_and_opens_it(page: Page) -> None:
+    page.goto("/projects/lions/comparisons/results/")
+    place = page.locator(".project-place")
+    expect(place).to_contain_text("Research")
+    expect(place).to_contain_text("Results")
+    place.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#project")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#project")).to_be_hidden()
+    place.click()
+    page.locator("#project").get_by_role("link", name="Settings").click()
+    page.wait_for_url(f"**{SETTINGS}")
+    expect(page.locator(".project-place")).to_contain_text("Consent text")
