@@ -9,10 +9,11 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Rating, Round
+from annotation.permissions import writers_told_in
 from annotation.selectors.checks import Apart, Asked, authors_of, rounds_to_check
 from annotation.services.feedback import LONGEST_NOTE, FeedbackError, clean_note
 from languages.models import Language
-from people.models import LanguageSkill, Project, Role, User
+from people.models import Project, User
 
 ANY_LEVEL = [("", _("all")), *Rating.choices]
 
@@ -88,9 +89,7 @@ class FeedbackForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["person"]
         assert isinstance(field, forms.ModelChoiceField)
-        speakers = LanguageSkill.objects.filter(language=round.language_id).values("user")
-        annotators = User.objects.filter(memberships__project=round.project_id, memberships__role=Role.ANNOTATOR)
-        field.queryset = annotators.filter(pk__in=speakers).order_by("username")
+        field.queryset = writers_told_in(round)
 
     def clean_text(self) -> str:
         try:

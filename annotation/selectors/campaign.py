@@ -201,6 +201,24 @@ def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int)
     return ""
 
 
+def reopenable(rounds: Sequence[Round]) -> list[Round]:
+    """Return those of a project's rounds that can be opened again now."""
+    languages = Round.objects.filter(
+        project__in={each.project_id for each in rounds}, language__in={each.language_id for each in rounds}
+    )
+    by_language: dict[tuple[int, str], list[Round]] = defaultdict(list)
+    for each in languages.only("project", "language", "kind", "number", "state", "verifies"):
+        by_language[each.project_id, each.language_id].append(each)
+    steps = {where: steps_of(each) for where, each in by_language.items()}
+    allowed = {
+        step.key
+        for of_language in steps.values()
+        for step in of_language
+        if rules.why_not(Action.REOPEN, step, of_language) is None
+    }
+    return [each for each in rounds if each.pk in allowed]
+
+
 def images_to_draw(project: Project, language: Language) -> int:
     """Return how many images a pilot of the language can have at most."""
     rounds = Round.objects.filter(project=project, language=language).exclude(kind=RoundKind.VERIFICATION)
