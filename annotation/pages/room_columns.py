@@ -81,13 +81,13 @@ def _count(name: str, label: StrPromise, help: StrPromise, shown: Shown = Shown.
 def _state(row: RoomRow) -> Cell:
     state, round = row.round.state, row.round
     if round.awaits_tasks:
-        return Cell(_("being set up"), "state")
+        return Cell(_("Being set up"), "state")
     if state == RoundState.OPEN and not round.pool.is_open:
-        return Cell(_("paused"), "state state--paused")
+        return Cell(_("Paused"), "state state--paused")
     if state == RoundState.OPEN and row.progress.is_finished:
-        return Cell(_("finished"), "state state--accepted")
+        return Cell(_("Finished"), "state state--accepted")
     if state == RoundState.CLOSED:
-        return Cell(_("closed"), "state state--closed")
+        return Cell(_("Closed"), "state state--closed")
     return Cell(str(round.get_state_display()), f"state state--{state}")
 
 

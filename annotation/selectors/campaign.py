@@ -24,6 +24,7 @@ from annotation.models import (
 from annotation.permissions import RATERS
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import Action, Step
+from annotation.rules.consequences import consequence
 from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
 from annotation.selectors.overview import coverage_of
 from inference.permissions import models_in
@@ -31,12 +32,21 @@ from languages.models import Language
 from people.models import Membership, Project, User
 
 
+@dataclass(frozen=True)
+class Offer:
+    """An action that is allowed now, what follows from it, and whether it is the one to take next."""
+
+    action: Action
+    consequence: str
+    is_next: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class RoundStep:
     """A round with the actions that are allowed now. `wanted` and `done` count captions, or ratings of them."""
 
     round: Round
-    actions: Sequence[Action]
+    offers: Sequence[Offer]
     hint: str
     wanted: int
     done: int
@@ -45,6 +55,10 @@ class RoundStep:
     may_be_verified: bool
     is_next: bool
     is_complete: bool
+
+    @property
+    def actions(self) -> list[Action]:
+        return [offer.action for offer in self.offers]
 
     @property
     def drawn(self) -> int | None:
@@ -167,7 +181,7 @@ def _steps(
         rows.append(
             RoundStep(
                 round=round,
-                actions=rules.actions_of(step, steps),
+                offers=_offers(step, steps, is_next=is_next, is_complete=is_complete),
                 hint=_hint(step, steps, is_complete=is_complete, missing=wanted - count),
                 wanted=wanted,
                 done=count,
@@ -179,6 +193,14 @@ def _steps(
             )
         )
     return rows
+
+
+def _offers(step: Step, steps: Sequence[Step], *, is_next: bool, is_complete: bool) -> list[Offer]:
+    come_next = {Action.OPEN: is_next, Action.CLOSE: is_complete, Action.ACCEPT: is_next}
+    return [
+        Offer(action, consequence(action, step, steps), come_next.get(action, False))
+        for action in rules.actions_of(step, steps)
+    ]
 
 
 def _is_next(step: Step, steps: Sequence[Step]) -> bool:
