@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -141,20 +141,21 @@ def _of_return(row: RoomRow) -> Planned:
 
 
 def _of_settings(row: RoomRow, changes: Mapping[str, Any]) -> Planned:
-    before = settings_of(row.round)
+    """Say what changes; without changes, say how it is."""
+    before, names = settings_of(row.round), _setting_names(row.round)
+    if not changes:
+        return Planned(row, ", ".join(f"{name}: {_setting(key, getattr(before, key))}" for key, name in names.items()))
     after = replace(before, **changes)
     if row.round.state != RoundState.OPEN:
-        if "is_open" in changes and len(changes) == 1:
+        if set(changes) == {"is_open"}:
             return Planned(row, why_left_out=_("Only an open round can be paused or resumed."))
         after = replace(after, is_open=before.is_open)
     said = [
-        f"{_setting_names(row.round)[name]}: {_setting(name, old)} → {_setting(name, getattr(after, name))}"
-        for name, old in asdict(before).items()
-        if getattr(after, name) != old
+        f"{name}: {_setting(key, getattr(before, key))} → {_setting(key, getattr(after, key))}"
+        for key, name in names.items()
+        if getattr(after, key) != getattr(before, key)
     ]
-    if changes and not said:
-        return Planned(row, why_left_out=_("It has these settings already."))
-    return Planned(row, ". ".join(said))
+    return Planned(row, ". ".join(said), why_left_out="" if said else _("It has these settings already."))
 
 
 def _setting_names(round: Round) -> Mapping[str, str]:

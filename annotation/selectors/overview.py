@@ -125,6 +125,8 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     """Compute progress from tallies, figures and unfinished batches, without counting captions, items or tasks."""
     rounds = list(Round.objects.filter(project=project).select_related("language", "pool", "verifies"))
     rounds.sort(key=in_campaign)
+    for round in rounds:
+        round.project = project
     kept = computed_figures(project)
     work = defaultdict(list)
     for (round_id, _), sums in tallies_of(project.rounds.all(), columns=PROGRESS_COLUMNS):

@@ -95,7 +95,7 @@ def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime
         before = settings_of(locked)
         after = replace(before, **changes)
         if locked.state != RoundState.OPEN:
-            if after.is_open != before.is_open and after == replace(before, is_open=after.is_open):
+            if set(changes) == {"is_open"}:
                 return Outcome(locked, _("Only an open round can be paused or resumed."))
             after = replace(after, is_open=before.is_open)
         if after == before:
