@@ -22,7 +22,7 @@ from annotation.models import Exclusion, Round
 from annotation.permissions import language_managed_by, round_managed_by
 from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, UnfinishedBatches
 from annotation.selectors import campaign as selectors
-from annotation.services import annotator_status
+from annotation.services import annotator_status, planning
 from annotation.services import campaign as services
 from annotation.views.bulk import say_done
 from languages.models import Language
@@ -92,7 +92,7 @@ def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
         return _page(request, project, language, pilot_form=form)
     about: dict[str, Any] = {"project": project, "language": language, "seed": _new_seed()}
     try:
-        pilot = services.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
+        pilot = planning.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
     except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
@@ -111,7 +111,7 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
         return _page(request, project, language, skip_form=form)
     reason = form.cleaned_data["reason"]
     try:
-        services.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
+        planning.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
     except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
@@ -128,7 +128,7 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
         messages.error(request, _("Enter how many captions to rate, or leave the field empty for all."))
         return redirect("annotation:language-show", slug, round.language_id)
     try:
-        services.plan_verification(
+        planning.plan_verification(
             of=round, seed=_new_seed(), **form.cleaned_data, by=user_of(request), now=timezone.now()
         )
     except services.StepNotAllowedError as refused:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from annotation import tasks
 from annotation.models import Rating, Round
-from annotation.services import annotator_status, campaign
+from annotation.services import annotator_status, planning
 from annotation.services.campaign import Beginning
 from annotation.services.guidelines import NewExample, publish_guidelines
 from people.models import User
@@ -108,7 +108,7 @@ def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round
     expect(page.get_by_text("Pilot 1: Rejected.")).to_be_visible()
     pilot.refresh_from_db()
     assert (pilot.state, pilot.reason) == ("rejected", "Too short.")
-    campaign.plan_pilot(
+    planning.plan_pilot(
         project=pilot.project,
         language=pilot.language,
         seed=2,
