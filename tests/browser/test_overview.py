@@ -177,7 +177,7 @@ def test_samples_are_read_in_a_window(live_server: Any, page: Page, context: Bro
     make_annotator(Round.objects.get(kind=RoundKind.PILOT))
     sign_in(context, project.created_by, live_server.url)
     page.goto(overview(live_server))
-    page.get_by_role("link", name="Samples: German, Pilot 1").click()
+    page.get_by_role("link", name=re.compile("^Samples")).click()
     window = page.get_by_role("dialog")
     expect(window.get_by_text("Nothing has been submitted in this round yet.")).to_be_visible()
     assert barriers(page) == []
