@@ -30,6 +30,8 @@ class Line:
     """A row of the table; `name` and `value` are those of its checkbox."""
 
     row: RoomRow
+    language: str
+    title: str
     cells: Sequence[Cell]
     name: str
     value: str
@@ -150,6 +152,8 @@ def _line(
     name, value = ("language", row.round.language_id) if is_current else ("round", str(row.round.pk))
     return Line(
         row=row,
+        language=row.round.language.name,
+        title=row.round.title,
         cells=[_narrowed(column, column.cell(row), wide) for column in shown],
         name=name,
         value=value,
@@ -166,7 +170,7 @@ def _narrowed(column: RoomColumn, cell: Cell, wide: Collection[str]) -> Cell:
 
 
 def _seen(progress: ProjectProgress, lines: Sequence[Line], totals: Sequence[Cell]) -> str:
-    said = [(line.value, line.row.round.title, line.cells) for line in lines]
+    said = [(line.value, line.title, line.cells) for line in lines]
     everything = (progress.awaits_tasks, progress.done, progress.wanted, progress.left_out, totals, said)
     return sha256(repr(everything).encode()).hexdigest()[:SEEN_DIGITS]
 

@@ -17,10 +17,9 @@ from annotation.models import Feedback, Round, RoundState
 from annotation.permissions import writers_told_in
 from annotation.rules.campaign import Action, UnfinishedBatches
 from annotation.services import campaign
-from annotation.services.feedback import clean_note, give_feedback
+from annotation.services.feedback import clean_note, tell
 from annotation.services.projects import change_round, settings_of
 from people.models import User
-from people.services import audit_log
 
 
 @dataclass(frozen=True)
@@ -116,10 +115,7 @@ def _write(round: Round, text: str, told: set[int], *, by: User, now: datetime) 
         people = [person for person in everybody if person.pk not in have_it]
         if not people:
             return Outcome(round, _("Everybody has this message already and has not confirmed it yet."))
-        # Before the log is locked for the first of them: whoever deletes an account waits for it last.
-        audit_log.lock(round.project, by, *people)
-        for person in people:
-            give_feedback(round=round, person=person, text=text, by=by, now=now)
+        tell(round=round, people=people, text=text, by=by, now=now)
     told.update(person.pk for person in everybody)
     return Outcome(round, people=len(people))
 

@@ -19,7 +19,7 @@ def cells(row: Iterable[Cell]) -> SafeString:
 
 
 def _cell(cell: Cell) -> str:
-    text = escape(cell.text)
+    text: str = escape(cell.text)
     if cell.url:
         text = f'<a href="{escape(cell.url)}">{text}</a>'
     if cell.mark:
