@@ -128,7 +128,7 @@ def caption_to_correct(user: User | AnonymousUser, caption_id: int) -> Caption:
     return get_object_or_404(captions, pk=caption_id)
 
 
-def writers_told_in(round: Round) -> QuerySet[User]:
+def feedback_readers(round: Round) -> QuerySet[User]:
     """Return the annotators of the project who know the round's language: they can get feedback about the round."""
     speakers = LanguageSkill.objects.filter(language=round.language_id).values("user")
     annotators = User.objects.filter(memberships__project=round.project_id, memberships__role=Role.ANNOTATOR)

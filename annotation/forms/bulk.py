@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from allocation.forms import HIGHEST_REPLICATION, LARGEST_BATCH, LONGEST_LEASE_H, SHORTEST_LEASE_H
 from annotation.forms.campaign import LONGEST_REASON, ReasonForm
+from annotation.forms.checks import FeedbackTextForm
 from annotation.rules.bulk_actions import BulkAction
 from annotation.rules.campaign import UnfinishedBatches
-from annotation.services.feedback import LONGEST_NOTE, FeedbackError, clean_note
 
 
 class OptionalReasonForm(forms.Form):
@@ -31,21 +31,6 @@ class CloseForm(forms.Form):
         initial=UnfinishedBatches.LET_FINISH,
         widget=forms.RadioSelect,
     )
-
-
-class MessageForm(forms.Form):
-    text = forms.CharField(
-        label=_("Message"),
-        widget=forms.Textarea(attrs={"rows": 6, "maxlength": LONGEST_NOTE}),
-        help_text=_("They must read and confirm it before they get another batch. Do not quote English captions."),
-        strip=False,
-    )
-
-    def clean_text(self) -> str:
-        try:
-            return clean_note(self.cleaned_data["text"])
-        except FeedbackError as refused:
-            raise forms.ValidationError(str(refused)) from refused
 
 
 UNCHANGED = ("", _("As it is"))
@@ -106,7 +91,7 @@ _FORMS: dict[BulkAction, type[forms.Form]] = {
     BulkAction.REJECT: ReasonForm,
     BulkAction.SKIP: ReasonForm,
     BulkAction.SETTINGS: SettingsForm,
-    BulkAction.WRITE: MessageForm,
+    BulkAction.WRITE: FeedbackTextForm,
 }
 
 

@@ -179,11 +179,11 @@ def _setting(name: str, value: Any) -> str:
 
 def _of_message(chosen: Sequence[RoomRow], project: Project) -> list[Planned]:
     readers = readers_by_language(project, {row.round.language_id for row in chosen})
-    told: set[int] = set()
+    reached: set[int] = set()
     planned = []
     for row in chosen:
-        people = readers.get(row.round.language_id, set()) - told
-        told |= people
+        people = readers.get(row.round.language_id, set()) - reached
+        reached |= people
         if people:
             text = ngettext("%(number)d annotator gets it.", "%(number)d annotators get it.", len(people))
             planned.append(Planned(row, text % {"number": len(people)}))

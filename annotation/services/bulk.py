@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import Feedback, Round, RoundState
-from annotation.permissions import writers_told_in
+from annotation.permissions import feedback_readers
 from annotation.rules.campaign import Action, UnfinishedBatches
 from annotation.services import campaign
 from annotation.services.feedback import clean_note, tell
@@ -24,7 +24,7 @@ from people.models import User
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one round: done, for so many people if they were written to, or left out and why."""
+    """What happened to one round: done, for so many people if they were written to, or left out and why."""
 
     round: Round
     why_left_out: str = ""
@@ -74,8 +74,8 @@ def write_to_people(*, rounds: Sequence[Round], text: str, by: User, now: dateti
         The text is empty, too long, or cannot be stored.
     """
     text = clean_note(text)
-    told: set[int] = set()
-    return [_write(round, text, told, by=by, now=now) for round in rounds]
+    reached: set[int] = set()
+    return [_write(round, text, reached, by=by, now=now) for round in rounds]
 
 
 def _outcome(step: Callable[..., Any], round: Round, about: Mapping[str, Any]) -> Outcome:
@@ -103,11 +103,11 @@ def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime
     return Outcome(locked)
 
 
-def _write(round: Round, text: str, told: set[int], *, by: User, now: datetime) -> Outcome:
+def _write(round: Round, text: str, reached: set[int], *, by: User, now: datetime) -> Outcome:
     with transaction.atomic():
         # Two clicks take turns, and the second finds what the first wrote.
         campaign.locked_rounds(round.project, round.language)
-        everybody = list(writers_told_in(round).exclude(pk__in=told))
+        everybody = list(feedback_readers(round).exclude(pk__in=reached))
         if not everybody:
             return Outcome(round, _("It has no annotators, or they get the message in another language."))
         waiting = Feedback.objects.filter(project=round.project_id, text=text, by=by, acknowledged_at=None)
@@ -116,7 +116,7 @@ def _write(round: Round, text: str, told: set[int], *, by: User, now: datetime) 
         if not people:
             return Outcome(round, _("Everybody has this message already and has not confirmed it yet."))
         tell(round=round, people=people, text=text, by=by, now=now)
-    told.update(person.pk for person in everybody)
+    reached.update(person.pk for person in everybody)
     return Outcome(round, people=len(people))
 
 
