@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import TextChoices
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from annotation.rules.campaign import Action
 
@@ -11,8 +11,8 @@ from annotation.rules.campaign import Action
 class BulkAction(TextChoices):
     """The actions of a campaign, and those that take no step in it."""
 
-    OPEN = "open", gettext_lazy("Open")
-    CLOSE = "close", gettext_lazy("Close")
+    OPEN = "open", pgettext_lazy("what is done with a round", "Open")
+    CLOSE = "close", pgettext_lazy("what is done with a round", "Close")
     ACCEPT = "accept", gettext_lazy("Accept")
     REOPEN = "reopen", gettext_lazy("Open again")
     REJECT = "reject", gettext_lazy("Reject")
