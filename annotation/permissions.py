@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -28,7 +29,7 @@ from corpora.models import Selection
 from images.models import CollectionImage, Image
 from inference.selectors import assigned_work
 from languages.models import Language
-from people.models import Membership, Project, Role, User
+from people.models import LanguageSkill, Membership, Project, Role, User
 from people.permissions import project_for
 from people.selectors.qualification import (
     MissingRequirement,
@@ -42,6 +43,8 @@ from people.selectors.qualification import (
 RATERS = (Role.ANNOTATOR, Role.RATER)
 TO_REWRITE = "annotation: anew"
 """The kind of work of returned captions, for `assigned_work`: only their author may read what was said about them."""
+LONGEST_KEY = 19
+"""Digits of a primary key, at which a database gives up."""
 RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
@@ -90,6 +93,15 @@ def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Ro
     return get_object_or_404(Round.objects.select_related("project", "language", "pool"), pk=round_id, project=project)
 
 
+def rounds_managed_by(user: User | AnonymousUser, slug: str, keys: Iterable[str]) -> list[Round]:
+    """Return those rounds of the project `slug`, which `user` manages, whose primary keys are among `keys`."""
+    project = project_for(user, slug, Role.MANAGER)
+    numbers = [int(key) for key in keys if key.isascii() and key.isdecimal() and len(key) < LONGEST_KEY]
+    rounds = Round.objects.filter(project=project, pk__in=numbers)
+    rounds = rounds.select_related("project", "language", "pool", "verifies")
+    return list(rounds.order_by("language__english_name", "pk"))
+
+
 def language_managed_by(user: User | AnonymousUser, slug: str, tag: str) -> tuple[Project, Language]:
     """Return a language of the project `slug`, which `user` manages."""
     project = project_for(user, slug, Role.MANAGER)
@@ -114,6 +126,13 @@ def caption_to_correct(user: User | AnonymousUser, caption_id: int) -> Caption:
     captions = Caption.objects.select_related("round__project", "round__language", "round__guidelines", "image")
     captions = captions.filter(author=user.pk, corrections__isnull=False).distinct()
     return get_object_or_404(captions, pk=caption_id)
+
+
+def feedback_readers(round: Round) -> QuerySet[User]:
+    """Return the annotators of the project who know the round's language: they can get feedback about the round."""
+    speakers = LanguageSkill.objects.filter(language=round.language_id).values("user")
+    annotators = User.objects.filter(memberships__project=round.project_id, memberships__role=Role.ANNOTATOR)
+    return annotators.filter(pk__in=speakers).order_by("username")
 
 
 def readable_feedback(user: User) -> QuerySet[Feedback]:

@@ -4,6 +4,7 @@ from django.urls import path
 
 from annotation.views import (
     batches,
+    bulk,
     campaign,
     checks,
     feedback,
@@ -29,6 +30,8 @@ urlpatterns = [
     path("projects/new/", projects.project_create, name="project-create"),
     path("projects/<slug:slug>/", progress.project_show, name="project-show"),
     path("projects/<slug:slug>/progress/", progress.project_progress, name="project-progress"),
+    path("projects/<slug:slug>/rounds/act/", bulk.rounds_act, name="rounds-act"),
+    path("projects/<slug:slug>/rounds/<int:round_id>/samples/", checks.samples_show, name="samples-show"),
     path("projects/<slug:slug>/annotators/", progress.annotator_list, name="annotator-list"),
     path("projects/<slug:slug>/annotators/progress/", progress.annotator_progress, name="annotator-progress"),
     path("projects/<slug:slug>/annotators/<int:person_id>/", progress.annotator_show, name="annotator-show"),

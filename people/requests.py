@@ -38,3 +38,26 @@ def keep_language(response: HttpResponse, language: str) -> None:
         httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
         samesite="Lax",
     )
+
+
+def keep_choice(response: HttpResponse, name: str, value: str) -> None:
+    """Keep in the browser how somebody wants a page shown; empty for the default."""
+    if not value:
+        response.delete_cookie(cookie_of_choice(name))
+        return
+    response.set_cookie(
+        cookie_of_choice(name),
+        value,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def kept_choice(request: HttpRequest, name: str) -> str:
+    return request.COOKIES.get(cookie_of_choice(name), "")
+
+
+def cookie_of_choice(name: str) -> str:
+    return f"{settings.COOKIE_PREFIX}{name}"

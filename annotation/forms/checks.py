@@ -9,10 +9,11 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Rating, Round
+from annotation.permissions import feedback_readers
 from annotation.selectors.checks import Apart, Asked, authors_of, rounds_to_check
 from annotation.services.feedback import LONGEST_NOTE, FeedbackError, clean_note
 from languages.models import Language
-from people.models import LanguageSkill, Project, Role, User
+from people.models import Project, User
 
 ANY_LEVEL = [("", _("all")), *Rating.choices]
 
@@ -68,7 +69,22 @@ class _Person(forms.ModelChoiceField):  # type: ignore[type-arg]
         return person.username
 
 
-class FeedbackForm(forms.Form):
+class FeedbackTextForm(forms.Form):
+    text = forms.CharField(
+        label=_("Feedback"),
+        widget=forms.Textarea(attrs={"rows": 6, "maxlength": LONGEST_NOTE}),
+        help_text=_("They must read and confirm it before they get another batch. Do not quote English captions."),
+        strip=False,
+    )
+
+    def clean_text(self) -> str:
+        try:
+            return clean_note(self.cleaned_data["text"])
+        except FeedbackError as refused:
+            raise forms.ValidationError(str(refused)) from refused
+
+
+class FeedbackForm(FeedbackTextForm):
     """Feedback to one annotator about a round in general."""
 
     person = _Person(
@@ -77,23 +93,10 @@ class FeedbackForm(forms.Form):
         empty_label=_("Choose…"),
         error_messages={"invalid_choice": _("This person no longer writes in this language here.")},
     )
-    text = forms.CharField(
-        label=_("Feedback"),
-        widget=forms.Textarea(attrs={"rows": 6, "maxlength": LONGEST_NOTE}),
-        help_text=_("They must read and confirm it before they get another batch. Do not quote English captions."),
-        strip=False,
-    )
+    field_order = ("person", "text")
 
     def __init__(self, *args: Any, round: Round, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["person"]
         assert isinstance(field, forms.ModelChoiceField)
-        speakers = LanguageSkill.objects.filter(language=round.language_id).values("user")
-        annotators = User.objects.filter(memberships__project=round.project_id, memberships__role=Role.ANNOTATOR)
-        field.queryset = annotators.filter(pk__in=speakers).order_by("username")
-
-    def clean_text(self) -> str:
-        try:
-            return clean_note(self.cleaned_data["text"])
-        except FeedbackError as refused:
-            raise forms.ValidationError(str(refused)) from refused
+        field.queryset = feedback_readers(round)

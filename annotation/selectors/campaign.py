@@ -25,6 +25,7 @@ from annotation.models import (
 from annotation.permissions import RATERS
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import Action, Step
+from annotation.rules.consequences import consequence
 from annotation.selectors.figures import AssignedWork, assigned_work, tallies_of
 from annotation.selectors.overview import coverage_of
 from inference.permissions import models_in
@@ -33,12 +34,21 @@ from languages.models import Language
 from people.models import Membership, Project, User
 
 
+@dataclass(frozen=True)
+class Offer:
+    """An action that is allowed now, what follows from it, and whether it is the one to take next."""
+
+    action: Action
+    consequence: str
+    is_next: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class RoundStep:
     """A round with the actions that are allowed now. `wanted` and `done` count captions, or ratings of them."""
 
     round: Round
-    actions: Sequence[Action]
+    offers: Sequence[Offer]
     hint: str
     wanted: int
     done: int
@@ -47,6 +57,10 @@ class RoundStep:
     may_be_verified: bool
     is_next: bool
     is_complete: bool
+
+    @property
+    def actions(self) -> list[Action]:
+        return [offer.action for offer in self.offers]
 
     @property
     def drawn(self) -> int | None:
@@ -171,7 +185,7 @@ def _steps(
         rows.append(
             RoundStep(
                 round=round,
-                actions=rules.actions_of(step, steps),
+                offers=_offers(step, steps, is_next=is_next, is_complete=is_complete),
                 hint=_hint(step, steps, is_complete=is_complete, missing=wanted - count),
                 wanted=wanted,
                 done=count,
@@ -183,6 +197,14 @@ def _steps(
             )
         )
     return rows
+
+
+def _offers(step: Step, steps: Sequence[Step], *, is_next: bool, is_complete: bool) -> list[Offer]:
+    come_next = {Action.OPEN: is_next, Action.CLOSE: is_complete, Action.ACCEPT: is_next}
+    return [
+        Offer(action, consequence(action, step, steps), come_next.get(action, False))
+        for action in rules.actions_of(step, steps)
+    ]
 
 
 def _is_next(step: Step, steps: Sequence[Step]) -> bool:
@@ -203,6 +225,24 @@ def _hint(step: Step, steps: Sequence[Step], *, is_complete: bool, missing: int)
     if missing and step.kind == RoundKind.MAIN and rules.why_not(Action.REOPEN, step, steps) is None:
         return _("Missing captions: %(number)d. Open this round again to have them written.") % {"number": missing}
     return ""
+
+
+def reopenable(rounds: Sequence[Round]) -> list[Round]:
+    """Return those of a project's rounds that can be opened again now."""
+    languages = Round.objects.filter(
+        project__in={each.project_id for each in rounds}, language__in={each.language_id for each in rounds}
+    )
+    by_language: dict[tuple[int, str], list[Round]] = defaultdict(list)
+    for each in languages.only("project", "language", "kind", "number", "state", "verifies"):
+        by_language[each.project_id, each.language_id].append(each)
+    steps = {where: steps_of(each) for where, each in by_language.items()}
+    allowed = {
+        step.key
+        for of_language in steps.values()
+        for step in of_language
+        if rules.why_not(Action.REOPEN, step, of_language) is None
+    }
+    return [each for each in rounds if each.pk in allowed]
 
 
 def images_to_draw(project: Project, language: Language) -> int:

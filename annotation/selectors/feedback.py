@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from annotation.models import Feedback, Round
 from annotation.permissions import readable_feedback
 from images.selectors import ServedImage, served_image
 from languages.models import Language
-from people.models import Project, User
+from people.models import LanguageSkill, Membership, Project, Role, User
 
 MOST_SHOWN = 100
 
@@ -55,6 +56,16 @@ def given_in(round: Round) -> Sequence[Feedback]:
     """List the feedback on a round, the newest first."""
     given = Feedback.objects.filter(round=round).select_related("person", "by", "caption")
     return list(given.order_by("-at", "-pk")[:MOST_SHOWN])
+
+
+def readers_by_language(project: Project, tags: Collection[str]) -> dict[str, set[int]]:
+    """Return the annotators who know each language, and so can get feedback about its rounds."""
+    annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR)
+    skills = LanguageSkill.objects.filter(language__in=tags, user__in=annotators.values("user"))
+    readers: dict[str, set[int]] = defaultdict(set)
+    for tag, person in skills.values_list("language", "user"):
+        readers[tag].add(person)
+    return readers
 
 
 def _with_all_it_needs(feedback: QuerySet[Feedback]) -> QuerySet[Feedback]:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from django.db.models import Count, F, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 
-from annotation.models import Round, RoundFigures, RoundKind, RoundState, Tally
+from annotation.models import (
+    AnnotatorState,
+    AnnotatorStatus,
+    Round,
+    RoundFigures,
+    RoundKind,
+    RoundState,
+    Tally,
+)
+from annotation.permissions import RATERS
 from annotation.rules.pace import Pace, pace
 from annotation.rules.tallies import Sums, total
 from annotation.selectors.figures import (
@@ -22,6 +31,7 @@ from annotation.selectors.figures import (
     tallies_of,
     to_correct,
 )
+from annotation.selectors.quality import QUALITY
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Invitation, Membership, Project, Role, User
@@ -34,7 +44,8 @@ ENGLISH = "en"
 class RoundProgress:
     """The progress of one round: wanted, done, assigned, late and returned count captions, or ratings of them.
 
-    `at_work`, `qualified` and `invited` count people, `expired` batches; images `left_out` have no English caption.
+    `at_work`, `able` and `invited` count people, `batches` and `expired` batches; images `left_out` have no English
+    caption. `quality` has the figures of a round of verification; `last_at` is when somebody last submitted.
     """
 
     round: Round
@@ -47,8 +58,11 @@ class RoundProgress:
     late: int
     to_correct: int
     left_out: int
-    qualified: int
+    able: int
     invited: int
+    batches: int
+    last_at: datetime | None
+    quality: Mapping[str, Any]
     pace: Pace
     ends_on: date | None
     minutes: float | None
@@ -104,13 +118,15 @@ class ProjectProgress:
         return any(row.round.awaits_tasks for row in self.rounds)
 
 
-PROGRESS_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days")
+PROGRESS_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days", "last_at")
 
 
 def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     """Compute progress from tallies, figures and unfinished batches, without counting captions, items or tasks."""
     rounds = list(Round.objects.filter(project=project).select_related("language", "pool", "verifies"))
     rounds.sort(key=in_campaign)
+    for round in rounds:
+        round.project = project
     kept = computed_figures(project)
     work = defaultdict(list)
     for (round_id, _), sums in tallies_of(project.rounds.all(), columns=PROGRESS_COLUMNS):
@@ -122,7 +138,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     for (round_id, _), number in to_correct(project).items():
         back[round_id] += number
     sizes = _sizes(rounds)
-    qualified, invited = _qualified(project), _invited(project, now)
+    people = _People(project, now)
     return ProjectProgress(
         [
             _progress(
@@ -132,8 +148,8 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
                 assigned[round.pk],
                 to_correct=back[round.pk],
                 size=sizes.get(round.collection_id, 0),
-                qualified=qualified.get(round.language_id, 0),
-                invited=invited.get(round.language_id, 0),
+                able=people.able(round),
+                invited=people.invited(round),
                 today=now.astimezone(UTC).date(),
             )
             for round in rounds
@@ -149,7 +165,7 @@ def _progress(
     *,
     to_correct: int,
     size: int,
-    qualified: int,
+    able: int,
     invited: int,
     today: date,
 ) -> RoundProgress:
@@ -174,8 +190,11 @@ def _progress(
         late=sums.late,
         to_correct=to_correct,
         left_out=max(0, size - tasks) if has_images else 0,
-        qualified=qualified,
+        able=able,
         invited=invited,
+        batches=unfinished.batches,
+        last_at=sums.last_at,
+        quality=(kept.figures.get(QUALITY) if kept else None) or {},
         pace=how_fast,
         ends_on=how_fast.ends_on(wanted - done, today=today) if is_worked_on else None,
         minutes=sums.minutes_per_caption,
@@ -203,28 +222,43 @@ def _sizes(rounds: Iterable[Round]) -> dict[int, int]:
     )
 
 
-def _qualified(project: Project) -> dict[str, int]:
-    """Count annotators per language who read English and are fluent or native; consent is not considered."""
-    annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, user__reads_english=True)
-    return dict(
-        annotators.filter(user__language_skills__level__in=WORKING_LEVELS)
-        .values_list("user__language_skills__language")
-        .annotate(Count("user", distinct=True))
-        .order_by()
-    )
+class _People:
+    """Count, by language, who could work in the rounds of a project; consent is not considered."""
+
+    def __init__(self, project: Project, now: datetime) -> None:
+        fluent = Membership.objects.filter(
+            project=project, role__in=RATERS, user__language_skills__level__in=WORKING_LEVELS
+        ).values("user__language_skills__language")
+        writes = Q(role=Role.ANNOTATOR, user__reads_english=True)
+        counts = fluent.annotate(
+            writers=Count("user", filter=writes, distinct=True), raters=Count("user", distinct=True)
+        ).order_by()
+        self._able = {one["user__language_skills__language"]: (one["writers"], one["raters"]) for one in counts}
+        qualified = AnnotatorStatus.objects.filter(project=project, state=AnnotatorState.QUALIFIED)
+        self._qualified = dict(qualified.values_list("language").annotate(Count("person")).order_by())
+        self._invited = _invited(project, now)
+
+    def able(self, round: Round) -> int:
+        """Count who could write, or rate: those who read English too, raters too, or those whom a manager qualified."""
+        if round.needs_qualification:
+            return self._qualified.get(round.language_id, 0)
+        return self._able.get(round.language_id, (0, 0))[round.kind == RoundKind.VERIFICATION]
+
+    def invited(self, round: Round) -> int:
+        writers, raters = self._invited.get(round.language_id, (0, 0))
+        return writers + raters if round.kind == RoundKind.VERIFICATION else writers
 
 
-def _invited(project: Project, now: datetime) -> dict[str, int]:
-    """Count the places per language on open invitations for annotators."""
+def _invited(project: Project, now: datetime) -> dict[str, tuple[int, int]]:
+    """Count the places per language on open invitations: for annotators, and for raters."""
     waiting = Invitation.objects.filter(
-        project=project, role=Role.ANNOTATOR, revoked_at=None, expires_at__gt=now, places_taken__lt=F("places")
+        project=project, role__in=RATERS, revoked_at=None, expires_at__gt=now, places_taken__lt=F("places")
     )
-    return dict(
-        waiting.filter(languages__isnull=False)
-        .values_list("languages")
-        .annotate(free=Sum(F("places") - F("places_taken")))
-        .order_by()
-    )
+    by_language: dict[str, Counter[str]] = defaultdict(Counter)
+    rows = waiting.filter(languages__isnull=False).values_list("languages", "role")
+    for language, role, number in rows.annotate(free=Sum(F("places") - F("places_taken"))).order_by():
+        by_language[language][role] += number
+    return {language: (free[Role.ANNOTATOR], free[Role.RATER]) for language, free in by_language.items()}
 
 
 @dataclass(frozen=True)

@@ -100,76 +100,11 @@ def begin_language(
             record_of_round(pilot, "skipped", by=by, now=now, reason=beginning.why_no_pilot)
         else:
             pilot = create_round(kind=RoundKind.PILOT, sample_size=beginning.pilot_images, **settings)
-            _create_verification(pilot, number=1, sample_size=None)
+            create_verification(pilot, number=1, sample_size=None)
         first = main if beginning.why_no_pilot else pilot
         record_of_round(first, "opened", by=by, now=now)
-        _create_verification(main, number=1 if beginning.why_no_pilot else 2, sample_size=VERIFIED_CAPTIONS)
+        create_verification(main, number=1 if beginning.why_no_pilot else 2, sample_size=VERIFIED_CAPTIONS)
     return first
-
-
-def plan_pilot(
-    *,
-    project: Project,
-    language: Language,
-    seed: int,
-    sample_size: int = PILOT_IMAGES,
-    replication: int | None = None,
-    collection: Collection | None = None,
-    by: User,
-    now: datetime,
-) -> Round:
-    """Plan the next pilot of a language, and its rating; by default like its last round.
-
-    Raises
-    ------
-    StepNotAllowedError
-    """
-    with transaction.atomic():
-        rounds = locked_rounds(project, language)
-        pilot = _next_pilot(
-            rounds,
-            state=RoundState.PLANNED,
-            seed=seed,
-            size=sample_size,
-            replication=replication,
-            collection=collection,
-        )
-        number = _next_number(rounds, RoundKind.VERIFICATION)
-        _create_verification(pilot, number=number, sample_size=None, raters=_raters_so_far(pilot, rounds))
-        details = {"sample_size": sample_size, "seed": seed, "collection": pilot.collection.slug}
-        record_of_round(pilot, "planned", by=by, now=now, **details)
-    return pilot
-
-
-def skip_pilot(*, project: Project, language: Language, reason: str, by: User, now: datetime) -> Round:
-    """Record why a language without a pilot under way gets no (further) one.
-
-    Raises
-    ------
-    StepNotAllowedError
-    """
-    with transaction.atomic():
-        rounds = locked_rounds(project, language)
-        pilot = _next_pilot(rounds, state=RoundState.SKIPPED, seed=0, size=None, reason=reason, by=by, now=now)
-        record_of_round(pilot, "skipped", by=by, now=now, reason=reason)
-    return pilot
-
-
-def plan_verification(*, of: Round, seed: int, sample_size: int | None = None, by: User, now: datetime) -> Round:
-    """Plan a round that rates the captions of `of`: one of each of `sample_size` images, or all if None.
-
-    Raises
-    ------
-    StepNotAllowedError
-    """
-    with transaction.atomic():
-        rounds = locked_rounds(of.project, of.language)
-        _refuse(rules.why_no_verification(_step(of, rounds), steps_of(rounds)))
-        number = _next_number(rounds, RoundKind.VERIFICATION)
-        raters = _raters_so_far(of, rounds)
-        planned = _create_verification(of, number=number, sample_size=sample_size, seed=seed, raters=raters)
-        record_of_round(planned, "planned", by=by, now=now, sample_size=sample_size, seed=seed)
-    return planned
 
 
 def open_round(*, round: Round, by: User, now: datetime, needs_qualification: bool | None = None) -> Round:
@@ -301,45 +236,7 @@ def skip_round(*, round: Round, reason: str, by: User, now: datetime) -> Round:
     return round
 
 
-def _next_pilot(
-    rounds: Sequence[Round],
-    *,
-    state: RoundState,
-    seed: int,
-    size: int | None,
-    replication: int | None = None,
-    collection: Collection | None = None,
-    **decision: Any,
-) -> Round:
-    _refuse(rules.why_no_pilot(steps_of(rounds)))
-    captioning = [each for each in rounds if each.kind != RoundKind.VERIFICATION]
-    if not captioning:
-        raise StepNotAllowedError(_("This language is not in the project. Add it first."))
-    like = max(captioning, key=lambda each: (each.kind == RoundKind.PILOT, each.number))
-    return create_round(
-        project=like.project,
-        language=like.language,
-        collection=collection or like.collection,
-        captioners=list(like.captioners.all()),
-        replication=replication or like.pool.replication,
-        batch_size=like.pool.batch_size,
-        lease_s=like.pool.lease_s,
-        seed=seed,
-        kind=RoundKind.PILOT,
-        number=_next_number(rounds, RoundKind.PILOT),
-        state=state,
-        sample_size=size,
-        **decision,
-    )
-
-
-def _raters_so_far(of: Round, rounds: Sequence[Round]) -> int:
-    """Return the replication of the last round that verified one of this kind."""
-    before = [each for each in rounds if each.verifies is not None and each.verifies.kind == of.kind]
-    return max(before, key=lambda each: each.number).replication if before else RATERS_PER_CAPTION
-
-
-def _create_verification(
+def create_verification(
     of: Round,
     *,
     number: int,
@@ -347,6 +244,7 @@ def _create_verification(
     seed: int | None = None,
     raters: int = RATERS_PER_CAPTION,
 ) -> Round:
+    """Make a planned round that rates the captions of `of`."""
     return create_round(
         project=of.project,
         language=of.language,
@@ -364,10 +262,6 @@ def _create_verification(
     )
 
 
-def _next_number(rounds: Iterable[Round], kind: RoundKind) -> int:
-    return 1 + max((each.number for each in rounds if each.kind == kind), default=0)
-
-
 def locked_rounds(project: Project, language: Language) -> list[Round]:
     """Lock all rounds of a language, so that two managers take turns."""
     rounds = Round.objects.filter(project=project, language=language)
@@ -379,15 +273,17 @@ def locked_rounds(project: Project, language: Language) -> list[Round]:
 def _locked(round: Round, action: Action) -> tuple[Round, list[Round]]:
     """Return the round as it is now, if `action` is allowed with it, and all rounds of its language."""
     rounds = locked_rounds(round.project, round.language)
-    _refuse(rules.why_not(action, _step(round, rounds), steps_of(rounds)))
+    refuse(rules.why_not(action, step_in(round, rounds), steps_of(rounds)))
     return next(each for each in rounds if each.pk == round.pk), rounds
 
 
-def _step(round: Round, rounds: Iterable[Round]) -> rules.Step:
+def step_in(round: Round, rounds: Iterable[Round]) -> rules.Step:
+    """Return a round as the rules see it among those of its language."""
     return next(step for step in steps_of(rounds) if step.key == round.pk)
 
 
-def _refuse(why: str | None) -> None:
+def refuse(why: str | None) -> None:
+    """Raise StepNotAllowedError if there is a reason why not."""
     if why:
         raise StepNotAllowedError(why)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -45,6 +46,23 @@ def give_feedback(
         about = {"caption": caption.pk if caption else None, "feedback": made.pk}
         record(round, "feedback.given", person=person, by=by, now=now, **about)
     return made
+
+
+def tell(*, round: Round, people: Sequence[User], text: str, by: User, now: datetime) -> None:
+    """Send `people`, annotators of the project, the same feedback on their work in `round` in general."""
+    with transaction.atomic():
+        made = Feedback.objects.bulk_create(
+            Feedback(project_id=round.project_id, round=round, person=person, text=text, by=by, at=now)
+            for person in people
+        )
+        audit_log.record_each(
+            project=round.project,
+            action="feedback.given",
+            about=name_in_log(round),
+            by=by,
+            now=now,
+            each=[(one.person, {"caption": None, "feedback": one.pk}) for one in made],
+        )
 
 
 def acknowledge(*, feedback_id: int, person: User, now: datetime) -> Feedback:

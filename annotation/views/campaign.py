@@ -10,10 +10,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import tasks
 from annotation.forms.campaign import Decision, DecisionForm, PilotForm, ReasonForm, SampleForm, StepForm
@@ -21,8 +22,9 @@ from annotation.models import Exclusion, Round
 from annotation.permissions import language_managed_by, round_managed_by
 from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, UnfinishedBatches
 from annotation.selectors import campaign as selectors
-from annotation.services import annotator_status
+from annotation.services import annotator_status, planning
 from annotation.services import campaign as services
+from annotation.views.bulk import say_done
 from languages.models import Language
 from people.models import Project, User
 from people.requests import user_of
@@ -61,8 +63,10 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
         return _again(request, round, action, str(refused))
     if done.awaits_tasks:
         tasks.nudge_filling([done.pk])
-    messages.success(request, f"{done.title}: {done.get_state_display()}.")
-    return redirect("annotation:language-show", slug, round.language_id)
+    back = reverse("annotation:language-show", args=[slug, round.language_id])
+    undo = [done] if action in (Action.CLOSE, Action.ACCEPT) else []
+    say_done(request, round.project, f"{done.title}: {done.get_state_display()}.", undo, back=back)
+    return redirect(back)
 
 
 @require_POST
@@ -88,7 +92,7 @@ def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
         return _page(request, project, language, pilot_form=form)
     about: dict[str, Any] = {"project": project, "language": language, "seed": _new_seed()}
     try:
-        pilot = services.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
+        pilot = planning.plan_pilot(**about, **form.cleaned_data, by=user_of(request), now=timezone.now())
     except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
@@ -107,7 +111,7 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
         return _page(request, project, language, skip_form=form)
     reason = form.cleaned_data["reason"]
     try:
-        services.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
+        planning.skip_pilot(project=project, language=language, reason=reason, by=user_of(request), now=timezone.now())
     except services.StepNotAllowedError as refused:
         messages.error(request, str(refused))
     else:
@@ -124,7 +128,7 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
         messages.error(request, _("Enter how many captions to rate, or leave the field empty for all."))
         return redirect("annotation:language-show", slug, round.language_id)
     try:
-        services.plan_verification(
+        planning.plan_verification(
             of=round, seed=_new_seed(), **form.cleaned_data, by=user_of(request), now=timezone.now()
         )
     except services.StepNotAllowedError as refused:
@@ -139,12 +143,17 @@ def annotator_status_show(request: HttpRequest, slug: str, tag: str, person_id: 
     return _status_page(request, project, language, _person(project, language, person_id), DecisionForm())
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def annotator_status_decide(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
+    """Decide about somebody; asked for without a decision, say what excluding their work would do."""
     project, language = language_managed_by(request.user, slug, tag)
     person = _person(project, language, person_id)
+    if request.method != "POST":
+        return _exclusion_page(request, project, language, person, ReasonForm())
     form = DecisionForm(request.POST)
+    if not form.is_valid() and request.POST.get("decision") == Decision.EXCLUDE:
+        return _exclusion_page(request, project, language, person, ReasonForm(request.POST))
     if not form.is_valid():
         return _status_page(request, project, language, person, form)
     about: dict[str, Any] = {"project": project, "language": language, "person": person}
@@ -189,6 +198,14 @@ def _status_page(
         "history": Exclusion.objects.filter(project=project, language=language, person=person, undone_at__isnull=False),
     }
     return render(request, "annotation/annotator_status.html", context, status=422 if form.is_bound else 200)
+
+
+def _exclusion_page(
+    request: HttpRequest, project: Project, language: Language, person: User, form: ReasonForm
+) -> HttpResponse:
+    row = selectors.person_row(project, language, person, now=timezone.now())
+    context = {"project": project, "language": language, "row": row, "form": form}
+    return render(request, "annotation/exclusion.html", context, status=422 if form.is_bound else 200)
 
 
 def _person(project: Project, language: Language, person_id: int) -> User:

@@ -18,6 +18,7 @@ from annotation.models import Caption, Rating
 from annotation.permissions import caption_managed_by, has_assigned_images, round_managed_by
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
+from annotation.selectors.samples import samples_of
 from annotation.services import checks, corrections
 from annotation.services.feedback import FeedbackError, give_feedback
 from languages.models import Language
@@ -43,6 +44,20 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
         page = selectors.check_page(asked, user_of(request), **where)
         context |= {"asked": asked, "page": page, "back": request.GET.urlencode()}
     return render(request, "annotation/check.html", context)
+
+
+@require_safe
+@login_required
+def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
+    """Show a few captions of a round at random: a page, or what the overview puts into a window."""
+    round = round_managed_by(request.user, slug, round_id)
+    if elsewhere := _kept_away(request, round.project):
+        return elsewhere
+    draw = _number(request.GET.get("draw"))
+    samples = samples_of(round, user_of(request), draw=draw)
+    context = {"project": round.project, "round": round, "samples": samples, "next_draw": draw + 1}
+    template = "annotation/_samples.html" if is_htmx(request) else "annotation/samples.html"
+    return render(request, template, context)
 
 
 @require_POST

@@ -8,15 +8,17 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.formats.captions import Layout
 from annotation.pages.annotators import annotators_page, round_lines
+from annotation.pages.control_room import asked_columns, room_page
 from annotation.pages.plots import plots_of_one
-from annotation.pages.progress import progress_page
+from annotation.rules.bulk_actions import OFFERED
 from annotation.selectors import annotators as selectors
 from annotation.selectors.image_progress import ImageProgress, progress_over
 from annotation.selectors.overview import project_progress as progress_of
@@ -25,7 +27,9 @@ from corpora.pages.image_filters import AskedImages, asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role, User
 from people.permissions import project_for
+from people.requests import keep_choice, kept_choice
 
+COLUMNS = "overview_columns"
 NOTHING_NEW = 204
 """The status that makes htmx leave the page as it is."""
 
@@ -33,7 +37,10 @@ NOTHING_NEW = 204
 @require_safe
 @login_required
 def project_show(request: HttpRequest, slug: str) -> HttpResponse:
-    context = _progress(request, slug) | {"layouts": Layout}
+    columns = asked_columns(request.GET)
+    if columns is not None:
+        return _keep_columns(request, slug, columns)
+    context = _progress(request, slug) | {"layouts": Layout, "actions": OFFERED}
     images, rows = _over_some_images(request, context)
     context |= {"images": images, "over": rows}
     return render(request, "annotation/manage_project.html", context, status=images.status)
@@ -44,7 +51,7 @@ def project_show(request: HttpRequest, slug: str) -> HttpResponse:
 def project_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """Render the part of the page that refreshes itself."""
     context = _progress(request, slug)
-    return unless_seen(request, "annotation/_manage_progress.html", context, seen=context["page"].seen)
+    return unless_seen(request, "annotation/_room.html", context, seen=context["page"].seen)
 
 
 @require_safe
@@ -90,7 +97,19 @@ def unless_seen(request: HttpRequest, template: str, context: dict[str, Any], *,
 def _progress(request: HttpRequest, slug: str) -> dict[str, Any]:
     project: Project = project_for(request.user, slug, Role.MANAGER)
     progress = progress_of(project, now=timezone.now())
-    return {"project": project, "progress": progress, "page": progress_page(progress, request.GET)}
+    columns = kept_choice(request, COLUMNS)
+    page = room_page(progress, request.GET, kept_columns=columns, now=timezone.now())
+    return {"project": project, "progress": progress, "page": page}
+
+
+def _keep_columns(request: HttpRequest, slug: str, columns: str) -> HttpResponse:
+    """Keep the choice of columns in this browser, and show the page without it in its address."""
+    kept = request.GET.copy()
+    kept.pop("columns")
+    query = kept.urlencode()
+    response = redirect(f"{reverse('annotation:project-show', args=[slug])}{'?' if query else ''}{query}")
+    keep_choice(response, COLUMNS, columns)
+    return response
 
 
 def _over_some_images(request: HttpRequest, context: dict[str, Any]) -> tuple[AskedImages, Sequence[ImageProgress]]:
@@ -99,7 +118,7 @@ def _over_some_images(request: HttpRequest, context: dict[str, Any]) -> tuple[As
     images = asked_images(request.GET, project)
     if images.is_all:
         return images, []
-    rounds = [row.progress.round for row in context["page"].rows]
+    rounds = [line.row.round for line in context["page"].lines]
     try:
         return images, progress_over(rounds, images.filter, project=project)
     except ImageFilterError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -39,23 +39,41 @@ def record(
     details : dict
         What JSON can hold: settings before and after, reasons, counts. Nobody's name or address.
     """
+    (entry,) = record_each(project=project, action=action, about=about, by=by, now=now, each=[(person, details or {})])
+    return entry
+
+
+def record_each(
+    *,
+    project: Project,
+    action: str,
+    about: str,
+    by: User | None,
+    now: datetime,
+    each: Sequence[tuple[User | None, dict[str, Any]]],
+) -> list[AuditEntry]:
+    """Add an entry as `record` does for each person that the same change concerns, with its details."""
     with transaction.atomic():
         # Entries of one project take turns, so that none gets the number, or the previous digest, of another.
-        lock(project, by, person)
+        lock(project, by, *(person for person, _details in each))
         last = AuditEntry.objects.filter(project=project).first()
-        entry = AuditEntry(
-            project=project,
-            number=last.number + 1 if last else 1,
-            at=now,
-            by=by,
-            person=person,
-            action=action,
-            about=about[: AuditEntry._meta.get_field("about").max_length],
-            details=details or {},
-        )
-        entry.digest = digest_of(entry, before=last.digest if last else "")
-        entry.save(force_insert=True)
-    return entry
+        number, before = (last.number, last.digest) if last else (0, "")
+        entries = []
+        for person, details in each:
+            number += 1
+            entry = AuditEntry(
+                project=project,
+                number=number,
+                at=now,
+                by=by,
+                person=person,
+                action=action,
+                about=about[: AuditEntry._meta.get_field("about").max_length],
+                details=details,
+            )
+            entry.digest = before = digest_of(entry, before=before)
+            entries.append(entry)
+        return AuditEntry.objects.bulk_create(entries)
 
 
 def lock(project: Project, *people: User | None) -> None:

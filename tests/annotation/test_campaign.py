@@ -16,7 +16,7 @@ from annotation.models import CaptionItem, Guidelines, Round, RoundKind, RoundSt
 from annotation.rules import campaign as rules
 from annotation.rules.campaign import UnfinishedBatches
 from annotation.rules.sampling import draw_images
-from annotation.services import batches, campaign
+from annotation.services import batches, campaign, planning
 from annotation.services.campaign import Beginning, StepNotAllowedError, UnfinishedBatchesError
 from annotation.services.projects import change_round, settings_of
 from annotation.services.rounds import add_missing_tasks, fill_round
@@ -113,7 +113,7 @@ class TestTheWholeWay:
         assert the("verification", first).state == RoundState.ACCEPTED  # settled with its pilot
 
         second = open_it(
-            campaign.plan_pilot(project=project, language=first.language, seed=2, sample_size=3, **by(first))
+            planning.plan_pilot(project=project, language=first.language, seed=2, sample_size=3, **by(first))
         )
         close(second)
         rating = Round.objects.get(verifies=second)
@@ -142,7 +142,7 @@ class TestTheWholeWay:
         open_it(rating)
         close(rating)
         campaign.reject_round(round=pilot, reason="Too short.", **by(pilot))
-        again = campaign.plan_pilot(project=pilot.project, language=pilot.language, seed=2, sample_size=3, **by(pilot))
+        again = planning.plan_pilot(project=pilot.project, language=pilot.language, seed=2, sample_size=3, **by(pilot))
         assert Round.objects.get(verifies=again).replication == 1
         assert Round.objects.get(verifies__kind="main").replication == 3
 
@@ -173,7 +173,7 @@ class TestRefusals:
         campaign.reject_round(round=pilot, reason="Too short.", **by(pilot))
         with pytest.raises(StepNotAllowedError, match="Pilot 1 was rejected"):
             open_it(the("main", pilot))
-        campaign.skip_pilot(project=pilot.project, language=pilot.language, reason="We met and talked.", **by(pilot))
+        planning.skip_pilot(project=pilot.project, language=pilot.language, reason="We met and talked.", **by(pilot))
         assert open_it(the("main", pilot)).state == RoundState.OPEN
 
     def test_a_pilot_is_accepted_when_its_captions_were_rated_or_it_was_said_why_not(self):
@@ -196,16 +196,16 @@ class TestRefusals:
     def test_one_pilot_at_a_time_in_a_language_that_is_there_and_nothing_taken_back_while_it_is_open(self):
         pilot = begun()
         with pytest.raises(StepNotAllowedError, match="Pilot 1 is not decided yet"):
-            campaign.plan_pilot(project=pilot.project, language=pilot.language, seed=2, **by(pilot))
+            planning.plan_pilot(project=pilot.project, language=pilot.language, seed=2, **by(pilot))
         with pytest.raises(StepNotAllowedError, match="Close it first"):
             campaign.take_back(round=pilot, **by(pilot))
         with pytest.raises(StepNotAllowedError, match="Add it first"):
-            campaign.plan_pilot(project=pilot.project, language=make_language("sw"), seed=2, **by(pilot))
+            planning.plan_pilot(project=pilot.project, language=make_language("sw"), seed=2, **by(pilot))
 
     def test_once_the_main_round_is_open_there_is_no_pilot_and_no_verification_before_it_is_accepted(self):
         main = begun(why_no_pilot="Known.")
         with pytest.raises(StepNotAllowedError, match="cannot run more pilots"):
-            campaign.plan_pilot(project=main.project, language=main.language, seed=2, **by(main))
+            planning.plan_pilot(project=main.project, language=main.language, seed=2, **by(main))
         verification = Round.objects.get(verifies=main)
         close(main)
         with pytest.raises(StepNotAllowedError, match="not accepted yet"):
@@ -219,9 +219,9 @@ class TestRefusals:
     def test_captions_are_verified_once_unless_that_was_skipped(self):
         main = begun(why_no_pilot="Known.")
         with pytest.raises(StepNotAllowedError, match="already"):
-            campaign.plan_verification(of=main, seed=3, sample_size=4, **by(main))
+            planning.plan_verification(of=main, seed=3, sample_size=4, **by(main))
         campaign.skip_round(round=Round.objects.get(verifies=main), reason="Another sample.", **by(main))
-        again = campaign.plan_verification(of=main, seed=3, sample_size=4, **by(main))
+        again = planning.plan_verification(of=main, seed=3, sample_size=4, **by(main))
         assert (again.number, again.sample_size, again.replication) == (2, 4, 3)
 
 
@@ -339,7 +339,7 @@ class TestSamples:
         close(first)
         campaign.reject_round(round=first, reason="Too short.", **by(first))
         second = open_it(
-            campaign.plan_pilot(project=first.project, language=first.language, seed=1, sample_size=3, **by(first))
+            planning.plan_pilot(project=first.project, language=first.language, seed=1, sample_size=3, **by(first))
         )
         assert len(self.keys_of(second)) == 3
         assert len(self.keys_of(second) & self.keys_of(first)) == 1

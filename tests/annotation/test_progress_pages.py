@@ -157,9 +157,8 @@ class TestProgress:
         make_round(project=round.project, language="fr", kind=RoundKind.PILOT)
         assert [row[0] for row in rows_of(get(manager, "project-show"))] == ["French Pilot 1", "German Main"]
         assert len(rows_of(get(manager, "project-show", rounds="all"))) == 3
-        assert [row[0] for row in rows_of(get(manager, "project-show", rounds="pilot", state="accepted"))] == [
-            "German Pilot 1 Accepted"
-        ]
+        accepted = rows_of(get(manager, "project-show", rounds="pilot", state="accepted"))
+        assert [row[:2] for row in accepted] == [["German Pilot 1", "Accepted"]]
 
     def test_what_was_done_is_put_into_figures(self, manager, round, ann):
         CaptionItem.objects.update(rating_ms=30_000, writing_ms=60_000)
@@ -167,9 +166,12 @@ class TestProgress:
         tallies.recount(round=round, person=ann)
         take(round, ann, now=timezone.now())
         (row,) = rows_of(get(manager, "project-show"))
-        wanted, done, assigned, free, expired, late, pace, _ends, minutes, agreement, warnings = row[1:12]
-        assert (wanted, done, assigned, free, expired, late) == ("8", "2", "2", "4", "0", "0")
-        assert (pace, minutes, agreement, warnings) == ("2.0", "1.5", "–", "2")
+        assert row[1:3] == ["Open", "● 6 captions missing"]
+        wanted, done, percent, assigned, free, returned, expired, late, pace, _ends, minutes = row[3:14]
+        assert (wanted, done, percent, assigned, free) == ("8", "2", "25%", "2", "4")
+        assert (returned, expired, late, pace, minutes) == ("0", "0", "0", "2.0", "1.5")
+        agreement, warnings, people, invited = row[18:22]
+        assert (agreement, warnings, people, invited) == ("–", "2", "1", "0")
 
     def test_pace_and_end_are_of_the_last_seven_days(self, round):
         ann, ben = make_annotator(round), make_annotator(round)
@@ -185,12 +187,12 @@ class TestProgress:
         CorrectionRequest.objects.create(caption=caption, note="More.", by=round.project.created_by, at=timezone.now())
         tallies.recount(round=round, person=ann)
         row = rows_of(get(manager, "project-show"))[0]
-        assert row[1:5] == ["8", "1 1 returned for correction", "0", "6"]
+        assert row[3:9] == ["8", "1", "12%", "0", "6", "1"]
 
     def test_agreement_is_what_the_background_computed(self, manager, round):
         make_captions(round, {task.image_id: ["Ein Bild", "Noch eines"] for task in round.tasks.all()})
         figures.compute(round_id=round.pk, now=timezone.now())
-        assert rows_of(get(manager, "project-show"))[0][10] == "100%"
+        assert rows_of(get(manager, "project-show"))[0][18] == "100%"
 
     @pytest.mark.parametrize(
         ("sort", "first"), [("done", "French"), ("-done", "German"), ("language", "French"), ("x", "French")]
@@ -324,7 +326,7 @@ class TestStatistics:
         Caption.objects.create(position=1, text="eins zwei", text_as_typed="eins zwei", **about)
         figures.compute(round_id=round.pk, now=timezone.now())
         assert rows_of(get(manager, "statistics-show")) == [["German de", "1", "1", "0", "0", "2.0", "9.0"]]
-        assert rows_of(get(manager, "project-show"))[0][2] == "1"
+        assert rows_of(get(manager, "project-show"))[0][4] == "1"
 
     def test_without_a_main_round_it_says_so(self, manager, round):
         Round.objects.update(kind=RoundKind.PILOT)

@@ -15,15 +15,17 @@ from allocation.services.lifecycle import expire_overdue
 from annotation import tasks
 from annotation.models import Caption, Round, RoundKind
 from annotation.selectors import overview
-from annotation.services import batches, projects, rounds
+from annotation.services import annotator_status, batches, projects, rounds
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings
 from images.models import CollectionImage
 from inference.models import ModelCaption
 from people.models import Invitation, LanguageSkill, Level, Project, Role
 from tests.annotation.submitting import submit_captions, take, write
+from tests.annotation.verifying import make_caption_rater, make_verification
 from tests.factories import (
     NOW,
+    join_project,
     make_annotator,
     make_captioner,
     make_collection,
@@ -252,8 +254,19 @@ class TestProgress:
         no_english.save()
         make_annotator(make_round(language="de"))
         french = make_round(project=round.project, language="fr")
-        assert progress_of(round).qualified == 2
-        assert progress_of(french).qualified == 0
+        assert progress_of(round).able == 2
+        assert progress_of(french).able == 0
+        join_project(round.project, both, Role.RATER)
+        make_caption_rater(round)
+        assert progress_of(make_verification(round, filled=False)).able == 4
+
+    def test_in_a_round_for_qualified_people_only_those_whom_a_manager_qualified_are_counted(self):
+        round = make_round(language="de", needs_qualification=True)
+        ann, _ben = make_annotator(round), make_annotator(round)
+        assert progress_of(round).able == 0
+        about = {"project": round.project, "language": round.language, "by": round.project.created_by, "now": NOW}
+        annotator_status.qualify(person=ann, **about)
+        assert progress_of(round).able == 1
 
     def test_only_open_invitations_are_counted(self):
         round = make_round(language="de")
@@ -292,4 +305,4 @@ class TestProgress:
             with CaptureQueriesContext(connection) as queries:
                 overview.project_progress(project, now=NOW)
             counts.append(len(queries))
-        assert counts[0] == counts[1] <= 9
+        assert counts[0] == counts[1] <= 10

@@ -99,15 +99,19 @@ class Campaign:
     def press(self, title: str, action: str, *, why: str = "", choice: str = "") -> None:
         """Do `action` with the round called `title`, on the language's page."""
         step = self.step(title)
-        button = step.get_by_role("button", name=re.compile(f"^{action} ?: {title}$"))
-        summary = step.locator("summary").filter(has_text=action)
-        if summary.count():
-            summary.click()
-        if why:
-            step.locator("details[open] textarea").fill(why)
-        if choice:
-            step.get_by_label(choice).check()
-        button.click()
+        if action == "Reject":
+            # It asks on a page of its own.
+            step.get_by_role("link", name=re.compile("^Reject")).click()
+            self.manager.get_by_label("Reason").fill(why)
+            self.manager.get_by_role("button", name=re.compile("^Reject")).click()
+        else:
+            button = self.manager.get_by_role("button", name=re.compile(f"^{action} ?: {title}$"))
+            form = step.locator("form").filter(has=button)
+            if why:
+                form.get_by_label("Reason (optional)").fill(why)
+            if choice:
+                form.get_by_label(choice).check()
+            form.get_by_role("button").click()
         self.manager.wait_for_load_state()
         tasks.sweep_rounds()
 

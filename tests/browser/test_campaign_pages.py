@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from annotation import tasks
 from annotation.models import Rating, Round
-from annotation.services import annotator_status, campaign
+from annotation.services import annotator_status, planning
 from annotation.services.campaign import Beginning
 from annotation.services.guidelines import NewExample, publish_guidelines
 from people.models import User
@@ -56,6 +56,9 @@ def addresses(pilot: Round) -> list[str]:
     return [
         "/projects/postcards/languages/de/",
         f"/projects/postcards/languages/de/people/{mina.pk}/",
+        f"/projects/postcards/languages/de/people/{mina.pk}/decide/",
+        f"/projects/postcards/rounds/act/?action=close&round={pilot.pk}",
+        "/projects/postcards/rounds/act/?action=settings&language=de",
         "/projects/postcards/guidelines/?version=2&before=1",
         "/projects/postcards/guidelines/edit/",
         f"/projects/postcards/rounds/{pilot.pk}/settings/",
@@ -96,17 +99,16 @@ def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round
     expect(page.get_by_text("1 batch is unfinished, of mina.")).to_be_visible()
     page.get_by_label("Return them; people keep their drafts").check()
     page.locator('form[action$="/steps/close/"] button').click()
-    not_good_enough = page.locator("summary", has_text="Reject")
-    expect(not_good_enough).to_be_visible()
+    expect(page.get_by_role("link", name="Reject… Pilot 1")).to_be_visible()
     pilot.refresh_from_db()
     assert pilot.state == "closed"
-    not_good_enough.click()
-    page.locator("details[open] textarea").fill("Too short.")
-    page.locator("details[open] button").click()
-    expect(not_good_enough).to_be_hidden()
+    page.get_by_role("link", name="Reject… Pilot 1").click()
+    page.get_by_label("Reason").fill("Too short.")
+    page.get_by_role("button", name="Reject: 1 round").click()
+    expect(page.get_by_text("Pilot 1: Rejected.")).to_be_visible()
     pilot.refresh_from_db()
     assert (pilot.state, pilot.reason) == ("rejected", "Too short.")
-    campaign.plan_pilot(
+    planning.plan_pilot(
         project=pilot.project,
         language=pilot.language,
         seed=2,

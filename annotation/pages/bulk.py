@@ -1,0 +1,242 @@
+"""What an action would do to each of the chosen rounds, and which are left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.models import Round, RoundKind, RoundState
+from annotation.pages.room_columns import share_texts
+from annotation.rules.bulk_actions import BulkAction
+from annotation.rules.campaign import Action, why_not
+from annotation.rules.consequences import consequence, of_batches
+from annotation.selectors.control_room import RoomRow, target_of
+from annotation.selectors.feedback import readers_by_language
+from annotation.services.bulk import Outcome
+from annotation.services.projects import settings_of
+from charts import texts
+from people.models import Project
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A chosen round with what would happen to it, or why it is left out. `evidence` is for deciding about it."""
+
+    row: RoomRow
+    what: str = ""
+    why_left_out: str = ""
+    evidence: str = ""
+
+    @property
+    def round(self) -> Round:
+        return self.row.round
+
+
+@dataclass(frozen=True)
+class Preview:
+    action: BulkAction
+    planned: Sequence[Planned]
+
+    @property
+    def included(self) -> list[Planned]:
+        return [one for one in self.planned if not one.why_left_out]
+
+    @property
+    def left_out(self) -> list[Planned]:
+        return [one for one in self.planned if one.why_left_out]
+
+    @property
+    def has_batches(self) -> bool:
+        return any(one.row.progress.batches for one in self.included)
+
+    @property
+    def batches(self) -> int:
+        return sum(one.row.progress.batches for one in self.included)
+
+
+def preview_of(
+    action: BulkAction, chosen: Sequence[RoomRow], *, project: Project, changes: Mapping[str, Any] | None = None
+) -> Preview:
+    if action == BulkAction.SETTINGS:
+        return Preview(action, [_of_settings(row, changes or {}) for row in chosen])
+    if action == BulkAction.RETURN:
+        return Preview(action, [_of_return(row) for row in chosen])
+    if action == BulkAction.WRITE:
+        return Preview(action, _of_message(chosen, project))
+    assert action.step is not None
+    return Preview(action, [_of_step(row, action.step) for row in chosen])
+
+
+def chosen_rows(
+    rows: Sequence[RoomRow], action: BulkAction, languages: Iterable[str], rounds: Iterable[str]
+) -> list[RoomRow]:
+    """Return the rounds named by their keys, and of each language named that round which the action is about."""
+    tags, keys = set(languages), set(rounds)
+    chosen = [row for row in rows if str(row.round.pk) in keys]
+    for tag, of_language in groupby(rows, key=lambda row: row.round.language_id):
+        if tag in tags:
+            known = list(of_language)
+            current = next(row for row in known if row.is_current)
+            chosen.append(target_of(known, action.step) if action.step else current)
+    return chosen
+
+
+def _of_step(row: RoomRow, action: Action) -> Planned:
+    why = why_not(action, row.step, row.steps)
+    is_decision = action in (Action.ACCEPT, Action.REJECT)
+    if why is None and is_decision and row.batches:
+        why = f"{of_batches(row.batches, None)} {_('Wait until they are submitted, or return them.')}"
+    if why:
+        return Planned(row, why_left_out=why)
+    said = [consequence(action, row.step, row.steps)]
+    if action == Action.CLOSE:
+        said.append(_missing(row))
+        said.append(of_batches(row.progress.batches, None))
+    if action == Action.ACCEPT and row.round.kind != RoundKind.VERIFICATION:
+        said.append(_missing(row))
+    return Planned(row, " ".join(filter(None, said)), evidence=_evidence(row) if is_decision else "")
+
+
+def _missing(row: RoomRow) -> str:
+    missing = max(0, row.progress.wanted - row.progress.done)
+    if not missing:
+        return ""
+    if row.round.kind == RoundKind.VERIFICATION:
+        text = ngettext("%(number)d rating is missing.", "%(number)d ratings are missing.", missing)
+    else:
+        text = ngettext("%(number)d caption is missing.", "%(number)d captions are missing.", missing)
+    return text % {"number": missing}
+
+
+def _evidence(row: RoomRow) -> str:
+    quality = row.quality
+    if quality is None or not quality.verified:
+        return ""
+    shares = [(_("good or better"), quality.good), (_("bad"), quality.bad)]
+    said = [_("%(verified)d of %(sampled)d rated") % {"verified": quality.verified, "sampled": quality.sampled}]
+    for name, share in shares:
+        value, _kind, interval = share_texts(share)
+        said.append(f"{value} {name} ({interval})")
+    if quality.alpha is not None:
+        said.append(f"α {texts.plain(quality.alpha, 2)}")
+    return ", ".join(said)
+
+
+def _of_return(row: RoomRow) -> Planned:
+    if row.round.state == RoundState.OPEN:
+        return Planned(row, why_left_out=_("This round is open. Close it first."))
+    if not row.progress.batches:
+        return Planned(row, why_left_out=_("It has no unfinished batches."))
+    text = ngettext(
+        "%(number)d batch is returned: it can no longer be submitted. Drafts are kept.",
+        "%(number)d batches are returned: they can no longer be submitted. Drafts are kept.",
+        row.progress.batches,
+    )
+    return Planned(row, text % {"number": row.progress.batches})
+
+
+def _of_settings(row: RoomRow, changes: Mapping[str, Any]) -> Planned:
+    """Say what changes; without changes, say how it is."""
+    before, names = settings_of(row.round), _setting_names(row.round)
+    if not changes:
+        return Planned(row, ", ".join(f"{name}: {_setting(key, getattr(before, key))}" for key, name in names.items()))
+    after = replace(before, **changes)
+    if row.round.state != RoundState.OPEN:
+        if set(changes) == {"is_open"}:
+            return Planned(row, why_left_out=_("Only an open round can be paused or resumed."))
+        after = replace(after, is_open=before.is_open)
+    said = [
+        f"{name}: {_setting(key, getattr(before, key))} → {_setting(key, getattr(after, key))}"
+        for key, name in names.items()
+        if getattr(after, key) != getattr(before, key)
+    ]
+    return Planned(row, ". ".join(said), why_left_out="" if said else _("It has these settings already."))
+
+
+def _setting_names(round: Round) -> Mapping[str, str]:
+    is_rating = round.kind == RoundKind.VERIFICATION
+    return {
+        "replication": _("Raters per caption") if is_rating else _("Captions per image"),
+        "batch_size": _("Captions per batch") if is_rating else _("Images per batch"),
+        "lease_s": _("Hours to finish a batch"),
+        "is_open": _("Allow new batches"),
+        "needs_qualification": _("Only for qualified people"),
+    }
+
+
+def _setting(name: str, value: Any) -> str:
+    if name == "lease_s":
+        return texts.plain(value / 3600, 0 if value % 3600 == 0 else 2)
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return str(value)
+
+
+def _of_message(chosen: Sequence[RoomRow], project: Project) -> list[Planned]:
+    readers = readers_by_language(project, {row.round.language_id for row in chosen})
+    reached: set[int] = set()
+    planned = []
+    for row in chosen:
+        people = readers.get(row.round.language_id, set()) - reached
+        reached |= people
+        if people:
+            text = ngettext("%(number)d annotator gets it.", "%(number)d annotators get it.", len(people))
+            planned.append(Planned(row, text % {"number": len(people)}))
+        else:
+            why = _("It has no annotators, or they get the message in another language.")
+            planned.append(Planned(row, why_left_out=why))
+    return planned
+
+
+def said_done(action: BulkAction, outcomes: Sequence[Outcome]) -> str:
+    """Say what was done; empty if nothing was."""
+    done = [one for one in outcomes if one.is_done]
+    if not done:
+        return ""
+    if action == BulkAction.WRITE:
+        people = sum(one.people for one in done)
+        text = ngettext(
+            "Your message was sent to %(number)d person.", "Your message was sent to %(number)d people.", people
+        )
+        return text % {"number": people}
+    if len(done) == 1 and action.step:
+        (one,) = done
+        return f"{one.round.language.name}, {one.round.title}: {one.round.get_state_display()}."
+    return _DONE[action](len(done)) % {"number": len(done)}
+
+
+def said_left_out(outcomes: Sequence[Outcome]) -> list[str]:
+    """Say which rounds were left out and why, once for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for one in outcomes:
+        if not one.is_done:
+            by_reason.setdefault(one.why_left_out, []).append(one.round.language.name)
+    return [
+        _("Left out: %(languages)s. %(why)s") % {"languages": ", ".join(languages), "why": why}
+        for why, languages in by_reason.items()
+    ]
+
+
+_DONE: Mapping[BulkAction, Callable[[int], str]] = {
+    BulkAction.OPEN: lambda n: ngettext("%(number)d round is open.", "%(number)d rounds are open.", n),
+    BulkAction.CLOSE: lambda n: ngettext("%(number)d round is closed.", "%(number)d rounds are closed.", n),
+    BulkAction.ACCEPT: lambda n: ngettext("%(number)d round is accepted.", "%(number)d rounds are accepted.", n),
+    BulkAction.REOPEN: lambda n: ngettext("%(number)d round is open again.", "%(number)d rounds are open again.", n),
+    BulkAction.REJECT: lambda n: ngettext("%(number)d round is rejected.", "%(number)d rounds are rejected.", n),
+    BulkAction.SKIP: lambda n: ngettext("%(number)d round is skipped.", "%(number)d rounds are skipped.", n),
+    BulkAction.RETURN: lambda n: ngettext(
+        "The unfinished batches of %(number)d round were returned.",
+        "The unfinished batches of %(number)d rounds were returned.",
+        n,
+    ),
+    BulkAction.SETTINGS: lambda n: ngettext(
+        "The settings of %(number)d round are saved. They apply to batches that people take from now on.",
+        "The settings of %(number)d rounds are saved. They apply to batches that people take from now on.",
+        n,
+    ),
+}

@@ -1,0 +1,180 @@
+"""The overview of a project: a row for the current round of each language, or for every round, in chosen columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from hashlib import sha256
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from annotation.models import RoundKind, RoundState
+from annotation.pages import tables
+from annotation.pages.progress import SEEN_DIGITS, Choice, choices
+from annotation.pages.room_columns import Cell, RoomColumn, Shown, room_columns
+from annotation.pages.tables import Column, Head
+from annotation.rules.waiting import WaitsFor
+from annotation.selectors.control_room import RoomRow, room_rows
+from annotation.selectors.overview import ProjectProgress
+
+CURRENT, ALL = "current", "all"
+COLUMNS, DEFAULT = "columns", "default"
+CHOSEN = ("language", "round", "choose")
+"""What says which rows are ticked. Links to the same page leave it out; the script of the page adds what is ticked."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table; `name` and `value` are those of its checkbox."""
+
+    row: RoomRow
+    language: str
+    title: str
+    cells: Sequence[Cell]
+    name: str
+    value: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    column: RoomColumn
+    is_shown: bool
+
+    @property
+    def is_wide(self) -> bool:
+        return self.column.shown == Shown.WIDE
+
+
+@dataclass(frozen=True)
+class RoomPage:
+    """What the page shows: `seen` identifies all of it, so that it is not sent twice; `query` asks for the same rows.
+
+    Each of `heads` comes with whether only a wide screen shows its column.
+    """
+
+    progress: ProjectProgress
+    lines: Sequence[Line]
+    heads: Sequence[tuple[Head, bool]]
+    totals: Sequence[Cell]
+    columns: Sequence[ColumnChoice]
+    is_default: bool
+    which: Sequence[Choice]
+    states: Sequence[Choice]
+    waits: Sequence[Choice]
+    search: str
+    sort: str
+    asked: Sequence[tuple[str, str]]
+    query: str
+    seen: str
+
+
+def room_page(progress: ProjectProgress, query: QueryDict, *, kept_columns: str, now: datetime) -> RoomPage:
+    known = room_columns(now.date())
+    is_default, shown = _shown(known, kept_columns)
+    rows = _asked(room_rows(progress, now=now), query)
+    sortable = [_language_column(), *(column.sorted for column in known)]
+    order = tables.asked_order(query, sortable)
+    is_current = query.get("rounds", CURRENT) not in (*RoundKind.values, ALL)
+    wide = {column.name for column in shown if is_default and column.shown == Shown.WIDE}
+    lines = [_line(row, shown, wide, query, is_current=is_current) for row in tables.in_order(rows, sortable, order)]
+    kept = query.copy()
+    for name in ("seen", *CHOSEN):
+        kept.pop(name, None)
+    totals = [_total(column, rows, wide) for column in shown]
+    heads = tables.heads([_language_column(), *(column.sorted for column in shown)], order, kept)
+    return RoomPage(
+        progress=progress,
+        lines=lines,
+        heads=list(zip(heads, (False, *(column.name in wide for column in shown)), strict=True)),
+        totals=totals,
+        columns=[ColumnChoice(column, column in shown) for column in known],
+        is_default=is_default,
+        which=choices(_which(), query.get("rounds", CURRENT)),
+        states=choices([("", _("In any state")), *RoundState.choices], query.get("state", "")),
+        waits=choices([("", _("Anything")), *WaitsFor.choices], query.get("waits", "")),
+        search=query.get("search", ""),
+        sort=query.get(tables.SORT, ""),
+        asked=[(name, value) for name, values in kept.lists() for value in values],
+        query=kept.urlencode(),
+        seen=_seen(progress, lines, totals),
+    )
+
+
+def asked_columns(query: QueryDict) -> str | None:
+    """Return the columns that a form asks for, as they are kept in the browser; None if it asks for none."""
+    if COLUMNS not in query:
+        return None
+    asked = query.getlist(COLUMNS)
+    if DEFAULT in asked:
+        return ""
+    names = [column.name for column in room_columns(date.min) if column.name in asked]
+    return ".".join(names) or "none"
+
+
+def _shown(known: Sequence[RoomColumn], kept: str) -> tuple[bool, list[RoomColumn]]:
+    if not kept:
+        return True, list(known)
+    names = set(kept.split("."))
+    return False, [column for column in known if column.name in names]
+
+
+def _language_column() -> Column[RoomRow]:
+    return Column("language", _("Language"), lambda row: row.round.language.name.casefold(), is_number=False)
+
+
+def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
+    which, state, waits = query.get("rounds", CURRENT), query.get("state", ""), query.get("waits", "")
+    search = query.get("search", "").strip().casefold()
+
+    def is_asked(row: RoomRow) -> bool:
+        round = row.round
+        if which in RoundKind.values:
+            if round.kind != which:
+                return False
+        elif which != ALL and not row.is_current:
+            return False
+        names = (round.language.name, round.language.own_name, round.language.english_name, round.language_id)
+        return (
+            state in ("", round.state)
+            and waits in ("", row.waiting.who)
+            and any(search in name.casefold() for name in names)
+        )
+
+    return [row for row in rows if is_asked(row)]
+
+
+def _line(
+    row: RoomRow, shown: Sequence[RoomColumn], wide: Collection[str], query: QueryDict, *, is_current: bool
+) -> Line:
+    name, value = ("language", row.round.language_id) if is_current else ("round", str(row.round.pk))
+    return Line(
+        row=row,
+        language=row.round.language.name,
+        title=row.round.title,
+        cells=[_narrowed(column, column.cell(row), wide) for column in shown],
+        name=name,
+        value=value,
+        is_chosen=query.get("choose") == ALL or value in query.getlist(name),
+    )
+
+
+def _total(column: RoomColumn, rows: Sequence[RoomRow], wide: Collection[str]) -> Cell:
+    return _narrowed(column, Cell(column.add(rows), "number" if column.is_number else ""), wide)
+
+
+def _narrowed(column: RoomColumn, cell: Cell, wide: Collection[str]) -> Cell:
+    return replace(cell, kind=f"{cell.kind} is-wide") if column.name in wide else cell
+
+
+def _seen(progress: ProjectProgress, lines: Sequence[Line], totals: Sequence[Cell]) -> str:
+    said = [(line.value, line.title, line.cells) for line in lines]
+    everything = (progress.awaits_tasks, progress.done, progress.wanted, progress.left_out, totals, said)
+    return sha256(repr(everything).encode()).hexdigest()[:SEEN_DIGITS]
+
+
+def _which() -> list[tuple[str, str]]:
+    kinds = [(str(key), str(name)) for key, name in RoundKind.choices]
+    return [(CURRENT, _("Current round of each language")), *kinds, (ALL, _("All rounds"))]

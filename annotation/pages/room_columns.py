@@ -1,0 +1,302 @@
+"""The columns of the control room: what each shows, sorts by and adds up to, and when it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.models import RoundKind, RoundState
+from annotation.pages.progress import NOTHING, alpha, exact, minutes
+from annotation.pages.tables import Column
+from annotation.rules.waiting import WaitsFor, Where
+from annotation.selectors.control_room import RoomRow
+from annotation.selectors.quality import QualityRow, ShareOfCaptions
+from charts import texts
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+
+class Shown(Enum):
+    """When a column is shown to somebody who has not chosen any."""
+
+    ALWAYS = "always"
+    WIDE = "wide"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`kind` is a class of the style sheet; `note` follows in small type; `mark` says who is waited for."""
+
+    text: str
+    kind: str = "number"
+    note: str = ""
+    url: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class RoomColumn:
+    """A column; `add` makes the total of the rows shown, empty where a sum would mean nothing."""
+
+    name: str
+    label: StrPromise
+    help: StrPromise
+    value: Callable[[RoomRow], Any]
+    cell: Callable[[RoomRow], Cell]
+    add: Callable[[Sequence[RoomRow]], str] = lambda rows: ""
+    is_number: bool = True
+    shown: Shown = Shown.ALWAYS
+
+    @property
+    def sorted(self) -> Column[RoomRow]:
+        return Column(self.name, str(self.label), self.value, self.is_number)
+
+
+def _count(name: str, label: StrPromise, help: StrPromise, shown: Shown = Shown.ALWAYS) -> RoomColumn:
+    """A column of a number of `RoundProgress`."""
+
+    def value(row: RoomRow) -> int:
+        return int(getattr(row.progress, name))
+
+    return RoomColumn(
+        name=name,
+        label=label,
+        help=help,
+        value=value,
+        cell=lambda row: Cell(str(value(row))),
+        add=lambda rows: str(sum(map(value, rows))),
+        shown=shown,
+    )
+
+
+def _state(row: RoomRow) -> Cell:
+    state, round = row.round.state, row.round
+    if round.awaits_tasks:
+        return Cell(_("Being set up"), "state")
+    if state == RoundState.OPEN and not round.pool.is_open:
+        return Cell(_("Paused"), "state state--paused")
+    if state == RoundState.OPEN and row.progress.is_finished:
+        return Cell(_("Finished"), "state state--accepted")
+    if state == RoundState.CLOSED:
+        return Cell(_("Closed"), "state state--closed")
+    return Cell(str(round.get_state_display()), f"state state--{state}")
+
+
+WHO_FIRST = {WaitsFor.YOU: 0, WaitsFor.PEOPLE: 1, WaitsFor.NOTHING: 2}
+
+
+def _waits(row: RoomRow) -> Cell:
+    if not row.waiting.what:
+        return Cell(NOTHING, "waits")
+    return Cell(row.waiting.what, f"waits waits--{row.waiting.who.value}", url=_address(row), mark="●")
+
+
+def _address(row: RoomRow) -> str:
+    slug, round, where = row.round.project.slug, row.round, row.waiting.where
+    if where == Where.INVITE:
+        role = "&role=rater" if round.kind == RoundKind.VERIFICATION else ""
+        return f"{reverse('people:invitation-create', args=[slug])}?language={round.language_id}{role}"
+    if where == Where.SETTINGS:
+        return reverse("annotation:round-settings", args=[slug, round.pk])
+    if where == Where.CAPTIONS:
+        return f"{reverse('annotation:check-show', args=[slug, round.language_id])}?round={round.pk}"
+    return f"{reverse('annotation:language-show', args=[slug, round.language_id])}#round-{round.pk}"
+
+
+def _day(day: date | None, today: date) -> str:
+    if day is None:
+        return NOTHING
+    return date_format(day, "j M" if day.year == today.year else "j M Y")
+
+
+def _share(of: Callable[[QualityRow], ShareOfCaptions]) -> tuple[Callable[[RoomRow], Any], Callable[[RoomRow], Cell]]:
+    def value(row: RoomRow) -> float | None:
+        return of(row.quality).value if row.quality else None
+
+    def cell(row: RoomRow) -> Cell:
+        share = of(row.quality) if row.quality else None
+        return Cell(NOTHING) if share is None or share.value is None else Cell(*share_texts(share))
+
+    return value, cell
+
+
+def share_texts(share: ShareOfCaptions) -> tuple[str, str, str]:
+    """Return the share in percent, a class, and its interval."""
+    if share.value is None or share.interval is None:
+        return NOTHING, "number", ""
+    low, high = (texts.plain(100 * end, 0) for end in (share.interval.low, share.interval.high))
+    return texts.percent(100 * share.value, 0), "number", f"{low}–{high}"
+
+
+def _alpha(row: RoomRow) -> float | None:
+    return row.quality.alpha if row.quality else None
+
+
+def _rated(row: RoomRow) -> Cell:
+    if row.quality is None or not row.quality.sampled:
+        return Cell(NOTHING)
+    return Cell(f"{row.quality.verified}/{row.quality.sampled}")
+
+
+def _percent(rows: Iterable[RoomRow]) -> str:
+    known = list(rows)
+    wanted, done = (sum(getattr(row.progress, name) for row in known) for name in ("wanted", "done"))
+    return texts.percent(100 * done // wanted, 0) if wanted else NOTHING
+
+
+def room_columns(today: date) -> list[RoomColumn]:
+    """Return all columns after the name of the language and its round, in their order."""
+    good_value, good_cell = _share(lambda row: row.good)
+    bad_value, bad_cell = _share(lambda row: row.bad)
+    return [
+        RoomColumn(
+            "state",
+            gettext_lazy("State"),
+            gettext_lazy("Of the round beside the language."),
+            lambda row: list(RoundState).index(RoundState(row.round.state)),
+            _state,
+            is_number=False,
+        ),
+        RoomColumn(
+            "waits",
+            gettext_lazy("Waits for"),
+            gettext_lazy("What has to happen next: by you, by people, or nothing. Select it to go where it is done."),
+            lambda row: (WHO_FIRST[row.waiting.who], row.waiting.what),
+            _waits,
+            is_number=False,
+        ),
+        _count(
+            "wanted",
+            gettext_lazy("Required"),
+            gettext_lazy(
+                "Number of images times captions per image. In a rating round: number of captions times raters per "
+                "caption."
+            ),
+        ),
+        _count(
+            "done",
+            gettext_lazy("Done"),
+            gettext_lazy(
+                "Submitted captions that count. A caption that was returned for correction counts again once it is "
+                "rewritten."
+            ),
+        ),
+        RoomColumn(
+            "percent",
+            gettext_lazy("%"),
+            gettext_lazy("Done, as a share of required; rounded down."),
+            lambda row: row.progress.percent,
+            lambda row: Cell(_percent([row])),
+            _percent,
+        ),
+        _count("assigned", gettext_lazy("Assigned"), gettext_lazy("Images that are assigned to somebody right now.")),
+        _count("open", gettext_lazy("Free"), gettext_lazy("Places that nobody has taken.")),
+        _count(
+            "to_correct",
+            gettext_lazy("Returned"),
+            gettext_lazy("Captions that were returned for correction."),
+            Shown.WIDE,
+        ),
+        _count(
+            "expired",
+            gettext_lazy("Expired"),
+            gettext_lazy("Batches that were not submitted by their deadline. Other people get their images."),
+            Shown.WIDE,
+        ),
+        _count(
+            "late",
+            gettext_lazy("Late"),
+            gettext_lazy("Captions that were submitted after the deadline. They are kept, but do not count."),
+            Shown.WIDE,
+        ),
+        RoomColumn(
+            "pace",
+            gettext_lazy("Per day"),
+            gettext_lazy("Mean of the last seven days including today, or since the start of work if that is later."),
+            lambda row: row.progress.pace.per_day,
+            lambda row: Cell(texts.plain(row.progress.pace.per_day, 1)),
+            lambda rows: texts.plain(sum(row.progress.pace.per_day for row in rows), 1),
+        ),
+        RoomColumn(
+            "end",
+            gettext_lazy("Finish"),
+            gettext_lazy("Estimated: the day of the last caption, at that pace. Below, the latest of them."),
+            lambda row: row.progress.ends_on,
+            lambda row: Cell(_day(row.progress.ends_on, today)),
+            lambda rows: _day(max((row.progress.ends_on for row in rows if row.progress.ends_on), default=None), today),
+        ),
+        RoomColumn(
+            "minutes",
+            gettext_lazy("Min. each"),
+            gettext_lazy("Minutes spent on a caption and the rating before it, without idle time."),
+            lambda row: row.progress.minutes,
+            lambda row: Cell(minutes(row.progress.minutes)),
+            shown=Shown.WIDE,
+        ),
+        RoomColumn(
+            "good",
+            gettext_lazy("Good+"),
+            gettext_lazy(
+                "Captions that others rated good or better, with the 95% interval. For a main round that is not "
+                "verified yet, those of its pilot."
+            ),
+            good_value,
+            good_cell,
+        ),
+        RoomColumn(
+            "bad",
+            gettext_lazy("Bad"),
+            gettext_lazy("Captions that others rated bad, with the 95% interval."),
+            bad_value,
+            bad_cell,
+        ),
+        RoomColumn(
+            "alpha",
+            gettext_lazy("α"),
+            gettext_lazy("Krippendorff’s alpha of these ratings: 1 is full agreement and 0 is chance."),
+            _alpha,
+            lambda row: Cell(NOTHING if (value := _alpha(row)) is None else texts.plain(value, 2)),
+        ),
+        RoomColumn(
+            "rated",
+            gettext_lazy("Rated"),
+            gettext_lazy("Captions with all their ratings, out of those drawn."),
+            lambda row: row.quality.verified if row.quality else None,
+            _rated,
+        ),
+        RoomColumn(
+            "agreement",
+            gettext_lazy("Agreement"),
+            gettext_lazy(
+                "How often two people gave the same level to the same English caption, and Krippendorff’s alpha, for "
+                "which neighbouring levels nearly agree. Computed in the background."
+            ),
+            lambda row: row.progress.shared.exact if row.progress.shared else None,
+            lambda row: Cell(exact(row.progress.shared), note=alpha(row.progress.shared)),
+            shown=Shown.WIDE,
+        ),
+        _count(
+            "overridden",
+            gettext_lazy("Warnings"),
+            gettext_lazy("How often somebody submitted a caption despite a warning."),
+            Shown.WIDE,
+        ),
+        _count(
+            "able",
+            gettext_lazy("People"),
+            gettext_lazy(
+                "Annotators who read English and are native or fluent in the language. In a rating round, all "
+                "annotators and raters who are; in a round for qualified people, those whom you qualified."
+            ),
+        ),
+        _count("invited", gettext_lazy("Invited"), gettext_lazy("Unused places in open invitations.")),
+    ]

@@ -1,0 +1,105 @@
+"""What an action does to a round, in a sentence to stand beside its button."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.rules.campaign import (
+    ACCEPTED,
+    MAIN,
+    PILOT,
+    PLANNED,
+    VERIFICATION,
+    Action,
+    Step,
+    UnfinishedBatches,
+    main_of,
+    verification_of,
+    verified_by,
+)
+
+
+def consequence(action: Action, step: Step, steps: Sequence[Step]) -> str:
+    """Say what `action` makes possible or impossible; it is allowed with `step`."""
+    return _SENTENCES[action](step, steps)
+
+
+def of_batches(number: int, choice: UnfinishedBatches | None) -> str:
+    """Say what happens to the unfinished batches of a round that is closed; empty if there are none."""
+    if not number:
+        return ""
+    if choice is None:
+        text = ngettext("%(number)d batch is unfinished.", "%(number)d batches are unfinished.", number)
+    elif choice == UnfinishedBatches.RETURN:
+        text = ngettext(
+            "%(number)d unfinished batch is returned; people keep their drafts.",
+            "%(number)d unfinished batches are returned; people keep their drafts.",
+            number,
+        )
+    else:
+        text = ngettext(
+            "People can finish %(number)d unfinished batch.", "People can finish %(number)d unfinished batches.", number
+        )
+    return text % {"number": number}
+
+
+def _open(step: Step, steps: Sequence[Step]) -> str:
+    if step.kind == MAIN:
+        return _("People can then take batches. No more pilots can be planned.")
+    of = verified_by(step, steps)
+    if of and of.kind == PILOT:
+        return _("People can then rate its captions. The pilot can no longer be opened again.")
+    return _("People can then rate captions.") if step.kind == VERIFICATION else _("People can then take batches.")
+
+
+def _close(step: Step, steps: Sequence[Step]) -> str:
+    of = verified_by(step, steps)
+    if of and of.kind == PILOT:
+        return _("Nobody gets new batches. You can then accept or reject the pilot.")
+    if step.kind == PILOT:
+        return _("Nobody gets new batches. You can then have its captions rated.")
+    return _("Nobody gets new batches. You can then accept it, or open it again.")
+
+
+def _reopen(step: Step, steps: Sequence[Step]) -> str:
+    if step.state == ACCEPTED:
+        return _("People can take batches again. You decide about it again later.")
+    return _("People can take batches again.")
+
+
+def _accept(step: Step, steps: Sequence[Step]) -> str:
+    if step.kind == PILOT:
+        return _("You can then open the main round. You cannot undo this.")
+    if step.kind == MAIN:
+        verification = verification_of(step, steps)
+        if verification and verification.state == PLANNED:
+            return _("You can then open the verification. Its captions go into the next release.")
+        return _("Its captions go into the next release.")
+    main = main_of(steps)
+    is_last = main is not None and main.state == ACCEPTED
+    return _("The language is then finished.") if is_last else _("You cannot undo this.")
+
+
+def _reject(step: Step, steps: Sequence[Step]) -> str:
+    return _(
+        "You can then plan pilot %(number)d. The captions of pilot %(rejected)d are kept. You cannot undo this."
+    ) % {"number": step.number + 1, "rejected": step.number}
+
+
+def _skip(step: Step, steps: Sequence[Step]) -> str:
+    if step.kind == PILOT:
+        return _("It and its rating are never opened. You cannot undo this.")
+    return _("It is never opened. You can plan another one.")
+
+
+_SENTENCES = {
+    Action.OPEN: _open,
+    Action.CLOSE: _close,
+    Action.REOPEN: _reopen,
+    Action.ACCEPT: _accept,
+    Action.REJECT: _reject,
+    Action.SKIP: _skip,
+}

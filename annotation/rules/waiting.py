@@ -1,0 +1,176 @@
+"""What a round waits for, in a few words, and whether the manager, the people or nobody has to act."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from annotation.rules.campaign import (
+    ACCEPTED,
+    CLOSED,
+    MAIN,
+    OPEN,
+    PILOT,
+    PLANNED,
+    REJECTED,
+    SKIPPED,
+    UNDECIDED,
+    VERIFICATION,
+    Action,
+    Step,
+    pilots,
+    verification_of,
+    verified_by,
+    why_not,
+)
+
+STANDSTILL_DAYS = 3
+"""(ours) Days without a submission, and without a batch assigned, after which an open round stands still."""
+
+
+class WaitsFor(TextChoices):
+    YOU = "you", gettext_lazy("You")
+    PEOPLE = "people", gettext_lazy("People")
+    NOTHING = "nothing", gettext_lazy("Nothing")
+
+
+class Where(TextChoices):
+    """The page where it is done."""
+
+    LANGUAGE = "language"
+    INVITE = "invite"
+    SETTINGS = "settings"
+    CAPTIONS = "captions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The figures of a round. `able` and `invited` count people; `batches` are unfinished and within their deadline.
+
+    Of a pilot, `batches` includes those of its rating.
+    """
+
+    wanted: int = 0
+    done: int = 0
+    assigned: int = 0
+    free: int = 0
+    to_correct: int = 0
+    batches: int = 0
+    able: int = 0
+    invited: int = 0
+    idle_days: int = 0
+    is_paused: bool = False
+    awaits_tasks: bool = False
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.wanted - self.done)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    who: WaitsFor
+    what: str
+    where: Where = Where.LANGUAGE
+
+
+def waiting(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
+    """Return what `step`, one of the `steps` of a language, waits for."""
+    if step.state == PLANNED:
+        return _planned(step, steps)
+    if step.state == OPEN:
+        return _open(step, facts)
+    if step.state == CLOSED:
+        return _closed(step, steps, facts)
+    return _decided(step, steps, facts)
+
+
+def _planned(step: Step, steps: Sequence[Step]) -> Waiting:
+    if why_not(Action.OPEN, step, steps) is None:
+        return Waiting(WaitsFor.YOU, _open_it(step, steps))
+    last = next(reversed(pilots(steps)), None)
+    if step.kind == MAIN and (last is None or last.state == REJECTED):
+        number = last.number + 1 if last else 1
+        return Waiting(WaitsFor.YOU, _("Plan pilot %(number)d") % {"number": number})
+    of = verified_by(step, steps)
+    before = of if of and of.kind == PILOT else last
+    if step.kind == VERIFICATION and (of is None or of.kind == MAIN):
+        return Waiting(WaitsFor.NOTHING, _("After the main round"))
+    return Waiting(WaitsFor.NOTHING, _("After pilot %(number)d") % {"number": before.number if before else 1})
+
+
+def _open_it(step: Step, steps: Sequence[Step]) -> str:
+    of = verified_by(step, steps)
+    if step.kind == PILOT:
+        return _("Open pilot %(number)d") % {"number": step.number}
+    if step.kind == MAIN:
+        return _("Open the main round")
+    if of and of.kind == PILOT:
+        return _("Open the rating of pilot %(number)d") % {"number": of.number}
+    return _("Open the verification")
+
+
+def _open(step: Step, facts: Facts) -> Waiting:
+    is_rating = step.kind == VERIFICATION
+    if facts.awaits_tasks:
+        return Waiting(WaitsFor.NOTHING, _("Being set up"))
+    if not facts.wanted:
+        return Waiting(WaitsFor.YOU, _("Nothing to rate") if is_rating else _("No English captions"))
+    if not facts.missing:
+        return Waiting(WaitsFor.YOU, _("Close it: all is submitted"))
+    if facts.is_paused:
+        return Waiting(WaitsFor.YOU, _("Resume it: paused"), Where.SETTINGS)
+    if facts.free and not facts.able and not facts.assigned:
+        if facts.invited:
+            text = ngettext("%(number)d invited, nobody joined", "%(number)d invited, nobody joined", facts.invited)
+            return Waiting(WaitsFor.PEOPLE, text % {"number": facts.invited}, Where.INVITE)
+        return Waiting(WaitsFor.YOU, _("Nobody can rate") if is_rating else _("Nobody can write"), Where.INVITE)
+    if not facts.assigned and facts.idle_days >= STANDSTILL_DAYS:
+        text = ngettext("Stands still for %(number)d day", "Stands still for %(number)d days", facts.idle_days)
+        return Waiting(WaitsFor.YOU, text % {"number": facts.idle_days})
+    if facts.to_correct and facts.missing == facts.to_correct:
+        text = ngettext("%(number)d caption to rewrite", "%(number)d captions to rewrite", facts.to_correct)
+        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.to_correct}, Where.CAPTIONS)
+    if is_rating:
+        text = ngettext("%(number)d rating missing", "%(number)d ratings missing", facts.missing)
+        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
+    text = ngettext("%(number)d caption missing", "%(number)d captions missing", facts.missing)
+    return Waiting(WaitsFor.PEOPLE, text % {"number": facts.missing})
+
+
+def _closed(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
+    of = verified_by(step, steps)
+    if of and of.kind == PILOT:
+        return Waiting(WaitsFor.NOTHING, _("Decided with pilot %(number)d") % {"number": of.number})
+    rating = verification_of(step, steps) if step.kind == PILOT else None
+    if rating and rating.state == OPEN:
+        return Waiting(WaitsFor.PEOPLE, _("Its captions are being rated"))
+    if facts.batches:
+        text = ngettext("%(number)d batch unfinished", "%(number)d batches unfinished", facts.batches)
+        return Waiting(WaitsFor.PEOPLE, text % {"number": facts.batches})
+    if step.kind == PILOT:
+        return Waiting(WaitsFor.YOU, _of_pilot(step, rating))
+    return Waiting(WaitsFor.YOU, _("Accept the main round") if step.kind == MAIN else _("Accept the verification"))
+
+
+def _of_pilot(step: Step, rating: Step | None) -> str:
+    number = {"number": step.number}
+    if rating is None:
+        return _("Plan a rating of pilot %(number)d") % number
+    if rating.state == PLANNED:
+        return _("Open the rating of pilot %(number)d") % number
+    return _("Decide pilot %(number)d") % number
+
+
+def _decided(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
+    if step.kind == MAIN and facts.missing and why_not(Action.REOPEN, step, steps) is None:
+        text = ngettext("Reopen: %(number)d caption missing", "Reopen: %(number)d captions missing", facts.missing)
+        return Waiting(WaitsFor.YOU, text % {"number": facts.missing})
+    is_finished = not any(other.state in UNDECIDED for other in steps)
+    if is_finished and step.state == ACCEPTED and step.kind != PILOT:
+        return Waiting(WaitsFor.NOTHING, _("Everything is decided"))
+    return Waiting(WaitsFor.NOTHING, "" if step.state == SKIPPED else _("Decided"))

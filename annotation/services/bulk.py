@@ -1,0 +1,134 @@
+"""The same step for many rounds: each in a transaction of its own, so that one that is refused undoes no other.
+
+A round that has changed since the manager looked at it, also by a double click, is left out with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.models import Feedback, Round, RoundState
+from annotation.permissions import feedback_readers
+from annotation.rules.campaign import Action, UnfinishedBatches
+from annotation.services import campaign
+from annotation.services.feedback import clean_note, tell
+from annotation.services.projects import change_round, settings_of
+from people.models import User
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened to one round: done, for so many people if they were written to, or left out and why."""
+
+    round: Round
+    why_left_out: str = ""
+    people: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        return not self.why_left_out
+
+
+def take_step(
+    *,
+    rounds: Sequence[Round],
+    action: Action,
+    by: User,
+    now: datetime,
+    reason: str = "",
+    assigned: UnfinishedBatches | None = None,
+) -> list[Outcome]:
+    """Open, close, reopen, accept, reject or skip each of `rounds`."""
+    about: dict[str, Any] = {"by": by, "now": now}
+    if action == Action.CLOSE:
+        about["assigned"] = assigned
+    elif action != Action.OPEN:
+        about["reason"] = reason
+    return [_outcome(_STEPS[action], round, about) for round in rounds]
+
+
+def return_batches(*, rounds: Sequence[Round], by: User, now: datetime) -> list[Outcome]:
+    """Return all unfinished batches of rounds that are not open."""
+    return [_outcome(campaign.take_back, round, {"by": by, "now": now}) for round in rounds]
+
+
+def change_settings(*, rounds: Sequence[Round], changes: Mapping[str, Any], by: User, now: datetime) -> list[Outcome]:
+    """Change only the settings named in `changes`, fields of `RoundSettings`, of each of `rounds`."""
+    return [_change(round, changes, by=by, now=now) for round in rounds]
+
+
+def write_to_people(*, rounds: Sequence[Round], text: str, by: User, now: datetime) -> list[Outcome]:
+    """Send the annotators of each round's language the same feedback, each person once.
+
+    Whoever has not confirmed yet that they read this very text gets no second copy of it.
+
+    Raises
+    ------
+    FeedbackError
+        The text is empty, too long, or cannot be stored.
+    """
+    text = clean_note(text)
+    reached: set[int] = set()
+    return [_write(round, text, reached, by=by, now=now) for round in rounds]
+
+
+def _outcome(step: Callable[..., Any], round: Round, about: Mapping[str, Any]) -> Outcome:
+    try:
+        done = step(round=round, **about)
+    except campaign.StepNotAllowedError as refused:
+        return Outcome(round, str(refused))
+    return Outcome(done if isinstance(done, Round) else round)
+
+
+def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime) -> Outcome:
+    with transaction.atomic():
+        rounds = Round.objects.select_for_update(no_key=True, of=("self",))
+        # Read under the lock: another manager may just have changed another setting.
+        locked = rounds.select_related("pool", "project", "language", "verifies").get(pk=round.pk)
+        before = settings_of(locked)
+        after = replace(before, **changes)
+        if locked.state != RoundState.OPEN:
+            if set(changes) == {"is_open"}:
+                return Outcome(locked, _("Only an open round can be paused or resumed."))
+            after = replace(after, is_open=before.is_open)
+        if after == before:
+            return Outcome(locked, _("It has these settings already."))
+        change_round(round=locked, settings=after, by=by, now=now)
+    return Outcome(locked)
+
+
+def _write(round: Round, text: str, reached: set[int], *, by: User, now: datetime) -> Outcome:
+    with transaction.atomic():
+        # Two clicks take turns, and the second finds what the first wrote.
+        campaign.locked_rounds(round.project, round.language)
+        everybody = list(feedback_readers(round).exclude(pk__in=reached))
+        if not everybody:
+            return Outcome(round, _("It has no annotators, or they get the message in another language."))
+        waiting = Feedback.objects.filter(project=round.project_id, text=text, by=by, acknowledged_at=None)
+        have_it = set(waiting.filter(caption=None, person__in=everybody).values_list("person", flat=True))
+        people = [person for person in everybody if person.pk not in have_it]
+        if not people:
+            return Outcome(round, _("Everybody has this message already and has not confirmed it yet."))
+        tell(round=round, people=people, text=text, by=by, now=now)
+    reached.update(person.pk for person in everybody)
+    return Outcome(round, people=len(people))
+
+
+_STEPS: Mapping[Action, Callable[..., Round]] = {
+    Action.OPEN: campaign.open_round,
+    Action.CLOSE: campaign.close_round,
+    Action.REOPEN: campaign.reopen_round,
+    Action.ACCEPT: campaign.accept_round,
+    Action.REJECT: campaign.reject_round,
+    Action.SKIP: campaign.skip_round,
+}
+
+
+def done_in(outcomes: Iterable[Outcome]) -> list[Round]:
+    return [one.round for one in outcomes if one.is_done]
