@@ -9,16 +9,15 @@ from allauth.account.adapter import get_adapter
 from django import forms
 from django.contrib.auth.forms import SetPasswordMixin
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
-from people.forms.languages import LEVEL, LanguagesForm
+from people.forms.languages import LEVEL, LanguagesForm, likely_first
 from people.models import ConsentText, Level, Role, User
 from people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
 
 MOST_PLACES = 1000
-UNKNOWN = "unknown"
 
 
 class InvitationForm(forms.Form):
@@ -107,8 +106,8 @@ class JoinForm(LanguagesForm):
     ) -> None:
         self.needs_language = invitation.role in CONTRIBUTORS
         languages = list(invitation.languages.all())
-        self.may_lack_one = len(languages) > 1 or not self.needs_language
-        super().__init__(*args, languages=languages, user=user, **kwargs)
+        self.has_choice = len(languages) > 1 or not self.needs_language
+        super().__init__(*args, languages=likely_first(languages, get_language()), user=user, **kwargs)
         self.makes_account = user is None
         if user is not None:
             self._drop("username", "email", "password1", "password2")
@@ -123,10 +122,10 @@ class JoinForm(LanguagesForm):
             self._drop("consent", "consent_version")
 
     def level_field(self, language: Language, known: str) -> forms.ChoiceField:
-        field = super().level_field(language, known)
-        if self.may_lack_one:
-            field.choices = [*Level.choices, (UNKNOWN, _("I do not know it"))]
-        return field
+        if not self.has_choice:
+            return super().level_field(language, known)
+        choices = [("", _("I do not know it")), *Level.choices]
+        return forms.ChoiceField(label=language.name, choices=choices, initial=known, required=False)
 
     def show(self, text: ConsentText) -> None:
         """Ask for consent to `text`, even if the submitted form is about an earlier version."""
@@ -144,8 +143,14 @@ class JoinForm(LanguagesForm):
         return [self[name] for name in ("username", "email", "password1", "password2") if name in self.fields]
 
     @property
+    def language_choices(self) -> list[tuple[Language, forms.BoundField]]:
+        """The languages to choose from; empty if there is only one, whose level is asked for."""
+        return [(language, self[LEVEL + language.tag]) for language in self.languages] if self.has_choice else []
+
+    @property
     def language_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name.startswith(LEVEL) or field.name == "reads_english"]
+        levels = [] if self.has_choice else [field for field in self if field.name.startswith(LEVEL)]
+        return [*levels, *(self[name] for name in ("reads_english",) if name in self.fields)]
 
     def clean_username(self) -> str:
         cleaned: str = get_adapter().clean_username(self.cleaned_data["username"])
@@ -156,8 +161,8 @@ class JoinForm(LanguagesForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        levels = [cleaned.get(name) for name in self.fields if name.startswith(LEVEL)]
-        if self.needs_language and levels and all(level == UNKNOWN for level in levels):
+        names = [name for name in self.fields if name.startswith(LEVEL)]
+        if self.needs_language and names and not any(cleaned.get(name) or name in self.errors for name in names):
             self.add_error(
                 None,
                 gettext("You need to know at least one of these languages to take part. Say how well you know it."),

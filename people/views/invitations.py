@@ -21,12 +21,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from people.forms.invitations import InvitationForm, JoinForm
 from people.models import Invitation, Project, Role, User
-from people.permissions import project_for
+from people.permissions import has_role, project_for
 from people.requests import user_of
 from people.rules.invitations import InvitationState
 from people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
 from people.selectors.consent import has_gaps, newest_consent_text
 from people.selectors.invitations import invitation_state, invitations_of
+from people.selectors.start_pages import start_page
 from people.selectors.texts import shown_consent
 from people.services.invitations import (
     InvitationClosedError,
@@ -119,7 +120,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "people/invitation_closed.html", {"state": "unknown"}, status=404)
     user = user_of(request) if request.user.is_authenticated else None
     if user is not None and invitation.uses.filter(user=user).exists():
-        return redirect(_next_page(request))
+        return redirect(_next_page(request, invitation, user))
     state = invitation_state(invitation, timezone.now())
     if state is not InvitationState.OPEN:
         return _closed(request, invitation, state)
@@ -166,15 +167,24 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     _welcome(request, invitation, member)
     if account["email"]:
         _ask_to_confirm(request, member, account["email"])
-    after = _next_page(request)
+    after = _next_page(request, invitation, member)
     return redirect(after) if user else perform_login(request, member, email_verification="none", redirect_url=after)
 
 
-def _next_page(request: HttpRequest) -> str:
-    """Return to the page that led here, such as a season of a game; else home."""
+OF_THE_PROJECT = {Role.MANAGER: "annotation:project-show", Role.RESEARCHER: "sxs_eval:comparison-list"}
+
+
+def _next_page(request: HttpRequest, invitation: Invitation, user: User) -> str:
+    """Return to the page that led here, such as a season of a game; else to the work of the role."""
     wanted = request.GET.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if is_ours else reverse("people:home-show")
+    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+        return wanted
+    role = Role(invitation.role)
+    if not has_role(user, invitation.project, role):
+        return reverse("people:home-show")
+    if role in OF_THE_PROJECT:
+        return reverse(OF_THE_PROJECT[role], args=[invitation.project.slug])
+    return reverse(start_page(user, {role}, now=timezone.now()) or "people:home-show")
 
 
 def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:
