@@ -159,7 +159,7 @@ FILES_OF_WORK = (
     "templates/people/account_delete.html",
     "templates/people/consent.html",
     "templates/people/consent_withdraw.html",
-    "templates/people/email/invitation.txt",
+    "templates/people/email/invitation*.txt",
     "templates/people/home.html",
     "templates/people/invitation_closed.html",
     "templates/people/join.html",

@@ -1,8 +1,7 @@
-"""Forms to make an invitation, and to join by one."""
+"""The form to join by an invitation."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from allauth.account.adapter import get_adapter
@@ -16,52 +15,6 @@ from languages.models import Language
 from people.forms.languages import LEVEL, LanguagesForm, likely_first
 from people.models import ConsentText, Level, Role, User
 from people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
-
-MOST_PLACES = 1000
-
-
-class InvitationForm(forms.Form):
-    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.ANNOTATOR)
-    languages = forms.ModelMultipleChoiceField(
-        label=_("Languages"),
-        queryset=Language.objects.all(),
-        required=False,
-        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
-        help_text=_("People who join say how well they know each of these. Annotators and raters need at least one."),
-    )
-    places = forms.IntegerField(
-        label=_("For how many people"),
-        min_value=1,
-        max_value=MOST_PLACES,
-        initial=1,
-        help_text=_("Each person takes one place."),
-    )
-    days = forms.TypedChoiceField(
-        label=_("Valid for"),
-        coerce=int,
-        initial=14,
-        choices=[(1, _("1 day")), (7, _("7 days")), (14, _("14 days")), (30, _("30 days")), (90, _("90 days"))],
-    )
-    email = forms.EmailField(
-        label=_("E-mail address (optional)"),
-        required=False,
-        help_text=_("We send the link there. You also get it yourself, to pass on in any way."),
-    )
-    note = forms.CharField(
-        label=_("Note (optional)"),
-        required=False,
-        max_length=200,
-        help_text=_("Who the invitation is for. Only managers see this."),
-    )
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
-        if cleaned.get("role") in JUDGES and "languages" in cleaned and not cleaned["languages"]:
-            self.add_error("languages", gettext("Choose at least one language for them to work in."))
-        return cleaned
-
-    def expires_at(self, now: datetime) -> datetime:
-        return now + timedelta(days=self.cleaned_data["days"])
 
 
 class Admission(Protocol):

@@ -11,7 +11,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
-from people.forms.invitations import MOST_PLACES, JoinForm
+from people.forms.invitations import JoinForm
+from people.forms.inviting import MOST_PLACES
 from people.models import ConsentText, Role
 from recruitment.models import LONGEST_ADDRESS, Study, WorkRole
 from recruitment.rules.panels import USUAL_NAMES, Panel

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import timedelta
-from typing import Any
-from unittest.mock import patch
 
 import pytest
-from django.core import mail
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from people import defaults
 from people.models import Invitation, Project, Role, User
 from people.services.invitations import revoke_invitation
 from tests.clients import client_of
@@ -257,74 +252,3 @@ def test_who_came_from_a_page_of_ours_is_led_back_to_it_and_nowhere_else(
 def test_the_language_of_the_pages_stays_with_a_new_account(client: Client, link: str):
     client.post(link, ACCOUNT | ANSWERS, headers={"accept-language": "ar"})
     assert User.objects.get(username="Zoe").interface_language == "ar"
-
-
-# Inviting
-
-
-def invite_by_page(client: Client, **change: Any):
-    values = {"role": "annotator", "languages": ["de"], "places": "3", "days": "14", "email": "", "note": "The class"}
-    return client.post(reverse("people:invitation-create", args=["lions"]), values | change)
-
-
-def test_an_invitation_can_begin_with_a_role_and_one_for_raters_needs_a_language(manager: User, project: Project):
-    path = reverse("people:invitation-create", args=["lions"])
-    for asked, chosen in (("rater", Role.RATER), ("king", Role.ANNOTATOR)):
-        form = client_of(manager).get(path, {"role": asked}).context["form"]
-        assert form["role"].value() == chosen
-    response = client_of(manager).post(path, {"role": "rater", "places": "1", "days": "7"})
-    assert response.status_code == 422
-    assert "Choose at least one language" in response.content.decode()
-
-
-def test_a_manager_makes_a_link_and_finds_it_in_the_list(manager: User):
-    client = client_of(manager)
-    assert invite_by_page(client)["Location"] == reverse("people:invitation-list", args=["lions"])
-    invitation = Invitation.objects.get()
-    assert (invitation.places, invitation.note, invitation.created_by) == (3, "The class", manager)
-    assert timedelta(days=13) < invitation.expires_at - timezone.now() <= timedelta(days=14)
-    page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
-    assert f"http://testserver{link_of(invitation)}" in page
-    for shown in ("Annotator", "German", "0 of 3", "The class", "Open"):
-        assert shown in page
-    assert mail.outbox == []
-
-
-def test_with_an_address_the_link_is_sent_there_too(manager: User):
-    client = client_of(manager)
-    invite_by_page(client, email="zoe@example.org")
-    (message,) = mail.outbox
-    assert message.to == ["zoe@example.org"]
-    assert f"http://testserver{link_of(Invitation.objects.get())}" in message.body
-    assert "Lions" in message.subject
-
-
-def test_where_no_mail_can_be_sent_the_link_is_made_and_the_manager_told(manager: User):
-    client = client_of(manager)
-    with patch("people.services.invitations.send_mail", side_effect=ConnectionRefusedError):
-        invite_by_page(client, email="zoe@example.org")
-    page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
-    assert "no e-mail could be sent" in page
-    assert Invitation.objects.count() == 1
-
-
-@pytest.mark.parametrize("change", [{"languages": []}, {"places": "0"}, {"role": "king"}, {"days": "9999"}])
-def test_an_invitation_that_makes_no_sense_is_not_made(manager: User, change: dict[str, Any]):
-    assert invite_by_page(client_of(manager), **change).status_code == 422
-    assert not Invitation.objects.exists()
-
-
-def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(manager: User, project: Project):
-    client, address = client_of(manager), reverse("people:invitation-create", args=["lions"])
-    assert "Fill them in first" not in client.get(address).content.decode()
-    publish(project, defaults.consent_text())
-    assert "Fill them in first" in client.get(address).content.decode()
-
-
-def test_a_manager_takes_an_invitation_back(manager: User, project: Project):
-    invitation = make_invitation(project)
-    client = client_of(manager)
-    client.post(reverse("people:invitation-revoke", args=["lions", invitation.pk]))
-    page = client.get(reverse("people:invitation-list", args=["lions"])).content.decode()
-    assert "Revoked" in page
-    assert invitation.token not in page
