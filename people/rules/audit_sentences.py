@@ -68,6 +68,7 @@ SENTENCES: Mapping[str, Promise] = {
     "project.created": gettext_lazy("The project was created."),
     "study.made": gettext_lazy("A study for people of a panel was made: %(about)s."),
     "study.changed": gettext_lazy("A study for people of a panel was changed: %(about)s."),
+    "rates.changed": gettext_lazy("The hourly rates were changed."),
     "rater.excluded": gettext_lazy("%(person)s was excluded from a comparison: %(about)s."),
     "rater.paused": gettext_lazy("%(person)s was paused in a comparison: %(about)s."),
     "rater.restored": gettext_lazy("%(person)s was allowed to continue in a comparison: %(about)s."),
