@@ -34,6 +34,8 @@ from people.tasks import send_confirmation
 
 PLACES_FOR_A_CLASS = 60
 """How many people may join by a link without waiting for one another."""
+OF_THE_PROJECT = {Role.MANAGER: "annotation:project-show", Role.RESEARCHER: "sxs_eval:comparison-list"}
+"""The pages of a project on which those begin who have no work of their own."""
 
 
 @sensitive_post_parameters("password1", "password2")
@@ -96,9 +98,6 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
         _ask_to_confirm(request, member, account["email"])
     after = _next_page(request, invitation, member)
     return redirect(after) if user else perform_login(request, member, email_verification="none", redirect_url=after)
-
-
-OF_THE_PROJECT = {Role.MANAGER: "annotation:project-show", Role.RESEARCHER: "sxs_eval:comparison-list"}
 
 
 def _next_page(request: HttpRequest, invitation: Invitation, user: User) -> str:
