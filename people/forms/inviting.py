@@ -197,8 +197,8 @@ class ChangeForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.data.get("is_confirmed"):
-            self.fields["days"].required = False
+        is_extended = self.data.get("action") == InvitationAction.EXTEND and self.data.get("is_confirmed")
+        self.fields["days"].required = bool(is_extended)
 
     @property
     def pks(self) -> list[int]:

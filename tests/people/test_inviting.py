@@ -54,7 +54,7 @@ def change(client: Client, action: str, *invitations: Invitation, **more: Any) -
     page = client.post(CHANGE, {"action": action, "pk": [one.pk for one in invitations]} | more).content.decode()
     chosen = re.search(r'name="chosen" value="([\d,]+)"', page)
     assert chosen, page
-    confirmed = {"action": action, "chosen": chosen[1], "is_confirmed": "1", "days": "14"} | more
+    confirmed = {"action": action, "chosen": chosen[1], "is_confirmed": "1"} | more
     return client.post(CHANGE, confirmed)
 
 
@@ -379,7 +379,7 @@ def test_all_that_the_filters_select_can_be_changed_on_all_pages(
     page = client.post(CHANGE, {"action": "revoke", "all": "1", "role": "rater"}).content.decode()
     chosen = re.search(r'name="chosen" value="([\d,]+)"', page)
     assert chosen
-    client.post(CHANGE, {"action": "revoke", "chosen": chosen[1], "is_confirmed": "1", "days": "14"})
+    client.post(CHANGE, {"action": "revoke", "chosen": chosen[1], "is_confirmed": "1"})
     assert set(Invitation.objects.filter(revoked_at=None)) == {kept}
     assert len(raters) == 3
 
@@ -396,7 +396,7 @@ def test_who_chose_nothing_is_told_to(client: Client, project: Project, data: di
 def test_invitations_of_another_project_are_out_of_reach(outsider: User, project: Project):
     theirs = make_invitation(project)
     address = reverse("people:invitation-change", args=["zebras"])
-    confirmed = {"action": "revoke", "chosen": str(theirs.pk), "is_confirmed": "1", "days": "14"}
+    confirmed = {"action": "revoke", "chosen": str(theirs.pk), "is_confirmed": "1"}
     client_of(outsider).post(address, confirmed)
     theirs.refresh_from_db()
     assert theirs.revoked_at is None
