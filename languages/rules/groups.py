@@ -18,6 +18,6 @@ class Group(NamedTuple):
 GROUPS = {
     "all": Group(gettext_lazy("All 36"), tuple(one.tag for one in LANGUAGES)),
     "core": Group(gettext_lazy("The core four"), ("en", "es", "hi", "zh")),
-    "few-resources": Group(gettext_lazy("Five with few resources"), ("bn", "quz", "mi", "sw", "te")),
+    "low-resource": Group(gettext_lazy("The low-resource five"), ("bn", "quz", "mi", "sw", "te")),
 }
 """All, and two groups of Thapliyal et al. (2022): those on which models were compared, and the last five."""

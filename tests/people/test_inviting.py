@@ -114,7 +114,7 @@ def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(cl
 
 @pytest.mark.parametrize(
     ("group", "tags"),
-    [("core", {"en", "es", "hi", "zh"}), ("few-resources", {"bn", "quz", "mi", "sw", "te"}), ("none", set())],
+    [("core", {"en", "es", "hi", "zh"}), ("low-resource", {"bn", "quz", "mi", "sw", "te"}), ("none", set())],
 )
 def test_a_group_of_languages_can_be_ticked_by_a_link(client: Client, group: str, tags: set[str]):
     page = page_of(client, CREATE, group=group)
