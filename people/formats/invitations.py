@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -11,6 +11,7 @@ from io import BytesIO
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from crosslens_metrics.formats.fields import LONGEST_SHOWN, Fields
 from crosslens_metrics.formats.lines import LineReader
@@ -23,6 +24,7 @@ from people.selectors.invitations import InvitationRow
 from tabular.spreadsheets import BYTE_ORDER_MARK, csv_line
 
 MOST_LINES = 1000
+MOST_NAMED = 4
 LONGEST_ADDRESS = Invitation._meta.get_field("email").max_length or 0
 LONGEST_NOTE = Invitation._meta.get_field("note").max_length or 0
 HEAD = (
@@ -131,6 +133,18 @@ def invitations_as_csv(rows: Iterable[tuple[InvitationRow, str]]) -> Iterator[st
             one.places_taken, row.state.value, row.sent, mail.state if mail else "", mail.reason if mail else "",
             _as_iso(one.expires_at), link if row.is_open else "",
         ))  # fmt: skip
+
+
+def links_as_text(rows: Iterable[tuple[InvitationRow, str]]) -> str:
+    """Write languages, role and link of each open invitation in a line, to be pasted into a message."""
+    return "\n".join(f"{_in_short(row.languages)}, {row.role}, {link}" for row, link in rows if row.is_open)
+
+
+def _in_short(languages: Sequence[str]) -> str:
+    if len(languages) > MOST_NAMED:
+        text = ngettext("%(number)s language", "%(number)s languages", len(languages))
+        return text % {"number": len(languages)}
+    return " / ".join(languages) or "–"
 
 
 def _as_iso(moment: datetime) -> str:

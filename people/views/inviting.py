@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from languages.rules.groups import GROUPS
 from people import tasks
-from people.formats.invitations import invitations_as_csv
+from people.formats.invitations import invitations_as_csv, links_as_text
 from people.forms.inviting import AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
 from people.models import Invitation, Project, Role
 from people.permissions import project_for
@@ -43,11 +43,13 @@ def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
     form = InvitationsFilterForm(request.GET, project=project)
     wanted = form.wanted()
     page, rows = page_of_invitations(project, wanted, request.GET.get("page"), now=timezone.now())
+    listed = _with_links(request, rows)
     context = {
         "project": project,
         "form": form,
         "page": page,
-        "invitations": _with_links(request, rows),
+        "invitations": listed,
+        "copied": links_as_text(listed),
         "is_filtered": wanted != Wanted(),
         "actions": InvitationAction,
     }
