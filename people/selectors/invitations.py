@@ -17,7 +17,8 @@ from people.rules.invitations import InvitationState
 
 NAMED = 50
 """How many people per invitation are listed."""
-PER_PAGE = 100
+PER_PAGE = 50
+"""Enough for a link in each of the 36 languages."""
 
 
 class Shown(TextChoices):
