@@ -21,6 +21,7 @@ from people.services.invitations import NewInvitation
 
 MOST_PLACES = 1000
 MOST_BYTES = 1_000_000
+DAYS = 14
 ONE, EACH = "one", "each"
 
 
@@ -28,7 +29,7 @@ def days_field() -> forms.TypedChoiceField:
     return forms.TypedChoiceField(
         label=_("Valid for"),
         coerce=int,
-        initial=14,
+        initial=DAYS,
         choices=[(1, _("1 day")), (7, _("7 days")), (14, _("14 days")), (30, _("30 days")), (90, _("90 days"))],
     )
 
@@ -195,15 +196,10 @@ class ChangeForm(forms.Form):
     )
     is_confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        is_extended = self.data.get("action") == InvitationAction.EXTEND and self.data.get("is_confirmed")
-        self.fields["days"].required = bool(is_extended)
-
     @property
     def pks(self) -> list[int]:
         return [int(pk) for pk in self.cleaned_data["chosen"].split(",") if pk]
 
     @property
     def valid_for(self) -> timedelta:
-        return timedelta(days=self.cleaned_data["days"] or 0)
+        return timedelta(days=self.cleaned_data["days"])

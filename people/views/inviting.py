@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from languages.rules.groups import GROUPS
 from people import tasks
 from people.formats.invitations import invitations_as_csv, links_as_text
-from people.forms.inviting import AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
+from people.forms.inviting import DAYS, AddressesForm, ChangeForm, InvitationForm, InvitationsFilterForm
 from people.models import Invitation, Project, Role
 from people.permissions import project_for
 from people.requests import user_of
@@ -175,6 +175,7 @@ def _with_links(request: HttpRequest, rows: Iterable[InvitationRow]) -> list[tup
 def _chosen(request: HttpRequest, project: Project) -> QueryDict:
     """Put the boxes that were ticked, or all invitations that the filters select, into one field."""
     data = request.POST.copy()
+    data.setdefault("days", str(DAYS))
     if data.get("chosen"):
         return data
     pks = [pk for pk in data.getlist("pk") if pk.isdecimal()]
