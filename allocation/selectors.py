@@ -57,6 +57,10 @@ class OwnWork(Generic[HeadT]):
     missing_requirements: Sequence[MissingRequirement]
     is_anything_left: bool
 
+    @property
+    def has_something_to_do(self) -> bool:
+        return bool(self.open_batch or self.resumable or self.is_anything_left)
+
 
 def lease_fields(lease: Batch, *, now: datetime) -> dict[str, Any]:
     """Return the fields of a `BatchHead` that come from its lease."""

@@ -14,7 +14,7 @@ class AnnotationConfig(AppConfig):
         from annotation.selectors.data_export import data_export
         from annotation.selectors.guidelines import newest_guidelines
         from annotation.selectors.image_uses import rounds_of
-        from annotation.selectors.verification import images_being_rated
+        from annotation.selectors.verification import has_captions_to_rate, images_being_rated
         from annotation.selectors.work import assigned_images
         from annotation.services import withdrawal
         from corpora.selectors import usage
@@ -23,7 +23,7 @@ class AnnotationConfig(AppConfig):
         from inference.selectors import assigned_work
         from people import personal_data
         from people.models import TextKind
-        from people.selectors import texts
+        from people.selectors import start_pages, texts
         from people.services.ownership import register
 
         assigned_work.register("annotation", assigned_images, images_being_rated)
@@ -33,6 +33,7 @@ class AnnotationConfig(AppConfig):
         )
         texts.register(TextKind.RATING, partial(newest_guidelines, part="rating"))
         texts.register(TextKind.WRITING, partial(newest_guidelines, part="writing"))
+        start_pages.register_for_raters("annotation:work-show", has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
         usage.register(rounds_of)
         register(CaptioningModel, lambda used: Round.objects.filter(captioners=used))

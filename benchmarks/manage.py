@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -34,6 +35,9 @@ from benchmarks import seed
 from benchmarks.harness import arguments, summary_of, tell, timed
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
+from people.services.invitation_mails import Mailing
+from people.services.invitations import NewInvitation, invite_many
+from recruitment.models import HourlyRate
 
 REPLICATION, OPEN_PER_ROUND, EXPIRED_PER_ROUND = 2, 5, 20
 LANGUAGES_EACH = 2
@@ -80,6 +84,8 @@ def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
         "plots": f"{base}plots/",
         "statistics": f"{base}statistics/",
         "quality": f"{base}quality/",
+        "invitations": f"{base}people/invitations/",
+        "hours and cost": f"{base}costs/",
     }
     pages = {}
     for name, address in addresses.items():
@@ -154,8 +160,20 @@ def _seed(options: argparse.Namespace) -> Project:
         for person in team:
             tallies.recount(round=main, person=person)
         _other_rounds(main)
+    _invite(project, people)
     seed.analyse()
     return project
+
+
+def _invite(project: Project, people: Sequence[User]) -> None:
+    """An invitation for each person and a link for each language."""
+    languages = Language.objects.all()
+    wanted = [NewInvitation(Role.ANNOTATOR, languages=[language], places=5) for language in languages]
+    wanted += [NewInvitation(Role.ANNOTATOR, languages=languages[:2], email=one.email) for one in people]
+    mailing, now = Mailing(by=project.created_by, site="https://example.org/"), timezone.now()
+    about: dict[str, Any] = {"expires_at": now + timedelta(days=14), "created_by": project.created_by}
+    invite_many(project=project, wanted=wanted, mailing=mailing, now=now, **about)
+    HourlyRate.objects.create(project=project, rate=12, currency="EUR")
 
 
 def _works_in(person: int, language: int, languages: int) -> bool:

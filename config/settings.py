@@ -333,6 +333,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-trials": {"task": "inference.tasks.sweep_trials", "schedule": 15.0},
     "sweep-trainings": {"task": "inference.tasks.sweep_trainings", "schedule": 15.0},
     "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},
+    "sweep-invitation-mails": {"task": "people.tasks.sweep_invitation_mails", "schedule": 15.0},
     "sweep-sessions": {"task": "people.tasks.sweep_sessions", "schedule": 3600.0},
     "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},
 }

@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from people.models import Role, User
 from people.pages.project_navigation import ProjectNavigation
 from people.permissions import may_start_projects
-from people.selectors.projects import named_roles_of
+from people.selectors.projects import OwnProject, named_roles_of, own_projects
 from people.services.ownership import projects_to_own
 
 
@@ -46,6 +46,10 @@ class Ways:
     def projects(self) -> set[int]:
         """Roles with access to collections and models."""
         return set(projects_to_own(self.user).values_list("pk", flat=True))
+
+    @cached_property
+    def own_projects(self) -> list[OwnProject]:
+        return own_projects(self.user) if self.user.is_authenticated else []
 
     @property
     def rates(self) -> bool:

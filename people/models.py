@@ -9,6 +9,7 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
@@ -184,6 +185,56 @@ class InvitationUse(models.Model):
 
     def __str__(self) -> str:
         return f"invitation {self.invitation_id} used by {self.user_id}"
+
+
+class MailState(models.TextChoices):
+    QUEUED = "queued"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+
+
+UNFINISHED_MAILS = (MailState.QUEUED, MailState.SENDING)
+
+
+class InvitationMail(models.Model):
+    """One e-mail with the link of an invitation: the first, or a reminder. This row decides; it is sent once."""
+
+    invitation = models.ForeignKey(Invitation, on_delete=models.CASCADE, related_name="mails")
+    is_reminder = models.BooleanField(default=False)
+    site = models.CharField(max_length=300, help_text="Where the link begins, such as https://example.org/.")
+    language = models.CharField(max_length=35, blank=True, help_text="In which it is written.")
+    state = models.CharField(max_length=7, choices=MailState.choices, default=MailState.QUEUED)
+    due_at = models.DateTimeField(help_text="Not to be sent before; if it is being sent, when that began.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    asked_at = models.DateTimeField()
+    asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    sent_at = models.DateTimeField(null=True, blank=True)
+    reason = models.CharField(max_length=300, blank=True, help_text="Why the last attempt failed.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["invitation", "pk"]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["due_at"], condition=Q(state__in=UNFINISHED_MAILS), name="invitation_mail_due"),
+        ]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["invitation"], condition=Q(state__in=UNFINISHED_MAILS), name="invitation_mail_one_at_a_time"
+            ),
+            models.CheckConstraint(condition=Q(state__in=MailState.values), name="invitation_mail_state_known"),
+            models.CheckConstraint(
+                condition=Q(state="sent", sent_at__isnull=False) | (~Q(state="sent") & Q(sent_at=None)),
+                name="invitation_mail_sent_dated",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} mail {self.pk} of invitation {self.invitation_id}"
+
+    @property
+    def reason_shown(self) -> str:
+        """Return the reason in the language of the page, if it is one of ours and not of a mail server."""
+        return gettext(self.reason) if self.reason else ""
 
 
 class OnWithdrawal(models.TextChoices):

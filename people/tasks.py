@@ -9,7 +9,7 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from people.services import mails, outgoing_http, webhooks
+from people.services import invitation_mails, mails, outgoing_http, webhooks
 from people.services.session_store import SessionStore
 
 # SMTPException is an OSError.
@@ -38,6 +38,26 @@ def send_reset(email: str, site: str, language: str) -> None:
 def send_confirmation(user_id: int, site: str, language: str) -> None:
     """Mail a link; if the message is lost, the page of the address can send it again."""
     mails.send_confirmation(user_id=user_id, site=site, language=language)
+
+
+@shared_task
+def send_invitation(mail_id: int) -> None:
+    post = invitation_mails.post_by_server
+    invitation_mails.send(mail_id=mail_id, post=post, clock=timezone.now)
+
+
+@shared_task
+def sweep_invitation_mails() -> None:
+    """Send what is queued. It runs at intervals, and at once when somebody asks for e-mails."""
+    now = timezone.now()
+    invitation_mails.give_up_interrupted(now=now)
+    for mail_id in invitation_mails.due(now=now):
+        send_invitation.delay(mail_id)
+
+
+def nudge_invitation_mails() -> None:
+    """Send them at once; if the queue cannot be reached, the sweep does it a little later."""
+    transaction.on_commit(sweep_invitation_mails.delay, robust=True)
 
 
 @shared_task

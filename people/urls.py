@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from people.views import consent, home, invitations, log, members, profile, sessions, texts, tokens, webhooks
+from people.views import consent, home, invitations, inviting, log, members, profile, sessions, texts, tokens, webhooks
 
 app_name = "people"
 urlpatterns = [
@@ -30,11 +30,9 @@ urlpatterns = [
     path("projects/<slug:slug>/people/consent/", consent.consent_publish, name="consent-publish"),
     path("projects/<slug:slug>/people/texts/", texts.text_list, name="text-list"),
     path("projects/<slug:slug>/people/texts/<str:kind>/<str:tag>/", texts.text_translate, name="text-translate"),
-    path("projects/<slug:slug>/people/invitations/", invitations.invitation_list, name="invitation-list"),
-    path("projects/<slug:slug>/people/invitations/new/", invitations.invitation_create, name="invitation-create"),
-    path(
-        "projects/<slug:slug>/people/invitations/<int:pk>/revoke/",
-        invitations.invitation_revoke,
-        name="invitation-revoke",
-    ),
+    path("projects/<slug:slug>/people/invitations/", inviting.invitation_list, name="invitation-list"),
+    path("projects/<slug:slug>/people/invitations/csv/", inviting.invitation_export, name="invitation-export"),
+    path("projects/<slug:slug>/people/invitations/new/", inviting.invitation_create, name="invitation-create"),
+    path("projects/<slug:slug>/people/invitations/addresses/", inviting.invitation_import, name="invitation-import"),
+    path("projects/<slug:slug>/people/invitations/change/", inviting.invitation_change, name="invitation-change"),
 ]

@@ -98,3 +98,25 @@ class Participant(models.Model):
 
     def __str__(self) -> str:
         return f"participant {self.pk} of study {self.study_id}"
+
+
+class HourlyRate(models.Model):
+    """What an hour of work costs in one language; without a language, in those that have no rate of their own."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="hourly_rates")
+    language = models.ForeignKey(Language, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    rate = models.DecimalField(max_digits=8, decimal_places=2)
+    currency = models.CharField(max_length=3)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["project", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["project", "language"], name="hourly_rate_once_per_language"),
+            models.UniqueConstraint(
+                fields=["project"], condition=Q(language=None), name="hourly_rate_one_for_the_others"
+            ),
+            models.CheckConstraint(condition=Q(rate__gte=0), name="hourly_rate_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rate} {self.currency} for project {self.project_id}, {self.language_id or 'other languages'}"

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from recruitment.views import arriving, events, studies
+from recruitment.views import arriving, costs, events, studies
 
 app_name = "recruitment"
 ONE = "projects/<slug:slug>/studies/<int:study_id>"
@@ -10,6 +10,9 @@ urlpatterns = [
     path("study/finish/", arriving.study_finish, name="study-finish"),
     path("study/<str:token>/", arriving.study_enter, name="study-enter"),
     path("study/<str:token>/events/", events.event_take, name="event-take"),
+    path("projects/<slug:slug>/costs/", costs.cost_list, name="cost-list"),
+    path("projects/<slug:slug>/costs/csv/", costs.cost_export, name="cost-export"),
+    path("projects/<slug:slug>/costs/rates/", costs.rates_edit, name="rates-edit"),
     path("projects/<slug:slug>/studies/", studies.study_list, name="study-list"),
     path("projects/<slug:slug>/studies/new/", studies.study_create, name="study-create"),
     path(f"{ONE}/", studies.study_show, name="study-show"),

@@ -14,7 +14,7 @@ class SxsEvalConfig(AppConfig):
         from inference.selectors import assigned_work
         from people import personal_data
         from people.models import TextKind
-        from people.selectors import texts
+        from people.selectors import start_pages, texts
         from people.services.ownership import register
         from scoring.selectors import human_judgements
         from sxs_eval import refusals  # noqa: F401 registers its own
@@ -23,7 +23,7 @@ class SxsEvalConfig(AppConfig):
         from sxs_eval.selectors.human_judgements import human_judgements_of
         from sxs_eval.selectors.instructions import newest_instructions
         from sxs_eval.selectors.subset_uses import comparisons_by_subset
-        from sxs_eval.selectors.work import assigned_images, images_of_worse_captions
+        from sxs_eval.selectors.work import assigned_images, has_pairs_to_judge, images_of_worse_captions
         from sxs_eval.services import withdrawal
 
         assigned_work.register("sxs_eval", assigned_images, images_of_worse_captions)
@@ -33,5 +33,6 @@ class SxsEvalConfig(AppConfig):
             "sxs_eval", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
         )
         usage.register_for_subsets(comparisons_by_subset)
+        start_pages.register_for_raters("sxs_eval:work-show", has_pairs_to_judge)
         register(Collection, lambda used: Comparison.objects.filter(collection=used))
         register(CaptioningModel, lambda used: Comparison.objects.filter(Q(base=used) | Q(test=used)))

@@ -20,7 +20,7 @@ from django.utils import timezone
 import config.settings
 from operations.logs.lines import formatter
 from people.models import Session, User
-from people.services.invitations import send_invitation
+from people.services.invitation_mails import Mailing, post_by_server, queue_mails, send
 from tests.factories import make_project, make_user
 from tests.people.conftest import PASSWORD
 from tests.people.invitations import make_invitation
@@ -218,10 +218,12 @@ def test_every_page_of_who_is_signed_in_leads_out(client: Client, ann: User) -> 
 def test_no_name_of_a_project_adds_a_header_to_a_mail(db: None) -> None:
     project = make_project("lions")
     project.name = "Lions\nBcc: everybody@evil.example"
-    invitation = make_invitation(project)
-    invitation.email = "bob@example.org"
+    project.save()
+    invitation = make_invitation(project, email="bob@example.org")
+    mailing = Mailing(by=project.created_by, site="https://crosslens.example.org/")
+    queue_mails(invitations=[invitation], mailing=mailing, now=timezone.now())
+    send(mail_id=invitation.mails.get().pk, post=post_by_server, clock=timezone.now)
 
-    assert send_invitation(invitation=invitation, url="https://crosslens.example.org/join/x/")
     (sent,) = mail.outbox
     assert sent.recipients() == ["bob@example.org"]
     assert "Bcc" not in sent.message()

@@ -133,3 +133,7 @@ def rating_work_of(rater: User, now: datetime) -> list[RoundWork]:
         .select_related("project", "language", "pool", "verifies")
     )
     return works_of(rater, rounds, VerificationBatch.objects.all(), assigned, resumable, without=not_for(rater))
+
+
+def has_captions_to_rate(rater: User, now: datetime) -> bool:
+    return any(work.has_something_to_do for work in rating_work_of(rater, now))

@@ -5,14 +5,27 @@ Computed in the background with the other figures of a round, as pages of many l
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from django.db.models import QuerySet
+from numpy.typing import NDArray
 
 from allocation.models import AssignmentState
 from annotation.models import CaptionState, Round, Verdict, VerificationTask
-from crosslens_metrics.quality import CODES, LEVELS, NOT_ENOUGH_INFO, Share, confusions, ordinal_alpha, quality_of
+from crosslens_metrics.quality import (
+    CODES,
+    GOOD,
+    LEVELS,
+    NOT_ENOUGH_INFO,
+    Share,
+    confusions,
+    medians,
+    ordinal_alpha,
+    quality_of,
+)
 from crosslens_metrics.undefined import Reason
 from images.models import Image
 
@@ -29,12 +42,14 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
     if images is not None:
         counting = counting.filter(caption__image__in=images)
     # In a fixed order: sums of floating-point numbers depend on it.
-    rows = sorted(counting.order_by().values_list("caption", "person", "rating", "assignment__task__places"))
+    columns = ("caption", "person", "rating", "assignment__task__places", "caption__author")
+    rows = sorted(counting.order_by().values_list(*columns), key=lambda row: row[:2])
     captions, raters, places = (np.array([row[column] for row in rows], dtype=int) for column in (0, 1, 3))
     ratings = np.array([CODES[row[2]] for row in rows], dtype=int)
     _, caption_of, answers = np.unique(captions, return_inverse=True, return_counts=True)
     verified = answers[caption_of] >= places if len(rows) else np.zeros(0, dtype=bool)
     captions, raters, ratings = captions[verified], raters[verified], ratings[verified]
+    authors = {row[0]: row[4] for row in rows}
     quality, alpha = quality_of(captions, ratings), ordinal_alpha(captions, ratings)
     sample = VerificationTask.objects.filter(round=round, caption__state=CaptionState.COUNTED)
     if images is not None:
@@ -51,6 +66,7 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
         "not_enough_info": _share(quality.not_enough_info),
         "alpha": None if isinstance(alpha, Reason) else alpha,
         "alpha_undefined": str(alpha) if isinstance(alpha, Reason) else "",
+        "authors": _by_author(authors, captions, ratings),
         "raters": [
             {
                 "person": person,
@@ -62,6 +78,20 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
             for person, table in confusions(captions, raters, ratings).items()
         ],
     }
+
+
+def _by_author(
+    authors: Mapping[int, int | None], captions: NDArray[np.int_], ratings: NDArray[np.int_]
+) -> list[dict[str, int]]:
+    """Count the verified captions of each person, and those that are good or better."""
+    verified: Counter[int] = Counter()
+    good: Counter[int] = Counter()
+    for caption, level in zip(*medians(captions, ratings), strict=True):
+        author = authors[int(caption)]
+        if author is not None:
+            verified[author] += 1
+            good[author] += bool(level >= GOOD)
+    return [{"person": author, "verified": count, "good": good[author]} for author, count in sorted(verified.items())]
 
 
 def _share(share: Share) -> dict[str, Any]:

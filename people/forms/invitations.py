@@ -1,68 +1,20 @@
-"""Forms to make an invitation, and to join by one."""
+"""The form to join by an invitation."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from allauth.account.adapter import get_adapter
 from django import forms
 from django.contrib.auth.forms import SetPasswordMixin
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
-from people.forms.languages import LEVEL, LanguagesForm
+from people.forms.languages import LEVEL, LanguagesForm, likely_first
 from people.models import ConsentText, Level, Role, User
 from people.rules.roles import CONTRIBUTORS, JUDGES, needs_consent
-
-MOST_PLACES = 1000
-UNKNOWN = "unknown"
-
-
-class InvitationForm(forms.Form):
-    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.ANNOTATOR)
-    languages = forms.ModelMultipleChoiceField(
-        label=_("Languages"),
-        queryset=Language.objects.all(),
-        required=False,
-        widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
-        help_text=_("People who join say how well they know each of these. Annotators and raters need at least one."),
-    )
-    places = forms.IntegerField(
-        label=_("For how many people"),
-        min_value=1,
-        max_value=MOST_PLACES,
-        initial=1,
-        help_text=_("Each person takes one place."),
-    )
-    days = forms.TypedChoiceField(
-        label=_("Valid for"),
-        coerce=int,
-        initial=14,
-        choices=[(1, _("1 day")), (7, _("7 days")), (14, _("14 days")), (30, _("30 days")), (90, _("90 days"))],
-    )
-    email = forms.EmailField(
-        label=_("E-mail address (optional)"),
-        required=False,
-        help_text=_("We send the link there. You also get it yourself, to pass on in any way."),
-    )
-    note = forms.CharField(
-        label=_("Note (optional)"),
-        required=False,
-        max_length=200,
-        help_text=_("Who the invitation is for. Only managers see this."),
-    )
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
-        if cleaned.get("role") in JUDGES and "languages" in cleaned and not cleaned["languages"]:
-            self.add_error("languages", gettext("Choose at least one language for them to work in."))
-        return cleaned
-
-    def expires_at(self, now: datetime) -> datetime:
-        return now + timedelta(days=self.cleaned_data["days"])
 
 
 class Admission(Protocol):
@@ -107,8 +59,8 @@ class JoinForm(LanguagesForm):
     ) -> None:
         self.needs_language = invitation.role in CONTRIBUTORS
         languages = list(invitation.languages.all())
-        self.may_lack_one = len(languages) > 1 or not self.needs_language
-        super().__init__(*args, languages=languages, user=user, **kwargs)
+        self.has_choice = len(languages) > 1 or not self.needs_language
+        super().__init__(*args, languages=likely_first(languages, get_language()), user=user, **kwargs)
         self.makes_account = user is None
         if user is not None:
             self._drop("username", "email", "password1", "password2")
@@ -123,10 +75,10 @@ class JoinForm(LanguagesForm):
             self._drop("consent", "consent_version")
 
     def level_field(self, language: Language, known: str) -> forms.ChoiceField:
-        field = super().level_field(language, known)
-        if self.may_lack_one:
-            field.choices = [*Level.choices, (UNKNOWN, _("I do not know it"))]
-        return field
+        if not self.has_choice:
+            return super().level_field(language, known)
+        choices = [("", _("I do not know it")), *Level.choices]
+        return forms.ChoiceField(label=language.name, choices=choices, initial=known, required=False)
 
     def show(self, text: ConsentText) -> None:
         """Ask for consent to `text`, even if the submitted form is about an earlier version."""
@@ -144,8 +96,14 @@ class JoinForm(LanguagesForm):
         return [self[name] for name in ("username", "email", "password1", "password2") if name in self.fields]
 
     @property
+    def language_choices(self) -> list[tuple[Language, forms.BoundField]]:
+        """The languages to choose from; empty if there is only one, whose level is asked for."""
+        return [(language, self[LEVEL + language.tag]) for language in self.languages] if self.has_choice else []
+
+    @property
     def language_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name.startswith(LEVEL) or field.name == "reads_english"]
+        levels = [] if self.has_choice else [field for field in self if field.name.startswith(LEVEL)]
+        return [*levels, *(self[name] for name in ("reads_english",) if name in self.fields)]
 
     def clean_username(self) -> str:
         cleaned: str = get_adapter().clean_username(self.cleaned_data["username"])
@@ -156,8 +114,8 @@ class JoinForm(LanguagesForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        levels = [cleaned.get(name) for name in self.fields if name.startswith(LEVEL)]
-        if self.needs_language and levels and all(level == UNKNOWN for level in levels):
+        names = [name for name in self.fields if name.startswith(LEVEL)]
+        if self.needs_language and names and not any(cleaned.get(name) or name in self.errors for name in names):
             self.add_error(
                 None,
                 gettext("You need to know at least one of these languages to take part. Say how well you know it."),

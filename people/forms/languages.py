@@ -9,9 +9,15 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
+from languages.rules.page_languages import tag_of
 from people.models import Level, User
 
 LEVEL = "level-"
+
+
+def likely_first(languages: Iterable[Language], page_language: str | None) -> list[Language]:
+    """Put the language of the page first: whoever reads it most likely knows it."""
+    return sorted(languages, key=lambda language: language.tag != tag_of(page_language))
 
 
 class LanguagesForm(forms.Form):
@@ -19,8 +25,9 @@ class LanguagesForm(forms.Form):
 
     def __init__(self, *args: Any, languages: Iterable[Language], user: User | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.languages = list(languages)
         known = dict(user.language_skills.values_list("language", "level")) if user else {}
-        for language in languages:
+        for language in self.languages:
             self.fields[LEVEL + language.tag] = self.level_field(language, known.get(language.tag, ""))
 
     def level_field(self, language: Language, known: str) -> forms.ChoiceField:

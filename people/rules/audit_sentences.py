@@ -43,8 +43,18 @@ SENTENCES: Mapping[str, Promise] = {
     "feedback.given": gettext_lazy("%(person)s was given feedback on %(about)s."),
     "guidelines.published": gettext_lazy("Guidelines were published: %(about)s."),
     "instructions.published": gettext_lazy("Instructions for raters were published: %(about)s."),
-    "invitation.made": gettext_lazy("An invitation was made: %(about)s, %(places)s places."),
+    "invitation.extended": gettext_lazy("An invitation was extended: %(about)s."),
+    "invitation.made": gettext_lazy("An invitation was made: %(about)s. Places: %(places)s."),
     "invitation.revoked": gettext_lazy("An invitation was revoked: %(about)s."),
+    "invitation.sent-again": gettext_lazy("The link of an invitation was sent again: %(about)s."),
+    "invitations.extended": gettext_lazy("Invitations were extended: %(about)s. Number: %(invitations)s."),
+    "invitations.made": gettext_lazy(
+        "Invitations were made: %(about)s. Number: %(invitations)s, with places: %(places)s."
+    ),
+    "invitations.revoked": gettext_lazy("Invitations were revoked: %(about)s. Number: %(invitations)s."),
+    "invitations.sent-again": gettext_lazy(
+        "The links of invitations were sent again: %(about)s. Number: %(invitations)s."
+    ),
     "judgements.exported": gettext_lazy("Judgements were downloaded: %(about)s."),
     "language.added": gettext_lazy("A language was added: %(about)s."),
     "language-table.replaced": gettext_lazy(
@@ -58,6 +68,7 @@ SENTENCES: Mapping[str, Promise] = {
     "project.created": gettext_lazy("The project was created."),
     "study.made": gettext_lazy("A study for people of a panel was made: %(about)s."),
     "study.changed": gettext_lazy("A study for people of a panel was changed: %(about)s."),
+    "rates.changed": gettext_lazy("The hourly rates were changed."),
     "rater.excluded": gettext_lazy("%(person)s was excluded from a comparison: %(about)s."),
     "rater.paused": gettext_lazy("%(person)s was paused in a comparison: %(about)s."),
     "rater.restored": gettext_lazy("%(person)s was allowed to continue in a comparison: %(about)s."),
@@ -87,7 +98,7 @@ SENTENCES: Mapping[str, Promise] = {
     "webhook.added": gettext_lazy("A webhook was added: %(about)s."),
     "webhook.removed": gettext_lazy("A webhook was turned off: %(about)s."),
 }
-UNSAID = frozenset({"reason", "places", "version", "answers_kept"})
+UNSAID = frozenset({"reason", "invitations", "places", "version", "answers_kept"})
 """Details that are in a sentence or beside it."""
 
 

@@ -16,7 +16,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from people import personal_data
-from people.models import ApiToken, Invitation, LanguageSkill, Membership, Project, Role, Session, User
+from people.models import ApiToken, Invitation, InvitationMail, LanguageSkill, Membership, Project, Role, Session, User
 from people.selectors.projects import managed_by_nobody_else
 from people.services import audit_log
 from people.services.members import LastManagerError
@@ -79,8 +79,10 @@ def _remove_what_names(user: User, known: set[str]) -> None:
     for name in known:
         own |= Q(email__iexact=name)
     # A manager's note on an invitation for one person is about that person.
-    invitations = Invitation.objects.filter(own).values_list("pk", flat=True)
-    Invitation.objects.filter(pk__in=list(invitations)).update(email="", note="")
+    invitations = list(Invitation.objects.filter(own).values_list("pk", flat=True))
+    Invitation.objects.filter(pk__in=invitations).update(email="", note="")
+    # A mail server that refuses an address repeats it.
+    InvitationMail.objects.filter(invitation__in=invitations).update(reason="")
     for attempts in (AccessAttempt, AccessFailureLog):
         attempts.objects.filter(username__in=known).delete()
     for rows in (Membership, LanguageSkill, ApiToken, Authenticator, EmailAddress, SocialAccount):

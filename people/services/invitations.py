@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from allauth.account.models import EmailAddress
-from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
 from django.db.models import F
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from languages.models import Language
@@ -20,6 +20,7 @@ from people.rules.roles import needs_consent
 from people.selectors.invitations import invitation_state
 from people.services import audit_log
 from people.services.consent import give_consent
+from people.services.invitation_mails import Mailing, queue_mails
 from people.services.language_skills import set_language_skills
 from people.services.members import MembershipError, add_member, lock_person
 
@@ -36,6 +37,15 @@ class InvitationClosedError(MembershipError):
         self.state = state
 
 
+@dataclass(frozen=True)
+class NewInvitation:
+    role: Role
+    languages: Collection[Language] = ()
+    places: int = 1
+    email: str = ""
+    note: str = ""
+
+
 def invite(
     *,
     project: Project,
@@ -48,34 +58,59 @@ def invite(
     created_by: User,
     now: datetime,
 ) -> Invitation:
+    wanted = NewInvitation(role=role, languages=languages, places=places, email=email, note=note)
+    return invite_many(project=project, wanted=[wanted], expires_at=expires_at, created_by=created_by, now=now)[0]
+
+
+def invite_many(
+    *,
+    project: Project,
+    wanted: Sequence[NewInvitation],
+    expires_at: datetime,
+    created_by: User,
+    mailing: Mailing | None = None,
+    now: datetime,
+) -> list[Invitation]:
+    """Make several invitations, all or none. With `mailing`, those with an address are queued to be sent there."""
     with transaction.atomic():
-        invitation = Invitation.objects.create(
-            project=project,
-            token=secrets.token_urlsafe(TOKEN_BYTES),
-            role=role,
-            places=places,
-            email=email,
-            note=note,
-            expires_at=expires_at,
-            created_by=created_by,
+        invitations = Invitation.objects.bulk_create(
+            Invitation(
+                project=project,
+                token=secrets.token_urlsafe(TOKEN_BYTES),
+                role=each.role,
+                places=each.places,
+                email=each.email,
+                note=each.note,
+                expires_at=expires_at,
+                created_by=created_by,
+            )
+            for each in wanted
         )
-        invitation.languages.set(languages)
-        tags = sorted(language.tag for language in languages)
-        details = {"invitation": invitation.pk, "places": places, "languages": tags}
-        audit_log.record(project=project, action="invitation.made", about=role, by=created_by, now=now, details=details)
-    return invitation
+        Invitation.languages.through.objects.bulk_create(
+            Invitation.languages.through(invitation=invitation, language=language)
+            for invitation, each in zip(invitations, wanted, strict=True)
+            for language in each.languages
+        )
+        if mailing is not None:
+            queue_mails(invitations=[one for one in invitations if one.email], mailing=mailing, now=now)
+        if invitations:
+            _log(project, invitations, wanted, created_by, now)
+    return invitations
 
 
-def send_invitation(*, invitation: Invitation, url: str) -> bool:
-    """Mail the link `url` to the invitation's address; return whether the mail server accepted it."""
-    context = {"invitation": invitation, "project": invitation.project, "url": url}
-    # A line break in a name would begin another header, which Django refuses with an error.
-    subject = _("Invitation to %(project)s") % {"project": " ".join(invitation.project.name.split())}
-    try:
-        send_mail(subject, render_to_string("people/email/invitation.txt", context), None, [invitation.email])
-    except OSError:  # SMTPException is one
-        return False
-    return True
+def _log(
+    project: Project, made: Sequence[Invitation], wanted: Sequence[NewInvitation], by: User, now: datetime
+) -> None:
+    details: dict[str, Any] = {
+        "places": sum(each.places for each in wanted),
+        "languages": sorted({language.tag for each in wanted for language in each.languages}),
+    }
+    roles = ", ".join(sorted({each.role.value for each in wanted}))
+    if len(made) == 1:
+        action, details = "invitation.made", {"invitation": made[0].pk, **details}
+    else:
+        action, details = "invitations.made", {"invitations": len(made), **details}
+    audit_log.record(project=project, action=action, about=roles, by=by, now=now, details=details)
 
 
 def revoke_invitation(*, invitation: Invitation, by: User, now: datetime) -> None:

@@ -17,7 +17,9 @@ APP_SHEETS = {
     "corpora": ("places", "reports", "corpora"),
     "gapgame": ("game", "seasons", "reports"),
     "inference": ("models", "reports"),
+    "people": ("people",),
     "practice": ("annotation", "campaigns"),
+    "recruitment": ("people",),
     "scoring": ("reports",),
     "sxs_eval": ("comparisons", "reports"),
 }

@@ -1,4 +1,4 @@
-"""Invitations: a manager makes links, somebody follows one."""
+"""Joining a project by the link of an invitation."""
 
 from __future__ import annotations
 
@@ -8,104 +8,34 @@ from allauth.account.utils import perform_login
 from allauth.core.internal import ratelimit
 from allauth.decorators import rate_limit
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods
 
-from people.forms.invitations import InvitationForm, JoinForm
-from people.models import Invitation, Project, Role, User
-from people.permissions import project_for
+from people.forms.invitations import JoinForm
+from people.models import Invitation, Role, User
+from people.permissions import has_role
 from people.requests import user_of
 from people.rules.invitations import InvitationState
 from people.rules.roles import JUDGES, qualifies_to_judge, qualifies_to_write
-from people.selectors.consent import has_gaps, newest_consent_text
-from people.selectors.invitations import invitation_state, invitations_of
+from people.selectors.consent import newest_consent_text
+from people.selectors.invitations import invitation_state
+from people.selectors.start_pages import start_page
 from people.selectors.texts import shown_consent
-from people.services.invitations import (
-    InvitationClosedError,
-    accept_invitation,
-    invite,
-    join,
-    revoke_invitation,
-    send_invitation,
-)
+from people.services.invitations import InvitationClosedError, accept_invitation, join
 from people.services.members import MembershipError
 from people.tasks import send_confirmation
 
 PLACES_FOR_A_CLASS = 60
 """How many people may join by a link without waiting for one another."""
-
-
-@require_safe
-@login_required
-def invitation_list(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
-    rows = invitations_of(project, timezone.now())
-    links = [(row, _link(request, row.invitation)) for row in rows]
-    return render(request, "people/invitations.html", {"project": project, "invitations": links})
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def invitation_create(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
-    initial = {"languages": request.GET.getlist("language")}
-    asked = request.GET.get("role")
-    form = InvitationForm(request.POST or None, initial=initial | ({"role": asked} if asked in Role.values else {}))
-    if not form.is_valid():
-        context = {"project": project, "form": form}
-        context["has_gaps"] = has_gaps(newest_consent_text(project))
-        return render(request, "people/invitation_create.html", context, status=422 if form.is_bound else 200)
-    _send(request, _invite(request, project, form))
-    return redirect("people:invitation-list", slug)
-
-
-def _invite(request: HttpRequest, project: Project, form: InvitationForm) -> Invitation:
-    cleaned, now = form.cleaned_data, timezone.now()
-    return invite(
-        project=project,
-        role=Role(cleaned["role"]),
-        languages=cleaned["languages"],
-        places=cleaned["places"],
-        email=cleaned["email"],
-        note=cleaned["note"],
-        expires_at=form.expires_at(now),
-        created_by=user_of(request),
-        now=now,
-    )
-
-
-def _send(request: HttpRequest, invitation: Invitation) -> None:
-    address = {"address": invitation.email}
-    if not invitation.email:
-        messages.success(request, _("The link is ready. Copy it and pass it on."))
-    elif send_invitation(invitation=invitation, url=_link(request, invitation)):
-        messages.success(request, _("The link was sent to %(address)s. You can also pass it on yourself.") % address)
-    else:
-        messages.warning(
-            request, _("The link is ready, but no e-mail could be sent to %(address)s. Pass it on yourself.") % address
-        )
-
-
-def _link(request: HttpRequest, invitation: Invitation) -> str:
-    return request.build_absolute_uri(reverse("people:invitation-accept", args=[invitation.token]))
-
-
-@require_POST
-@login_required
-def invitation_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
-    invitation = get_object_or_404(project.invitations, pk=pk)
-    revoke_invitation(invitation=invitation, by=user_of(request), now=timezone.now())
-    messages.success(request, _("The invitation is revoked. Its link no longer works."))
-    return redirect("people:invitation-list", slug)
+OF_THE_PROJECT = {Role.MANAGER: "annotation:project-show", Role.RESEARCHER: "sxs_eval:comparison-list"}
+"""The pages of a project on which those begin who have no work of their own."""
 
 
 @sensitive_post_parameters("password1", "password2")
@@ -119,7 +49,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "people/invitation_closed.html", {"state": "unknown"}, status=404)
     user = user_of(request) if request.user.is_authenticated else None
     if user is not None and invitation.uses.filter(user=user).exists():
-        return redirect(_next_page(request))
+        return redirect(_next_page(request, invitation, user))
     state = invitation_state(invitation, timezone.now())
     if state is not InvitationState.OPEN:
         return _closed(request, invitation, state)
@@ -166,15 +96,21 @@ def _joined(request: HttpRequest, invitation: Invitation, form: JoinForm, user: 
     _welcome(request, invitation, member)
     if account["email"]:
         _ask_to_confirm(request, member, account["email"])
-    after = _next_page(request)
+    after = _next_page(request, invitation, member)
     return redirect(after) if user else perform_login(request, member, email_verification="none", redirect_url=after)
 
 
-def _next_page(request: HttpRequest) -> str:
-    """Return to the page that led here, such as a season of a game; else home."""
+def _next_page(request: HttpRequest, invitation: Invitation, user: User) -> str:
+    """Return to the page that led here, such as a season of a game; else to the work of the role."""
     wanted = request.GET.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if is_ours else reverse("people:home-show")
+    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+        return wanted
+    role = Role(invitation.role)
+    if not has_role(user, invitation.project, role):
+        return reverse("people:home-show")
+    if role in OF_THE_PROJECT:
+        return reverse(OF_THE_PROJECT[role], args=[invitation.project.slug])
+    return reverse(start_page(user, {role}, now=timezone.now()) or "people:home-show")
 
 
 def _welcome(request: HttpRequest, invitation: Invitation, user: User) -> None:

@@ -11,8 +11,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
-from people.forms.invitations import MOST_PLACES, JoinForm
+from people.forms.invitations import JoinForm
+from people.forms.inviting import MOST_PLACES
 from people.models import ConsentText, Role
+from recruitment.forms.rates import currency_field
 from recruitment.models import LONGEST_ADDRESS, Study, WorkRole
 from recruitment.rules.panels import USUAL_NAMES, Panel
 
@@ -80,13 +82,7 @@ class _Settings(forms.Form):
             "missing."
         ),
     )
-    currency = forms.RegexField(
-        label=_("Currency"),
-        regex=r"\A[A-Z]{3}\Z",
-        initial="GBP",
-        help_text=_("Three letters, such as GBP."),
-        error_messages={"invalid": _("Enter three capital letters, such as GBP.")},
-    )
+    currency = currency_field(initial="GBP", help_text=_("Three letters, such as GBP."))
     webhook_secret = forms.CharField(
         label=_("Secret of the panel's webhooks (optional)"),
         required=False,

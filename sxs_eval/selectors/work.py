@@ -228,3 +228,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
         )
         for comparison in comparisons
     ]
+
+
+def has_pairs_to_judge(rater: User, now: datetime) -> bool:
+    return any(work.has_something_to_do for work in work_of(rater, now))

@@ -62,6 +62,8 @@ def ann(db) -> User:
         now=NOW,
     )
     assert invitation.places == 1
+    asked = {"asked_at": NOW, "due_at": NOW, "asked_by": invitation.created_by, "site": "http://testserver/"}
+    invitation.mails.create(state="failed", reason="550 <Annabelle@example.org> is unknown", **asked)
     submit_captions(round, ann)
     return ann
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from people.models import Consent, Invitation, InvitationUse, Level, Membership, Project, Role, User
-from people.selectors.invitations import invitations_of
+from people.selectors.invitations import rows_of
 from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import add_member
@@ -115,7 +115,8 @@ def test_members_and_those_who_came_by_an_open_door_are_shown_some_at_a_time(
     names = [[member.user.username for member in page.context["members"]] for page in pages]
     assert [len(names[0]), names[0] + names[1]] == [4, sorted(names[0] + names[1])]
     assert f"{everybody} people" in pages[0].content.decode()
-    (row,) = invitations_of(project, NOW)
+    invitation.refresh_from_db()
+    (row,) = rows_of([invitation], now=NOW)
     assert row.used_by == ["guest4", "guest3", "guest2", "…"]
 
 

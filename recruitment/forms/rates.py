@@ -1,0 +1,76 @@
+"""The form of hourly rates: one for the project, and one for each language that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from languages.models import Language
+from recruitment.models import HourlyRate
+from recruitment.services.rates import Rate
+
+RATE, CURRENCY = "rate-", "currency-"
+
+
+def currency_field(**about: Any) -> forms.RegexField:
+    return forms.RegexField(
+        label=_("Currency"),
+        regex=r"\A[A-Z]{3}\Z",
+        error_messages={"invalid": _("Enter three capital letters, such as GBP.")},
+        **about,
+    )
+
+
+class LanguageRate(NamedTuple):
+    language: Language
+    rate: forms.BoundField
+    currency: forms.BoundField
+
+
+class RatesForm(forms.Form):
+    """`rate-` and `currency-` are those of the project; with a tag, those of a language. Empty ones have no rate."""
+
+    def __init__(
+        self, *args: Any, languages: Sequence[Language], rates: Mapping[str, HourlyRate], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.languages = languages
+        for tag in ("", *(language.tag for language in languages)):
+            known = rates.get(tag)
+            self.fields[RATE + tag] = forms.DecimalField(
+                label=_("Pay per hour"), min_value=0, max_digits=8, decimal_places=2, required=False,
+                initial=known.rate if known else None,
+            )  # fmt: skip
+            self.fields[CURRENCY + tag] = currency_field(required=False, initial=known.currency if known else "")
+        self.fields[CURRENCY].help_text = _("Three letters, such as GBP.")
+
+    @property
+    def of_project(self) -> list[forms.BoundField]:
+        return [self[RATE], self[CURRENCY]]
+
+    def of_languages(self) -> Iterator[LanguageRate]:
+        for language in self.languages:
+            yield LanguageRate(language, self[RATE + language.tag], self[CURRENCY + language.tag])
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        for tag in ("", *(language.tag for language in self.languages)):
+            if cleaned.get(RATE + tag) is not None and not self._currency(cleaned, tag):
+                self.add_error(CURRENCY + tag, gettext("Enter the currency of this rate."))
+        return cleaned
+
+    @staticmethod
+    def _currency(cleaned: Mapping[str, Any], tag: str) -> str:
+        return cleaned.get(CURRENCY + tag) or cleaned.get(CURRENCY) or ""
+
+    def rates(self) -> dict[str, Rate]:
+        tags = ("", *(language.tag for language in self.languages))
+        given: dict[str, Decimal | None] = {tag: self.cleaned_data[RATE + tag] for tag in tags}
+        return {
+            tag: Rate(rate, self._currency(self.cleaned_data, tag)) for tag, rate in given.items() if rate is not None
+        }

@@ -1,0 +1,29 @@
+"""What work costs: hours at a rate, or what a panel pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+
+from recruitment.rules.pay import CENT, MS_PER_HOUR, pay_for
+
+
+def cost_of(*, active_ms: int, rate: Decimal) -> Decimal:
+    return (rate * active_ms / MS_PER_HOUR).quantize(CENT, rounding=ROUND_HALF_UP)
+
+
+def cost_of_participant(*, active_ms: int, rewards: Sequence[Decimal], rate: Decimal) -> Decimal:
+    """Return the rewards of the studies that somebody has done, and the bonus if they are less than the rate."""
+    if not rewards:
+        return Decimal(0)
+    reward = sum(rewards, start=Decimal(0))
+    return reward + pay_for(active_ms=active_ms, reward=reward, rate=rate).bonus
+
+
+def divided(total: Decimal, weights: Sequence[int]) -> list[Decimal]:
+    """Divide `total` by `weights`, in whole cents; the last part has the rest."""
+    if not weights:
+        return []
+    of = sum(weights)
+    parts = [(total * weight / of).quantize(CENT, rounding=ROUND_DOWN) if of else Decimal(0) for weight in weights[:-1]]
+    return [*parts, total - sum(parts, start=Decimal(0))]
