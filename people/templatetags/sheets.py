@@ -14,6 +14,7 @@ APP_SHEETS = {
     "annotation": ("annotation", "campaigns", "reports"),
     "corpora": ("places", "reports", "corpora"),
     "gapgame": ("game", "seasons", "reports"),
+    "images": ("collections",),
     "inference": ("models", "reports"),
     "practice": ("annotation", "campaigns"),
     "scoring": ("reports",),
