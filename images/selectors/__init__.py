@@ -16,7 +16,16 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
+from images.models import (
+    AttributionChange,
+    Collection,
+    CollectionImage,
+    Image,
+    ImportJob,
+    ImportKind,
+    JobState,
+    Outcome,
+)
 from images.rules.sizes import sizes_of
 from images.selectors import attributions
 from images.selectors.attributions import Missing
@@ -187,6 +196,9 @@ def data_export(person: User) -> Iterator[Part]:
     """Export what a person imported."""
     collections = Collection.objects.filter(created_by=person).order_by("created_at", "pk")
     yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
+    changes = AttributionChange.objects.filter(by=person, job=None).order_by("at", "pk")
+    about = _("Titles, authors, licences and sources of images that you changed.")
+    yield Part("image_changes", about, changes.values("at", "before", "after"))
     imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")
     columns = ("kind", "source_name", "state", "created_at", "finished_at")
     yield Part("imports", _("Files that you imported, without their contents."), imports.values(*columns))
