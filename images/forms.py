@@ -133,19 +133,18 @@ class ChosenForm:
     """The images that an address chooses for an edit: some by name, or all that a search finds."""
 
     def __init__(self, sent: QueryDict, *, collection: Collection, by: User) -> None:
-        self._sent, self._collection = sent, collection
-        self._find = FindForm(sent, collection=collection, by=by)
+        self._sent, self._collection, self._by = sent, collection, by
 
     def found(self) -> QuerySet[CollectionImage]:
         if "all" in self._sent:
-            return self._find.found()
+            return FindForm(self._sent, collection=self._collection, by=self._by).found()
         named = [UUID(text) for text in self._sent.getlist("image") if IS_UUID.fullmatch(text)]
         return self._collection.entries.order_by().filter(image__public_id__in=named)
 
     @property
     def back(self) -> str:
         """The address of the collection's page with the same search."""
-        asked = {name: value for name, value in self._sent.items() if name in self._find.fields and value}
+        asked = {name: self._sent[name] for name in filters.parameters() if self._sent.get(name)}
         address = reverse("images:collection-show", args=[self._collection.slug])
         return f"{address}?{urlencode(asked)}" if asked else address
 

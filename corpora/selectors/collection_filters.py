@@ -13,7 +13,7 @@ from corpora.selectors.image_places import placed_images
 from corpora.selectors.subsets import taken_in
 from geography import codes
 from images.models import Collection, CollectionImage
-from images.selectors.filters import Choices, FilterError
+from images.selectors.filters import Choices, FilterError, offered
 from images.selectors.image_pages import Section
 from people.models import User
 
@@ -24,7 +24,9 @@ UNKNOWN = "unknown"
 def place_choices(collection: Collection, viewer: User, asked: str) -> Choices:
     """Offer continents, the countries in the collection and, of the country asked for, its regions."""
     stored = ImagePlace.objects.filter(image__entries__collection=collection, problem="").order_by()
-    countries = {code for several in stored.values_list("countries", flat=True).distinct() for code in several.split()}
+    distinct = stored.values_list("countries", flat=True).distinct()
+    found = offered("countries", collection, lambda: list(distinct))
+    countries = {code for several in found for code in several.split()}
     chosen = _country(asked)
     of_country = stored.filter(countries__contains=chosen) if chosen else stored.none()
     regions = {code for several in of_country.values_list("regions", flat=True).distinct() for code in several.split()}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
+from django.core.cache import cache
 from django.core.paginator import Page, Paginator
 from django.db.models import Q, QuerySet
 
@@ -21,9 +22,12 @@ NONE, NO_AUTHOR, IS = "none", "no-author", "is:"
 """Values of the filter by licence; `IS` is followed by a licence."""
 
 MOST_LICENCES = 100
+LARGE = 10_000
+KEPT_S = 60
 MOST_WORDS = 8
 PLACES_OF_WORDS = ("key", "file_name", "image__title", "image__author")
 
+T = TypeVar("T")
 Choices = Sequence[tuple[str, Any]]
 """Values and labels; in place of a label, a group has its choices."""
 
@@ -58,10 +62,23 @@ def registered() -> Sequence[Filter]:
     return list(_registered.values())
 
 
+def parameters() -> Sequence[str]:
+    """Name the parameters of the address that say what to find."""
+    return ["find", "licence", "import", *_registered]
+
+
 def licences_in(collection: Collection) -> list[str]:
     """List the licences of a collection's images."""
     licences = collection.entries.order_by("image__licence").values_list("image__licence", flat=True)
-    return list(licences.exclude(image__licence="").distinct()[:MOST_LICENCES])
+    licences = licences.exclude(image__licence="").distinct()[:MOST_LICENCES]
+    return offered("licences", collection, lambda: list(licences))
+
+
+def offered(name: str, collection: Collection, find: Callable[[], T]) -> T:
+    """Find what a filter offers; for a large collection it is kept for a minute, as every page would look for it."""
+    if not collection.entries.order_by().values("pk")[LARGE : LARGE + 1]:
+        return find()
+    return cast("T", cache.get_or_set(f"images.{name}.{collection.pk}", find, KEPT_S))
 
 
 def matching(collection: Collection, viewer: User, asked: Mapping[str, str]) -> QuerySet[CollectionImage]:
@@ -94,7 +111,13 @@ def paged(entries: QuerySet[CollectionImage], *, number: str | None, per_page: i
     Only keys are sorted and skipped, so that the last page comes as fast as the first.
     """
     keys = entries.order_by("position", "pk").values_list("pk", flat=True)
-    page: Page[Any] = Paginator(keys, per_page).get_page(number)
+    if (number or "1") == "1":
+        # Where they all fit on the first page, nothing more need be counted.
+        first = list(keys[: per_page + 1])
+        page: Page[Any] = Paginator(first if len(first) <= per_page else keys, per_page).get_page(1)
+        page.object_list = first[:per_page]
+    else:
+        page = Paginator(keys, per_page).get_page(number)
     chosen = CollectionImage.objects.filter(pk__in=list(page.object_list)).select_related("image")
     page.object_list = list(chosen.order_by("position", "pk"))
     return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -30,7 +31,7 @@ CC_BY = LICENCE_URLS["CC BY 4.0"]
 
 @pytest.fixture
 def manager():
-    manager = make_user("mara")
+    manager: Any = make_user("mara")
     manager.project = make_project(manager=manager)
     return manager
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -21,7 +23,7 @@ KEYS = ("harbour", "market", "stairs", "tower")
 
 @pytest.fixture
 def manager():
-    manager = make_user("mara")
+    manager: Any = make_user("mara")
     manager.project = make_project(manager=manager)
     return manager
 
@@ -29,7 +31,7 @@ def manager():
 @pytest.fixture
 def collection(manager):
     made = make_collection(0, project=manager.project, is_shared=False)
-    about = {
+    about: dict[str, dict[str, Any]] = {
         "harbour": {
             "title": "Boats at dawn",
             "author": "Ada",

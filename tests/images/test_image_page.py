@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.urls import reverse
 
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def manager():
-    manager = make_user("mara")
+    manager: Any = make_user("mara")
     manager.project = make_project(manager=manager)
     return manager
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import IntegrityError, transaction
 from django.urls import reverse
@@ -34,7 +36,7 @@ WHY = "It names a person."
 
 @pytest.fixture
 def manager():
-    manager = make_user("mara")
+    manager: Any = make_user("mara")
     manager.project = make_project(manager=manager)
     return manager
 
