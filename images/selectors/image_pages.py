@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from images.models import AttributionChange, Collection, CollectionImage, Image, ImportJob, ImportRow
-from images.permissions import collections_for, imports_for, is_of_others
+from images.permissions import collections_for, imports_for, is_of_others, may_change
 from images.rules.attributions import LABELS
 from images.selectors import ServedImage, served_image
 from people.models import User
@@ -69,7 +69,9 @@ def image_page(entry: CollectionImage, viewer: User) -> ImagePage:
     image = entry.image
     rows = ImportRow.objects.filter(image=image, job__collection=entry.collection_id).select_related("job")
     first = rows.order_by("pk").first()
-    changes = list(AttributionChange.objects.filter(image=image).select_related("by").order_by("-pk"))
+    # Who changed it is told to those who manage the collection, as everything else of its people.
+    stored = AttributionChange.objects.filter(image=image).select_related("by").order_by("-pk")
+    changes = list(stored) if may_change(viewer, entry.collection) else []
     jobs = imports_for(viewer).in_bulk(
         [pk for pk in (first and first.job_id, *(change.job_id for change in changes)) if pk]
     )

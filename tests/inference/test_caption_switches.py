@@ -204,4 +204,5 @@ class TestPages:
         make_project(manager=other)
         text = client_of(other).get(reverse("inference:gallery"), asked).text
         assert "switched off" in text
+        assert WHY not in text
         assert reverse("inference:caption-switch", args=[caption.pk]) not in text
