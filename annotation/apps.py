@@ -13,14 +13,17 @@ class AnnotationConfig(AppConfig):
         from annotation.selectors.corrections import images_to_rewrite
         from annotation.selectors.data_export import data_export
         from annotation.selectors.guidelines import newest_guidelines
-        from annotation.selectors.image_uses import rounds_of
+        from annotation.selectors.image_uses import rounds_of, uses_section
         from annotation.selectors.verification import has_captions_to_rate, images_being_rated
         from annotation.selectors.work import assigned_images
         from annotation.services import withdrawal
+        from annotation.services.english_captions import english_switched_off
         from corpora.selectors import usage
         from images.models import Collection
+        from images.selectors import image_pages
         from inference.models import CaptioningModel
         from inference.selectors import assigned_work
+        from inference.services import caption_switches
         from people import personal_data
         from people.models import TextKind
         from people.selectors import start_pages, texts
@@ -36,4 +39,6 @@ class AnnotationConfig(AppConfig):
         start_pages.register_for_raters("annotation:work-show", has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
         usage.register(rounds_of)
+        caption_switches.register(english_switched_off)
+        image_pages.register("rounds", uses_section)
         register(CaptioningModel, lambda used: Round.objects.filter(captioners=used))

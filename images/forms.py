@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
-from django.utils.translation import gettext
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from images.models import Collection, Image
+from crosslens_metrics.formats.problems import LineError
+from images.models import Collection, CollectionImage, Image
 from images.permissions import collections_in
+from images.rules.attributions import FIELDS, LABELS, with_address
+from images.rules.manifests import inside
+from images.selectors import filters
+from images.selectors.editing import Edit
 from people.forms.owners import OwnerForm
+from people.models import User
 
+IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 LONGEST_NAME = Collection._meta.get_field("name").max_length
 
 
@@ -55,6 +67,207 @@ class ImagesForm(forms.Form):
             "licences, add a manifest.csv or manifest.jsonl."
         ),
     )
+    paths = forms.JSONField(required=False, widget=forms.HiddenInput)
+    """Where the files lie in a folder that was dropped, in their order: the script sends it."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        paths = cleaned.get("paths")
+        if paths is not None and not _are_paths(paths, cleaned.get("images", ())):
+            self.add_error("images", gettext("The folders of these files cannot be read. Choose the files again."))
+        return cleaned
+
+
+def _are_paths(paths: object, files: Sequence[object]) -> bool:
+    if not isinstance(paths, list) or len(paths) != len(files):
+        return False
+    try:
+        return all(isinstance(path, str) and inside(path) == path for path in paths)
+    except LineError:
+        return False
+
+
+class FindForm(forms.Form):
+    """What to find in a collection. All choices are in the URL; `asked` has those that were made."""
+
+    find = forms.CharField(label=_("Title, file, key or author"), required=False, max_length=200, strip=True)
+    licence = forms.ChoiceField(label=_("Licence"), required=False)
+
+    def __init__(self, sent: Mapping[str, str], *, collection: Collection, by: User) -> None:
+        super().__init__(sent)
+        self.collection, self.by = collection, by
+        _offer(self.fields["licence"], self._licences(sent.get("licence", "")))
+        for filter in filters.registered():
+            choices = filter.choices(collection, by, sent.get(filter.name, ""))
+            self.fields[filter.name] = forms.ChoiceField(label=filter.label, required=False)
+            _offer(self.fields[filter.name], [("", any_value()), *choices])
+        self.fields["import"] = forms.IntegerField(
+            required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput
+        )
+
+    def found(self) -> QuerySet[CollectionImage]:
+        """Return the entries that a valid form asks for; none if a filter refuses its value, with an error."""
+        if self.is_valid():
+            try:
+                return filters.matching(self.collection, self.by, self.asked)
+            except filters.FilterError as refused:
+                self.add_error(None, str(refused))
+        return self.collection.entries.none()
+
+    @property
+    def asked(self) -> dict[str, str]:
+        return {name: str(value) for name, value in self.cleaned_data.items() if value}
+
+    def _licences(self, asked: str) -> list[tuple[str, str]]:
+        stored = [(f"{filters.IS}{licence}", licence) for licence in filters.licences_in(self.collection)]
+        return [
+            ("", any_value()),
+            (filters.NONE, gettext("none")),
+            (filters.NO_AUTHOR, gettext("author missing")),
+            *stored,
+            *([(asked, asked.removeprefix(filters.IS))] if asked.startswith(filters.IS) else []),
+        ]
+
+
+class ChosenForm:
+    """The images that an address chooses for an edit: some by name, or all that a search finds."""
+
+    def __init__(self, sent: QueryDict, *, collection: Collection, by: User) -> None:
+        self._sent, self._collection, self._by = sent, collection, by
+
+    def found(self) -> QuerySet[CollectionImage]:
+        if "all" in self._sent:
+            return FindForm(self._sent, collection=self._collection, by=self._by).found()
+        named = [UUID(text) for text in self._sent.getlist("image") if IS_UUID.fullmatch(text)]
+        return self._collection.entries.order_by().filter(image__public_id__in=named)
+
+    @property
+    def back(self) -> str:
+        """The address of the collection's page with the same search."""
+        asked = {name: self._sent[name] for name in filters.parameters() if self._sent.get(name)}
+        address = reverse("images:collection-show", args=[self._collection.slug])
+        return f"{address}?{urlencode(asked)}" if asked else address
+
+
+def any_value() -> str:
+    return pgettext("choice of a filter", "any")
+
+
+def _offer(field: Any, choices: Iterable[tuple[str, Any]]) -> None:
+    field.choices = list(dict(choices).items())
+    field.error_messages["invalid_choice"] = gettext("There is no such choice. Choose one of the list.")
+
+
+class AttributionFields(forms.Form):
+    """Title, author, licence and source as they are stored; the address of a well-known licence is added."""
+
+    title = forms.CharField(label=LABELS["title"], required=False, max_length=500)
+    author = forms.CharField(label=LABELS["author"], required=False, max_length=500)
+    licence = forms.CharField(
+        label=LABELS["licence"],
+        required=False,
+        max_length=200,
+        help_text=_("Such as CC BY 4.0. Releases refuse images without one."),
+        widget=forms.TextInput(attrs={"list": "licences"}),
+    )
+    licence_url = forms.URLField(
+        label=LABELS["licence_url"],
+        required=False,
+        max_length=500,
+        assume_scheme="https",
+        help_text=_("Leave it empty for a Creative Commons licence: it is filled in."),
+    )
+    source = forms.CharField(
+        label=LABELS["source"], required=False, max_length=1000, help_text=_("Where the image was found.")
+    )
+
+    def clean_licence_url(self) -> str:
+        address: str = self.cleaned_data["licence_url"]
+        if address and not address.startswith(("https://", "http://")):
+            raise forms.ValidationError(gettext("Start the address with https:// or http://."))
+        return address
+
+
+class ImageEditForm(AttributionFields):
+    """The edit of one image. `seen` is the newest change that its editor knows of."""
+
+    seen = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
+
+    def values(self) -> dict[str, str]:
+        return with_address({name: self.cleaned_data[name] for name in FIELDS})
+
+    def again(self, image: Image, newest_change: int) -> ImageEditForm:
+        """Return the form as it was filled in, beside what is stored by now, to be sent once more."""
+        again = ImageEditForm({**self.cleaned_data, "seen": newest_change})
+        again.full_clean()
+        again.add_error(None, gettext("Somebody else changed this image meanwhile. Compare the values and save again."))
+        for name in FIELDS:
+            stored = getattr(image, name)
+            if stored != self.cleaned_data[name]:
+                again.add_error(name, gettext("Stored now: %(value)s") % {"value": stored or gettext("nothing")})
+        return again
+
+    def refuse_replacing(self) -> None:
+        self.add_error(
+            None,
+            gettext(
+                "This image is also in a collection that you do not manage. You can fill in what is missing, but "
+                "not change what is stored."
+            ),
+        )
+
+
+CHANGED_TOGETHER: Mapping[str, tuple[str, ...]] = {
+    "title": ("title",),
+    "author": ("author",),
+    "licence": ("licence", "licence_url"),
+    "source": ("source",),
+}
+"""Fields that one box of the edit for many stands for: a licence and its address belong together."""
+
+
+class ManyImagesEditForm(AttributionFields):
+    """The edit of many images: of each field whether to change it, and to what."""
+
+    ALL, BLANK = "all", "blank"
+    change_title = forms.BooleanField(label=_("Change the title"), required=False)
+    change_author = forms.BooleanField(label=_("Change the author"), required=False)
+    change_licence = forms.BooleanField(label=_("Change the licence and its address"), required=False)
+    change_source = forms.BooleanField(label=_("Change the source"), required=False)
+    which = forms.ChoiceField(
+        label=_("Images to change"),
+        choices=[(BLANK, _("only where nothing is stored yet")), (ALL, _("all, also where something else is stored"))],
+        initial=BLANK,
+        widget=forms.RadioSelect,
+    )
+    confirmed = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
+
+    def new_values(self) -> list[tuple[str, str]]:
+        return [(str(LABELS[name]), value) for name, value in self.edit().values.items()]
+
+    def groups(self) -> list[tuple[forms.BoundField, list[forms.BoundField]]]:
+        """Return each box with its fields."""
+        return [(self[f"change_{name}"], [self[one] for one in names]) for name, names in CHANGED_TOGETHER.items()]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        chosen = [name for name in CHANGED_TOGETHER if cleaned.get(f"change_{name}")]
+        if not chosen:
+            raise forms.ValidationError(gettext("Tick at least one box to say what to change."))
+        if cleaned.get("which") == self.BLANK:
+            for name in chosen:
+                if name not in self.errors and not cleaned.get(name):
+                    self.add_error(name, gettext("Enter what to fill in."))
+        return cleaned
+
+    def edit(self) -> Edit:
+        cleaned = self.cleaned_data
+        names = [name for box, several in CHANGED_TOGETHER.items() if cleaned[f"change_{box}"] for name in several]
+        values = with_address({name: cleaned[name] for name in names})
+        only_blank = cleaned["which"] == self.BLANK
+        # Without a known address there is nothing to fill in.
+        kept = {name: value for name, value in values.items() if value or not only_blank}
+        return Edit(kept, only_blank=only_blank)
 
 
 FormT = TypeVar("FormT", bound=forms.Form)

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from images.rules.attributions import LABELS
 from people.models import Owned, Project
 
 
@@ -181,6 +182,13 @@ class ImportRow(models.Model):
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     reason = models.TextField(blank=True)
     image = models.ForeignKey(Image, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    filled_in = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Blank values of a stored image that it filled in: names of fields.",
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["job", "number"]
@@ -190,3 +198,27 @@ class ImportRow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number}: {self.name}"
+
+    @property
+    def filled_in_labels(self) -> list[str]:
+        return [str(LABELS[name]) for name in self.filled_in.split()]
+
+
+class AttributionChange(models.Model):
+    """A change of what is stored about an image, by a person or an import. Earlier releases still read `before`."""
+
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="attribution_changes")
+    at = models.DateTimeField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    job = models.ForeignKey(ImportJob, on_delete=models.SET_NULL, null=True, related_name="+")
+    before = models.JSONField(help_text="Values by field.")
+    after = models.JSONField(help_text="Values of the same fields.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["image", "-at", "-pk"]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["image", "at"], name="attribution_change_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"change {self.pk} of image {self.image_id}"

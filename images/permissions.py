@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from images.models import Collection, ImportJob
+from images.models import Collection, CollectionImage, ImportJob
 from people.models import Membership, Project, Role, User
 from people.permissions import in_charge, in_reach, manages_anything, may_start_projects, usable_in
 
@@ -70,6 +72,28 @@ def collection_to_change(user: User | AnonymousUser, slug: str) -> Collection:
 
 def may_change(user: User | AnonymousUser, collection: Collection) -> bool:
     return Collection.objects.filter(in_charge(user, roles=MANAGERS), pk=collection.pk).exists()
+
+
+def entry_of(collection: Collection, public_id: UUID) -> CollectionImage:
+    """Find an image of a collection that somebody may see.
+
+    Raises
+    ------
+    Http404
+    """
+    entry = collection.entries.select_related("image").filter(image__public_id=public_id).first()
+    if entry is None:
+        raise Http404(_("There is no such image."))
+    return entry
+
+
+def is_of_others(user: User | AnonymousUser, image: str = "pk") -> Exists:
+    """Return the condition that the image at `image` is also in a collection that `user` does not manage.
+
+    What is stored about an image holds in all its collections, so `user` may fill in what is missing and nothing else.
+    """
+    managed = Collection.objects.filter(in_charge(user, roles=MANAGERS)).values("pk")
+    return Exists(CollectionImage.objects.filter(image=OuterRef(image)).exclude(collection__in=managed))
 
 
 def imports_for(user: User | AnonymousUser) -> QuerySet[ImportJob]:

@@ -8,7 +8,9 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Training, Translator, Trial
+from images.models import Image
+from images.permissions import collections_to_use
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Training, Translator, Trial
 from people.models import Membership, Project, Role, User
 from people.permissions import RESEARCHERS as READERS
 from people.permissions import in_charge, in_reach, manages_anything, usable_in
@@ -142,7 +144,7 @@ def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:
 
 def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
     """Whether `user` may import captions for the model and, unless it is a variant, change its owner."""
-    return CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), pk=model.pk).exists()
+    return models_in_charge(user).filter(pk=model.pk).exists()
 
 
 def may_give_run(user: User | AnonymousUser, run: Run) -> bool:
@@ -159,6 +161,31 @@ def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
     check_researcher(user)
     related = ("encoder", "run__collection", "run__project", "captions_of", "language")
     return get_object_or_404(embedding_sets_for(user).select_related(*related), pk=set_id)
+
+
+def models_in_charge(user: User | AnonymousUser) -> QuerySet[CaptioningModel]:
+    """Models of projects that `user` manages: they decide about their captions."""
+    return CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)))
+
+
+def captions_to_switch(user: User | AnonymousUser) -> QuerySet[ModelCaption]:
+    """Captions that `user` may switch off: they manage the project of the model and can see an image's collection."""
+    return ModelCaption.objects.filter(
+        model__in=models_in_charge(user).values("pk"),
+        image__in=Image.objects.filter(collections__in=collections_to_use(user)).values("pk"),
+    )
+
+
+def caption_to_switch(user: User | AnonymousUser, caption_id: int) -> ModelCaption:
+    """
+    Raises
+    ------
+    Http404
+        Also where it exists, for anybody else.
+    """
+    check_researcher(user)
+    related = ("model", "image", "language", "switched_off_by")
+    return get_object_or_404(captions_to_switch(user).select_related(*related), pk=caption_id)
 
 
 def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:

@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from inference.views import captions, embeddings, gallery, models, runs, stabilisers, trainings, trials, workers
+from inference.views import (
+    caption_switches,
+    captions,
+    embeddings,
+    gallery,
+    models,
+    runs,
+    stabilisers,
+    trainings,
+    trials,
+    workers,
+)
 
 app_name = "inference"
 ONE = "models/<int:model_id>"
@@ -14,6 +25,7 @@ urlpatterns = [
     path("models/new/", models.model_create, name="model-create"),
     path("models/translators/new/", models.translator_create, name="translator-create"),
     path("models/captions/add/", captions.captions_import, name="captions-import"),
+    path("models/captions/<int:caption_id>/switch/", caption_switches.caption_switch, name="caption-switch"),
     path("models/gallery/", gallery.gallery, name="gallery"),
     path("models/workers/", workers.worker_list, name="worker-list"),
     path("models/trials/<int:trial_id>/", trials.trial_show, name="trial-show"),

@@ -20,10 +20,11 @@ from people.permissions import usable_in
 
 @dataclass(frozen=True)
 class Written:
-    """A caption; `model` is "" if a person wrote it."""
+    """A caption; `model` is "" if a person wrote it. Of a model, it may be switched off."""
 
     text: str
     model: str = ""
+    is_off: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _captions(image_id: int, project: Project) -> list[InLanguage]:
         written[caption.round.language].append(Written(caption.text))
     models = ModelCaption.objects.filter(usable_in(project, "model__"), image=image_id)
     for made in models.select_related("language", "model").order_by("model__name", "pk"):
-        written[made.language].append(Written(made.text, made.model.name))
+        written[made.language].append(Written(made.text, made.model.name, made.switched_off_at is not None))
     return sorted(
         (InLanguage(language, captions) for language, captions in written.items()), key=lambda one: (one.name, one.tag)
     )

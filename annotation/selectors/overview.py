@@ -320,8 +320,10 @@ class Coverage:
 
 
 def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel]) -> Coverage:
-    """Count images with a caption by any of `captioners`."""
-    captions = ModelCaption.objects.filter(language=ENGLISH, image__collections=collection, model__in=captioners)
+    """Count images with a caption in use by any of `captioners`."""
+    captions = ModelCaption.objects.in_use().filter(
+        language=ENGLISH, image__collections=collection, model__in=captioners
+    )
     counts = dict(captions.values_list("model").annotate(Count("pk")).order_by())
     return Coverage(
         images=CollectionImage.objects.filter(collection=collection).count(),

@@ -6,6 +6,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from annotation.models import CaptionItem, Round, RoundKind, RoundState, Stage, Verdict
 from annotation.selectors.verification import images_being_rated
+from inference.models import ModelCaption
 from inference.selectors import assigned_work
 from people.models import User
 
@@ -38,3 +39,8 @@ def previously_seen(annotator: User, round: Round, *, besides_pilots: bool = Fal
         | Q(**{f"{image}__in": images_being_rated(annotator)})
         | assigned_work.is_kept_from(annotator, image, besides="annotation")
     )
+
+
+def english_is_off() -> Q:
+    """Return caption tasks whose English caption is switched off: they wait until it is on again or replaced."""
+    return Q(caption_task__english__in=ModelCaption.objects.switched_off().values("pk"))

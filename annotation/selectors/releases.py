@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from allocation.models import Batch, BatchState
 from annotation.models import Caption, Release, Round, RoundKind, RoundState
 from images.models import OPEN_STATES, CollectionImage, Image, JobState
+from images.selectors.attributions import lacks_author, lacks_licence
 from people.models import Project
 
 IMAGES_NAMED = 20
@@ -76,17 +77,18 @@ def _assigned(rounds: list[Round]) -> list[str]:
 
 def _without_credit(rounds: list[Round]) -> list[str]:
     """Return described images without a licence, or without an author although the licence requires naming one."""
-    waived = Q(licence__istartswith="cc0") | Q(licence__icontains="public domain")
     described = Image.objects.filter(
         pk__in=Caption.objects.counted().filter(round__in=rounds, image__in=_doubtful()).values("image")
     )
     problems = []
-    if lacking_licence := _keys(described.filter(licence=""), rounds):
+    if lacking_licence := _keys(described.filter(lacks_licence()), rounds):
         problems.append(_("Licence missing: %(images)s.") % {"images": _named(lacking_licence)})
-    if lacking_author := _keys(described.filter(author="").exclude(licence="").exclude(waived), rounds):
+    if lacking_author := _keys(described.filter(lacks_author()), rounds):
         problems.append(_("Author missing: %(images)s.") % {"images": _named(lacking_author)})
     if problems:
-        problems.append(_("Import these images again with a manifest that gives it. Blank fields are then filled in."))
+        problems.append(
+            _("Fill in what is missing in their collection, or import them again with a manifest that has it.")
+        )
     return problems
 
 

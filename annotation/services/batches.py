@@ -26,7 +26,7 @@ from annotation.models import (
     Stage,
 )
 from annotation.rules import text_checks
-from annotation.selectors.previously_seen import previously_seen
+from annotation.selectors.previously_seen import english_is_off, previously_seen
 from annotation.selectors.work import language_of, warnings_by_position, workable
 from annotation.services import tallies
 from annotation.services.round_batches import (
@@ -79,9 +79,9 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
     copied = ("image_id", "english_id")
 
     def not_for(self, person: User, work: Round) -> Iterator[Q]:
-        yield previously_seen(person, work)
+        yield previously_seen(person, work) | english_is_off()
         if work.kind == RoundKind.MAIN:
-            yield previously_seen(person, work, besides_pilots=True)
+            yield previously_seen(person, work, besides_pilots=True) | english_is_off()
 
     def to_lock(self) -> QuerySet[CaptionBatch]:
         # Every save locks the batch, and none needs its round.

@@ -13,7 +13,7 @@ from allocation.services import assigning, lifecycle
 from allocation.services.errors import BatchClosedError, PoolClosedError
 from allocation.services.locks import lock_batch
 from annotation.models import CaptionBatch, Round, RoundKind, RoundState
-from annotation.selectors.previously_seen import previously_seen
+from annotation.selectors.previously_seen import english_is_off, previously_seen
 from annotation.services.batches import KIND
 from annotation.services.feedback import record
 from people.models import User
@@ -57,7 +57,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
             to=to,
             now=now,
             prepare=KIND.preparing(round, Random()),
-            without=previously_seen(to, round),
+            without=previously_seen(to, round) | english_is_off(),
         )
         moved = Moved(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
         about = {"batch": str(batch.pk), "new_batch": str(made.pk), "to": to.pk, "moved": moved.moved, "left": left}

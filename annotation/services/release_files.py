@@ -43,6 +43,7 @@ from annotation.services.release_places import Places, snapshot_of
 from annotation.services.release_texts import write_texts
 from crosslens_metrics.quality import CODES, LEVELS, median_rating
 from images.models import Image
+from images.selectors.attributions import as_of
 from tabular.downloads import as_iso
 from tabular.spreadsheets import csv_line
 
@@ -183,6 +184,8 @@ class _Walk:
         if not images.rows:
             return
         stored_images = Image.objects.in_bulk(list(images.rows))
+        # A licence that was changed since must not change the bytes.
+        as_of(stored_images, self.release.created_at)
         verified = self._verified(images) if self.is_verified else {}
         for pk, key in images.keys.items():
             if pk in images.rows:

@@ -15,6 +15,7 @@ from allocation.services.locks import lock_pool
 from annotation.models import DECIDED, CaptionTask, Guidelines, Round, RoundKind, RoundState
 from annotation.rules.sampling import draw_images
 from annotation.services import figures
+from annotation.services.english_captions import replace_switched_off
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
@@ -106,6 +107,7 @@ def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
     """
     with transaction.atomic():
         lock_pool(round.pool)
+        replace_switched_off(CaptionTask.objects.filter(round=round))
         captions = _missing(round).order_by("image_id", "model_id").only("pk", "image_id")
         added = 0
         per_image = (list(group) for _, group in groupby(captions.iterator(), key=lambda caption: caption.image_id))
@@ -127,9 +129,11 @@ def add_missing_tasks(round: Round, *, at_most: int | None = None) -> int:
 
 def _missing(round: Round) -> QuerySet[ModelCaption]:
     """Yield English captions of the images that the round should have and does not."""
-    captions = ModelCaption.objects.filter(
-        model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id
-    ).exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))
+    captions = (
+        ModelCaption.objects.in_use()
+        .filter(model__in=round.captioners.all(), language_id=ENGLISH, image__collections=round.collection_id)
+        .exclude(image__in=CaptionTask.objects.filter(round=round).values("image"))
+    )
     if round.sample_size is None:
         return captions
     entries = CollectionImage.objects.filter(collection=round.collection_id, image__in=captions.values("image"))

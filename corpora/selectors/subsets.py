@@ -38,6 +38,19 @@ def images_matching(filter: ImageFilter, *, project: Project, language: Language
     return images.only("pk")
 
 
+def taken_in(term: Term) -> QuerySet[Image]:
+    """Return the images taken in the country, region or continent of a term, which depends on no project.
+
+    Raises
+    ------
+    ImageFilterError
+        If there is no such place.
+    """
+    if term.kind is Kind.ON:
+        return Image.objects.filter(pk__in=ImagePlace.objects.filter(continent=term.value).values("pk")).order_by()
+    return Image.objects.filter(_with_codes([_code(term)])).order_by()
+
+
 def keys_of(subset: Subset) -> list[str]:
     """Return the keys of a subset's images, in alphabetical order; of an image with several, the first."""
     return sorted(keys_by_image(subset.project, subset.images.order_by().values_list("pk", flat=True)).values())
@@ -100,10 +113,8 @@ def _condition(term: Term, project: Project, language: Language | None) -> Q:
         return Q(pk__in=newest_choices(project).filter(language=tag).values("image"))
     if term.kind is Kind.LEVEL:
         return Q(pk__in=newest_choices(project).filter(level=term.value).values("image"))
-    if term.kind is Kind.IN:
-        return _with_codes([_code(term)])
-    if term.kind is Kind.ON:
-        return Q(pk__in=ImagePlace.objects.filter(continent=term.value).values("pk"))
+    if term.kind in (Kind.IN, Kind.ON):
+        return Q(pk__in=taken_in(term).values("pk"))
     return Q(pk__in=subset_named(project, term.value).images.order_by().values("pk"))
 
 

@@ -175,13 +175,18 @@ class _Fetch:
             sha256, facts = store_original(file, name=name, size_bytes=size_bytes)
         now = self.clock()
         with transaction.atomic():
-            image, is_new = image_of(
-                sha256=sha256, facts=facts, attribution=_attribution(candidate), size_bytes=size_bytes, now=now
+            image, is_new, filled_in = image_of(
+                sha256=sha256,
+                facts=facts,
+                attribution=_attribution(candidate),
+                size_bytes=size_bytes,
+                job=self.job,
+                now=now,
             )
             add_fetched(selected=row, image=image, file_name=file_name_of(candidate.address), is_new=is_new)
             if is_new:
                 self.announce(image.pk)
-            line = jobs.row(self.job, self.number, row.key, Outcome.ADDED, "", image)
+            line = jobs.row(self.job, self.number, row.key, Outcome.ADDED, "", image, filled_in)
             self.job.lease_until = jobs.report(self.job, [line], now=now)
 
     def _pause(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ from gapgame.models import ItemSet
 from gapgame.rules.items import ImageReference
 from gapgame.rules.stripping import stripped, words_beside
 from gapgame.rules.words import is_named_in
-from images.models import Collection, CollectionImage, Image
+from images.models import Collection, CollectionImage, Image, ImportJob
 from images.rules.image_checks import ImageFacts, ImageRefusedError, check_name, inspect
 from images.rules.manifests import Attribution, inside
 from images.services.collections import file_name_of, put_in
@@ -123,13 +123,14 @@ class ImageStore:
         except ImageRefusedError as refused:
             raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": refused}) from refused
 
-    def put(self, taken: Taken, word: str, *, announce: Announce, now: datetime) -> Image:
+    def put(self, taken: Taken, word: str, *, announce: Announce, job: ImportJob, now: datetime) -> Image:
         """Return the image's row, in the item set's own collection under a random key. Call within a transaction."""
-        image, is_new = image_of(
+        image, is_new, _filled_in = image_of(
             sha256=taken.sha256,
             facts=taken.facts,
             attribution=taken.attribution,
             size_bytes=taken.size_bytes,
+            job=job,
             now=now,
         )
         entry = CollectionImage.objects.filter(collection=self._own, image=image).first()

@@ -256,7 +256,8 @@ class _Import:
         if item is not None:
             return _compared(item, one)
         images = [
-            self.images.put(taken, one.line.word, announce=self.announce, now=self.clock()) for taken in one.taken
+            self.images.put(taken, one.line.word, announce=self.announce, job=self.job, now=self.clock())
+            for taken in one.taken
         ]
         notes = one.notes + [_unlicensed(place) for place, image in enumerate(images, start=1) if not image.licence]
         by_key[one.line.key] = self._create(one, images)

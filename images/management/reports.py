@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from django.core.management.base import CommandError, OutputWrapper
+from django.utils.translation import gettext
 
 from images.models import ImportJob, JobState, Outcome
 from images.selectors import report_of, report_table
@@ -37,7 +38,12 @@ def finish(job: ImportJob, report: Path | None, output: OutputWrapper) -> None:
     write_report(job, report)
     for row in job.rows.filter(outcome=Outcome.REJECTED).iterator():
         output.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
-    output.write(", ".join(f"{label}: {count}" for _, label, count in report_of(job).counts))
+    made = report_of(job)
+    output.write(", ".join(f"{label}: {count}" for _, label, count in made.counts))
+    if made.filled_in:
+        output.write(f"{gettext('Filled in:')} {', '.join(made.filled_in)}.")
+    for warning in made.missing.warnings():
+        output.write(warning)
     if job.state == JobState.FAILED:
         raise CommandError(job.error)
 

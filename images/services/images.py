@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import logging
 from datetime import datetime, timedelta
-from typing import IO
+from typing import IO, NamedTuple
 
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import F, Q
 
-from images.models import Image, JobState
+from images.models import AttributionChange, Image, ImportJob, JobState
+from images.rules.attributions import EXTRA, FIELDS, PLACE
 from images.rules.image_checks import ImageFacts, check_name, inspect
 from images.rules.manifests import Attribution
 from images.rules.resizing import served_sizes
@@ -28,7 +29,13 @@ NUDGE_AFTER = timedelta(minutes=2)
 MAX_SIZES_ATTEMPTS = 4
 SWEPT_AT_ONCE = 500
 
-FILLED_IN = ("title", "author", "licence", "licence_url", "source")
+
+class StoredImage(NamedTuple):
+    """The row of an image. `filled_in`: fields of one that was there already and had them blank."""
+
+    image: Image
+    is_new: bool
+    filled_in: tuple[str, ...] = ()
 
 
 def sha256_of(file: IO[bytes]) -> str:
@@ -57,9 +64,15 @@ def store_original(file: IO[bytes], *, name: str, size_bytes: int) -> tuple[str,
 
 
 def image_of(
-    *, sha256: str, facts: ImageFacts | None, attribution: Attribution, size_bytes: int, now: datetime
-) -> tuple[Image, bool]:
-    """Get or create the row of an image; returns it and whether it is new. Call within a transaction.
+    *,
+    sha256: str,
+    facts: ImageFacts | None,
+    attribution: Attribution,
+    size_bytes: int,
+    job: ImportJob,
+    now: datetime,
+) -> StoredImage:
+    """Get or create the row of an image, for an import. Call within a transaction.
 
     What is stored about an image is kept; only blank fields are filled in from `attribution`.
     """
@@ -79,28 +92,29 @@ def image_of(
             "longitude": attribution.longitude if has_position else east,
             "extra": attribution.extra,
             "sizes_lease_until": now + NUDGE_AFTER,
-            **{name: getattr(attribution, name) for name in FILLED_IN if name != "author"},
+            **{name: getattr(attribution, name) for name in FIELDS if name != "author"},
         }
         image, is_new = Image.objects.get_or_create(sha256=sha256, defaults=values)
-    if not is_new:
-        _fill_in(image, attribution)
-    return image, is_new
+    return StoredImage(image, is_new, () if is_new else _fill_in(image, attribution, job, now))
 
 
-def _fill_in(image: Image, attribution: Attribution) -> None:
+def _fill_in(image: Image, attribution: Attribution, job: ImportJob, now: datetime) -> tuple[str, ...]:
     image = Image.objects.select_for_update().get(pk=image.pk)
-    changed = [name for name in FILLED_IN if getattr(attribution, name) and not getattr(image, name)]
-    for name in changed:
-        setattr(image, name, getattr(attribution, name))
-    if attribution.latitude is not None and image.latitude is None:
-        image.latitude, image.longitude = attribution.latitude, attribution.longitude
-        changed += ["latitude", "longitude"]
+    after = {name: value for name in FIELDS if (value := getattr(attribution, name)) and not getattr(image, name)}
     extra = attribution.extra | image.extra
     if extra != image.extra:
-        image.extra = extra
-        changed.append("extra")
-    if changed:
-        image.save(update_fields=changed)
+        after[EXTRA] = extra
+    before = {name: getattr(image, name) for name in after}
+    for name, value in after.items():
+        setattr(image, name, value)
+    has_new_place = attribution.latitude is not None and image.latitude is None
+    if has_new_place:
+        image.latitude, image.longitude = attribution.latitude, attribution.longitude
+    if after or has_new_place:
+        image.save(update_fields=[*after, *(("latitude", "longitude") if has_new_place else ())])
+    if after:
+        AttributionChange.objects.create(image=image, at=now, by=job.created_by, job=job, before=before, after=after)
+    return (*after, PLACE) if has_new_place else tuple(after)
 
 
 def make_sizes(*, image_id: int, now: datetime) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
@@ -42,9 +42,12 @@ ROWS_PER_TRANSACTION = 250
 log = logging.getLogger(__name__)
 
 
-def start_upload(*, collection: Collection, uploads: Iterable[UploadedFile[Any]], by: User) -> ImportJob:
-    """Store uploaded files and queue a job to import them."""
+def start_upload(
+    *, collection: Collection, uploads: Iterable[UploadedFile[Any]], paths: Sequence[str] | None = None, by: User
+) -> ImportJob:
+    """Store uploaded files and queue a job to import them. `paths` has their places in the folder they come from."""
     folder, names = keep_waiting(uploads)
+    names = [path[: jobs.NAME_CHARACTERS] for path in paths] if paths else names
     return ImportJob.objects.create(
         kind=ImportKind.IMAGES,
         collection=collection,
@@ -151,8 +154,8 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
     sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
     now = clock()
     with transaction.atomic():
-        image, is_new = image_of(
-            sha256=sha256, facts=facts, attribution=entry.attribution, size_bytes=size_bytes, now=now
+        image, is_new, filled_in = image_of(
+            sha256=sha256, facts=facts, attribution=entry.attribution, size_bytes=size_bytes, job=job, now=now
         )
         outcome, reason = put_in(
             job.collection,
@@ -165,7 +168,8 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
             announce(image.pk)
         if image.latitude is None:
             reason = " ".join(filter(None, [reason, _position_fault(facts)]))
-        return jobs.report(job, [jobs.row(job, entry.number, entry.name, outcome, reason, image)], now=now)
+        line = jobs.row(job, entry.number, entry.name, outcome, reason, image, filled_in)
+        return jobs.report(job, [line], now=now)
 
 
 def _position_fault(facts: ImageFacts | None) -> str:

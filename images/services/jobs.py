@@ -48,11 +48,18 @@ log = logging.getLogger(__name__)
 
 
 def row(
-    job: ImportJob, number: int, name: str, outcome: Outcome, reason: str = "", image: Image | None = None
+    job: ImportJob,
+    number: int,
+    name: str,
+    outcome: Outcome,
+    reason: str = "",
+    image: Image | None = None,
+    filled_in: Iterable[str] = (),
 ) -> ImportRow:
     # A file name need not be UTF-8, but what is stored of it must be.
     name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
-    return ImportRow(job=job, number=number, name=name, outcome=outcome, reason=reason, image=image)
+    about = {"outcome": outcome, "reason": reason, "image": image, "filled_in": " ".join(filled_in)}
+    return ImportRow(job=job, number=number, name=name, **about)
 
 
 def start_inline(

@@ -99,7 +99,7 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Impo
             else:
                 _put_together(main, source, name)
         else:
-            one = SourceFiles({PurePosixPath(name).name: _stored(stored)}, [])
+            one = SourceFiles({name: _stored(stored)}, [])
             _put_together(main, one, name)
     plan = _plan(main, _manifests_in(main))
     for source in apart:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from images import selectors
-from images.forms import CollectionForm
+from images.forms import CollectionForm, FindForm
 from images.permissions import (
     check_manager,
     collection_for,
@@ -21,7 +21,10 @@ from images.permissions import (
     imports_for,
     may_change,
 )
+from images.selectors.attributions import missing_in
+from images.selectors.filters import paged
 from images.services.collections import create_collection, give_collection
+from images.views.imports import upload_limits
 from people.requests import user_of
 from people.views.ownership import owner_page
 
@@ -53,16 +56,22 @@ def collection_create(request: HttpRequest) -> HttpResponse:
 @login_required
 def collection_show(request: HttpRequest, slug: str) -> HttpResponse:
     collection = collection_for(request.user, slug)
-    entries = collection.entries.select_related("image").order_by("position", "pk")
-    page = Paginator(entries, IMAGES_PER_PAGE).get_page(request.GET.get("page"))
+    form = FindForm(request.GET, collection=collection, by=user_of(request))
+    page = paged(form.found(), number=request.GET.get("page"), per_page=IMAGES_PER_PAGE)
+    changes = may_change(request.user, collection)
+    size = collection.entries.count() if form.errors or form.asked else page.paginator.count
     context = {
         "collection": collection,
+        "form": form,
         "page": page,
+        "size": size,
         "shown": selectors.shown(page, user_of(request)),
+        "missing": missing_in(collection),
         "imports": imports_for(request.user).filter(collection=collection)[:NEWEST_IMPORTS],
-        "may_change": may_change(request.user, collection),
+        "may_change": changes,
+        **(upload_limits() if changes else {}),
     }
-    return render(request, "images/collection.html", context)
+    return render(request, "images/collection.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -25,20 +26,27 @@ ROWS_PER_PAGE = 100
 IMPORTS_PER_PAGE = 50
 
 
-@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def images_add(request: HttpRequest, slug: str) -> HttpResponse:
-    collection = collection_to_change(request.user, slug)
-    context = {
-        "collection": collection,
+def upload_limits() -> dict[str, Any]:
+    """Return the form for files, and the limits that it names and its script checks."""
+    return {
+        "upload": ImagesForm(),
         "files": limits.MAX_UPLOAD_FILES,
         "together": limits.MAX_UPLOAD_BYTES // limits.MEGABYTE,
         "one": limits.MAX_IMAGE_BYTES // limits.MEGABYTE,
     }
 
+
+@csrf_exempt  # checked by upload_page, once it is clear who sends and how much
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def images_add(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_to_change(request.user, slug)
+    context = {"collection": collection, **upload_limits()}
+
     def start(form: ImagesForm) -> ImportJob:
-        job = start_upload(collection=collection, uploads=form.cleaned_data["images"], by=user_of(request))
+        sent = form.cleaned_data
+        by = user_of(request)
+        job = start_upload(collection=collection, uploads=sent["images"], paths=sent["paths"], by=by)
         ask_for_import(job.pk)
         return job
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.core.exceptions import TooManyFilesSent
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_protect
 
@@ -60,6 +61,8 @@ def upload_page(
     try:
         receive(request)
     except UploadTooLargeError as error:
+        if _is_for_script(request):
+            return JsonResponse({"errors": [str(error)]}, status=413)
         return render(request, template, {**context, "form": form(), "error": str(error)}, status=413)
     return _started(request, template, context, form, start)
 
@@ -75,5 +78,14 @@ def _started(
     sent = form(request.POST, request.FILES)
     job = start(sent) if sent.is_valid() else None
     if job is None:
+        if _is_for_script(request):
+            return JsonResponse({"errors": [str(text) for texts in sent.errors.values() for text in texts]}, status=422)
         return render(request, template, {**context, "form": sent}, status=422)
+    if _is_for_script(request):
+        return JsonResponse({"location": reverse("images:import-show", args=[job.pk])})
     return redirect("images:import-show", job.pk)
+
+
+def _is_for_script(request: HttpRequest) -> bool:
+    """Whether a script sends the files, which goes on to another page itself."""
+    return request.headers.get("Accept", "") == "application/json"

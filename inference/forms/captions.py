@@ -20,6 +20,12 @@ MODEL_NAME_CHARACTERS = 120
 ENGLISH = "en"
 
 
+class SwitchOffForm(forms.Form):
+    """Why a caption is switched off."""
+
+    reason = forms.CharField(label=_("Reason"), max_length=500, help_text=_("Managers of its project can read it."))
+
+
 class CaptionsForm(OwnerForm):
     file = forms.FileField(
         label=_("File"),

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from inference.models import CaptioningModel, Run, Translator, Trial
+from inference.models import CaptioningModel, ModelCaption, Run, Translator, Trial
 from people.models import User
 from people.personal_data import Part
 
 
 def data_export(person: User) -> Iterator[Part]:
+    off = ModelCaption.objects.filter(switched_off_by=person).order_by("switched_off_at", "pk")
+    about = _("Captions of models that you switched off, by number.")
+    yield Part("captions_switched_off", about, off.values("id", "switched_off_at", "switched_off_reason"))
     for name, about, kind in (
         ("models", _("Models that you registered, by number."), CaptioningModel),
         ("translators", _("Translators that you registered, by number."), Translator),

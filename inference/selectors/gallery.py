@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from images.models import Collection, CollectionImage, Image
 from images.selectors import ServedImage, served_image
 from inference.models import CaptioningModel, ModelCaption
+from inference.permissions import models_in_charge
 from inference.selectors.assigned_work import is_assigned
 from languages.models import Language
 from people.models import User
@@ -37,6 +38,7 @@ class Show(TextChoices):
     EVERYTHING = "", _("all images")
     ANY = "any", _("described by at least one of the models")
     ALL = "all", _("described by all of the models")
+    OFF = "off", _("with a caption that is switched off")
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,12 @@ class GalleryQuery:
 
 @dataclass(frozen=True)
 class Cell:
-    """A model's caption in a language. `text` is empty if there is none."""
+    """A model's caption in a language, which is None if there is none. `may_switch`: the viewer may switch it off."""
 
     model: CaptioningModel
     language: Language
-    text: str
-    stabiliser: str
+    caption: ModelCaption | None
+    may_switch: bool
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,11 @@ def _looked_through(asked: GalleryQuery, start: str, *, is_backwards: bool) -> _
 
 def _described(asked: GalleryQuery, entries: QuerySet[CollectionImage]) -> QuerySet[CollectionImage]:
     captions = ModelCaption.objects.filter(image=OuterRef("image"), language__in=[one.pk for one in asked.languages])
+    by_any = captions.filter(model__in=[model.pk for model in asked.models])
     if asked.show is Show.ANY:
-        return entries.filter(Exists(captions.filter(model__in=[model.pk for model in asked.models])))
+        return entries.filter(Exists(by_any))
+    if asked.show is Show.OFF:
+        return entries.filter(Exists(by_any.switched_off()))
     for model in asked.models if asked.show is Show.ALL else ():
         entries = entries.filter(Exists(captions.filter(model=model.pk)))
     return entries
@@ -190,37 +195,46 @@ def _beyond(name: str, *, is_backwards: bool) -> Q:
 
 def _shown(asked: GalleryQuery, entries: Sequence[CollectionImage], viewer: User) -> list[GalleryImage]:
     hidden = hidden_from(viewer, (entry.image_id for entry in entries))
-    texts = _texts_of(asked, [entry.image_id for entry in entries if entry.image_id not in hidden])
+    captions = _captions_of(asked, [entry.image_id for entry in entries if entry.image_id not in hidden])
+    managed = models_in_charge(viewer).filter(pk__in=[one.pk for one in asked.models])
+    in_charge = set(managed.values_list("pk", flat=True))
     return [
         GalleryImage("", "", None, [])
         if entry.image_id in hidden
         else GalleryImage(
-            entry.key, entry.image.title, served_image(entry.image, viewer), _rows(asked, texts[entry.image_id])
+            entry.key,
+            entry.image.title,
+            served_image(entry.image, viewer),
+            _rows(asked, captions[entry.image_id], in_charge),
         )
         for entry in entries
     ]
 
 
-Texts = dict[tuple[int, str], tuple[str, str]]
-"""Caption and stabiliser by model and language."""
+Captions = dict[tuple[int, str], ModelCaption]
+"""By model and language."""
 
 
-def _texts_of(asked: GalleryQuery, images: Sequence[int]) -> dict[int, Texts]:
+def _captions_of(asked: GalleryQuery, images: Sequence[int]) -> dict[int, Captions]:
     captions = ModelCaption.objects.filter(
         model__in=[model.pk for model in asked.models],
         language__in=[language.pk for language in asked.languages],
         image__in=images,
     )
-    texts: dict[int, Texts] = defaultdict(dict)
-    for image, model, language, text, stabiliser in captions.values_list(
-        "image_id", "model_id", "language_id", "text", "stabiliser"
-    ):
-        texts[image][model, language] = text, stabiliser
-    return texts
+    found: dict[int, Captions] = defaultdict(dict)
+    for caption in captions:
+        found[caption.image_id][caption.model_id, caption.language_id] = caption
+    return found
 
 
-def _rows(asked: GalleryQuery, texts: Texts) -> list[tuple[Language, list[Cell]]]:
+def _rows(asked: GalleryQuery, captions: Captions, in_charge: set[int]) -> list[tuple[Language, list[Cell]]]:
     return [
-        (language, [Cell(model, language, *texts.get((model.pk, language.pk), ("", ""))) for model in asked.models])
+        (
+            language,
+            [
+                Cell(model, language, captions.get((model.pk, language.pk)), model.pk in in_charge)
+                for model in asked.models
+            ],
+        )
         for language in asked.languages
     ]

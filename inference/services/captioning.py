@@ -177,7 +177,7 @@ class TranslationJob(CaptioningJob):
 
     def pending(self, chunk: Chunk) -> list[PendingImage]:
         image_ids = unpack_ids(chunk.image_ids)
-        captions = ModelCaption.objects.filter(model=self.model.english_model_id, language=ENGLISH)
+        captions = ModelCaption.objects.in_use().filter(model=self.model.english_model_id, language=ENGLISH)
         english = dict(captions.filter(image_id__in=image_ids).values_list("image_id", "text"))
         pending_tags = self._pending_tags(image_ids)
         keys = dict(Image.objects.filter(pk__in=image_ids).values_list("pk", "sha256"))

@@ -258,7 +258,7 @@ def _stored_counts(model: CaptioningModel, collection: Collection, tags: Sequenc
 
 
 def _check_english(model: CaptioningModel, collection: Collection) -> list[str]:
-    english = ModelCaption.objects.filter(model=model.english_model_id, language=ENGLISH)
+    english = ModelCaption.objects.in_use().filter(model=model.english_model_id, language=ENGLISH)
     stored = english.filter(image__entries__collection=collection).count()
     lacking = collection.entries.count() - stored
     values = {"name": model.english_model, "count": lacking}

@@ -175,7 +175,9 @@ def _english(trial: Trial) -> str:
     """Read the stored English caption to translate, if there is one."""
     if trial.model.english_model is None or trial.image is None:
         return ""
-    captions = ModelCaption.objects.filter(model=trial.model.english_model, image=trial.image, language=ENGLISH)
+    captions = ModelCaption.objects.in_use().filter(
+        model=trial.model.english_model, image=trial.image, language=ENGLISH
+    )
     return captions.values_list("text", flat=True).first() or ""
 
 

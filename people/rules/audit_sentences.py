@@ -42,6 +42,7 @@ SENTENCES: Mapping[str, Promise] = {
     "exclusion.undone": gettext_lazy("The captions and ratings of %(person)s in %(about)s count again."),
     "feedback.given": gettext_lazy("%(person)s was given feedback on %(about)s."),
     "guidelines.published": gettext_lazy("Guidelines were published: %(about)s."),
+    "images.edited": gettext_lazy("Titles, authors, licences or sources of images were changed: %(about)s."),
     "instructions.published": gettext_lazy("Instructions for raters were published: %(about)s."),
     "invitation.extended": gettext_lazy("An invitation was extended: %(about)s."),
     "invitation.made": gettext_lazy("An invitation was made: %(about)s. Places: %(places)s."),
@@ -61,6 +62,8 @@ SENTENCES: Mapping[str, Promise] = {
         "The table of where languages are spoken was replaced by version %(about)s."
     ),
     "model.changed": gettext_lazy("What is said of a model was changed: %(about)s."),
+    "model-caption.switched-off": gettext_lazy("A caption of a model was switched off: %(about)s."),
+    "model-caption.switched-on": gettext_lazy("A caption of a model is in use again: %(about)s."),
     "model.retired": gettext_lazy("A model was retired: %(about)s."),
     "model.restored": gettext_lazy("A model was restored: %(about)s."),
     "owner.changed": gettext_lazy("The owner or the sharing was changed: %(about)s."),

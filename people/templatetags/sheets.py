@@ -16,6 +16,7 @@ APP_SHEETS = {
     "annotation": ("annotation", "campaigns", "reports"),
     "corpora": ("places", "reports", "corpora"),
     "gapgame": ("game", "seasons", "reports"),
+    "images": ("collections",),
     "inference": ("models", "reports"),
     "people": ("people",),
     "practice": ("annotation", "campaigns"),

@@ -186,7 +186,7 @@ class _Described:
                 self.problems[tag] = str(error)
             else:
                 self._left[tag] = entries if only is None else entries.filter(image__in=only)
-        captions = ModelCaption.objects.filter(model__in=models)
+        captions = ModelCaption.objects.in_use().filter(model__in=models)
         self._counts: dict[tuple[int, str], int] = {}
         for entries, tags in self._alike(filter):
             counted = captions.filter(language__in=tags, image__in=entries.values("image"))
@@ -209,9 +209,9 @@ class _Described:
         counts = [self.by_one(model, tag) for model in (first, second)]
         if 0 in counts or self._images[tag] in counts:
             return min(counts)
-        other = ModelCaption.objects.filter(model=second, language=tag, image=OuterRef("image"))
+        other = ModelCaption.objects.in_use().filter(model=second, language=tag, image=OuterRef("image"))
         left = self._left[tag].values("image")
-        return ModelCaption.objects.filter(Exists(other), model=first, language=tag, image__in=left).count()
+        return ModelCaption.objects.in_use().filter(Exists(other), model=first, language=tag, image__in=left).count()
 
 
 def _problem(

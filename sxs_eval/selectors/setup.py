@@ -29,7 +29,7 @@ class LanguageCoverage:
 def models_with_captions(project: Project, collection: Collection) -> list[tuple[CaptioningModel, int]]:
     """Return the models of `project` that describe images of `collection`, with their number of languages."""
     in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
-    captions = ModelCaption.objects.filter(Exists(in_collection), model__in=models_in(project).values("pk"))
+    captions = ModelCaption.objects.in_use().filter(Exists(in_collection), model__in=models_in(project).values("pk"))
     counts = dict(captions.values_list("model").annotate(Count("language", distinct=True)).order_by())
     return [(model, counts[model.pk]) for model in CaptioningModel.objects.filter(pk__in=counts)]
 
@@ -60,7 +60,7 @@ def left_by(
     left = CollectionImage.objects.filter(collection=collection)
     if only is not None:
         left = left.filter(image__in=only)
-    captions = ModelCaption.objects.filter(image=OuterRef("image"), language=language)
+    captions = ModelCaption.objects.in_use().filter(image=OuterRef("image"), language=language)
     described = left.filter(Exists(captions.filter(model=base)), Exists(captions.filter(model=test)))
     return Left(left.count(), described.count())
 
@@ -70,8 +70,8 @@ def coverage_of(
 ) -> Sequence[LanguageCoverage]:
     """List all languages, by number of images that both describe."""
     in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
-    tested = ModelCaption.objects.filter(model=test, image=OuterRef("image"), language=OuterRef("language"))
-    both = ModelCaption.objects.filter(Exists(in_collection), Exists(tested), model=base)
+    tested = ModelCaption.objects.in_use().filter(model=test, image=OuterRef("image"), language=OuterRef("language"))
+    both = ModelCaption.objects.in_use().filter(Exists(in_collection), Exists(tested), model=base)
     images = dict(both.values_list("language").annotate(Count("pk")).order_by())
     there = set(
         Comparison.objects.filter(project=project, collection=collection, base=base, test=test).values_list(

@@ -231,9 +231,9 @@ def _entries(comparison: Comparison) -> QuerySet[CollectionImage]:
 
 def _described(comparison: Comparison, model_id: int) -> set[int]:
     return set(
-        ModelCaption.objects.filter(
-            model=model_id, language=comparison.language_id, image__entries__collection=comparison.collection_id
-        ).values_list("image_id", flat=True)
+        ModelCaption.objects.in_use()
+        .filter(model=model_id, language=comparison.language_id, image__entries__collection=comparison.collection_id)
+        .values_list("image_id", flat=True)
     )
 
 
@@ -245,7 +245,7 @@ def _add_missing_pairs(comparison: Comparison, images: Sequence[int]) -> int:
         missing = missing[: max(0, comparison.subset - Pair.objects.filter(comparison=comparison).count())]
     captions = {
         (caption.model_id, caption.image_id): caption
-        for caption in ModelCaption.objects.filter(
+        for caption in ModelCaption.objects.in_use().filter(
             model__in=[comparison.base_id, comparison.test_id], language=comparison.language_id, image__in=missing
         )
     }

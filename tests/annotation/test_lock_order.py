@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import F
 
 from allocation.models import Batch
 from allocation.services.locks import lock_person
@@ -24,6 +25,8 @@ from annotation.services.campaign import Beginning
 from annotation.services.caption_imports import import_captions
 from annotation.services.guidelines import publish_guidelines
 from annotation.services.references import use_as_references
+from inference.models import CaptioningModel
+from inference.services.caption_switches import switch_off
 from people.models import AuditEntry, Membership, Role, User, WebhookEvent
 from people.services import account_deletion, audit_log, webhooks
 from people.services.account_deletion import delete_account
@@ -124,6 +127,13 @@ class Campaign:
             now=NOW,
         )
 
+    def switch_off(self) -> Callable[[], Any]:
+        task = (
+            self.round.tasks.filter(task__places_taken__lt=F("task__places")).select_related("english__model").first()
+        )
+        CaptioningModel.objects.filter(pk=task.english.model_id).update(project=self.round.project)
+        return partial(switch_off, caption_id=task.english_id, reason="Bad.", by=self.by, now=NOW)
+
     def import_captions(self) -> Callable[[], Any]:
         collection = make_collection(1)
         line = {"image/key": collection.entries.get().key, "fr": {"caption": ["Une maison"]}}
@@ -180,6 +190,7 @@ STEPS: dict[str, Callable[[Campaign], Callable[[], Any]]] = {
         now=NOW,
     ),
     "add a language": Campaign.add_language,
+    "switch a caption off": Campaign.switch_off,
     "import captions": Campaign.import_captions,
     "start a release": lambda c: released.Campaign().start,
 }

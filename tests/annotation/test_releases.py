@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import tarfile
 from datetime import timedelta
@@ -18,12 +19,14 @@ from annotation.services import releases as services
 from annotation.services.release_files import write_release
 from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build, releases_waiting
 from images.models import Image, JobState
+from images.selectors.editing import Edit
+from images.services.attributions import edit_images
 from images.services.leases import LEASE, NUDGE_AFTER
 from people.models import AuditEntry, Delivery, Project, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.submitting import caption_from_file
 from tests.concurrency import together
-from tests.factories import make_image, make_project
+from tests.factories import make_image, make_project, make_user
 from tests.inference.object_storage import ObjectStorage
 from tests.people.hooks import make_webhook
 
@@ -80,7 +83,7 @@ class TestStarting:
         problems = self.refusal(campaign)
         assert problems[0] == "Licence missing: 2 images: market, tower."
         assert problems[1] == "Author missing: 1 image: harbour."
-        assert "manifest" in problems[2]
+        assert "Fill in what is missing in their collection" in problems[2]
 
     def test_at_most_twenty_images_are_named_and_all_counted(self, campaign):
         round = campaign.rounds["fr"]
@@ -334,3 +337,47 @@ class TestCommand:
         project: Project = make_project("empty")
         with pytest.raises(CommandError, match="No main round has been accepted"):
             call_command("build_release", project.slug, "--author", "A")
+
+
+class TestChangedImages:
+    """Title, author, licence and source of images, changed after a release was requested."""
+
+    def change(self, campaign, key, now, **values):
+        image = campaign.collection.entries.get(key=key).image_id
+        images = Image.objects.filter(pk=image)
+        staff = make_user(f"staff{now:%H%M}", is_staff=True, is_superuser=True)
+        about = {"collection": campaign.collection, "images": images, "by": staff, "clock": lambda: now}
+        assert edit_images(**about, edit=Edit(values), confirmed=1) == 1
+
+    @pytest.fixture
+    def folder(self, tmp_path) -> Path:
+        folder = tmp_path / "again"
+        folder.mkdir()
+        return folder
+
+    def images_of(self, folder) -> dict[str, dict[str, str]]:
+        with (folder / "images.csv").open(encoding="utf-8-sig") as file:
+            return {row["image"]: row for row in csv.DictReader(file)}
+
+    def test_an_earlier_release_is_built_again_byte_for_byte_and_the_next_has_the_new_values(self, campaign, folder):
+        first = built(campaign.start())
+        self.change(campaign, "harbour", UNTIL + MINUTE, licence="CC0 1.0", licence_url="", author="", title="Boats")
+        self.change(campaign, "harbour", UNTIL + 2 * MINUTE, licence="CC BY 2.0", author="Bob", source="x")
+
+        again = services.rebuild(release=first, folder=folder)
+
+        assert again.checksum == first.checksum
+        assert self.images_of(folder)["harbour"]["licence"] == "CC BY 4.0"
+        second = campaign.start(now=UNTIL + 3 * MINUTE)
+        later = folder.with_name("second")
+        later.mkdir()
+        write_release(second, later, beat=lambda: None)
+        row = self.images_of(later)["harbour"]
+        assert (row["licence"], row["author"], row["title"], row["source"]) == ("CC BY 2.0", "Bob", "Boats", "x")
+
+    def test_a_change_while_it_waits_to_be_built_is_for_the_next(self, campaign, folder):
+        release = campaign.start()
+        self.change(campaign, "harbour", UNTIL + MINUTE, licence="CC0 1.0")
+        first = built(release)
+        assert services.rebuild(release=first, folder=folder).checksum == first.checksum
+        assert self.images_of(folder)["harbour"]["licence"] == "CC BY 4.0"

@@ -114,6 +114,7 @@ def make_owning(word: str) -> Owning:
         "layout": ["csv"],
         "inference:embedding-show set_id": [vectors.pk],
         "inference:embedding-neighbours set_id": [vectors.pk],
+        "inference:caption-switch caption_id": [ModelCaption.objects.filter(model=model).latest("pk").pk],
         "inference:stabilisers-export slug": [collection.slug],
     }
     known |= {f"images:{name} slug": [collection.slug] for name in OF_COLLECTIONS}
@@ -123,7 +124,10 @@ def make_owning(word: str) -> Owning:
     )  # fmt: skip
 
 
-OF_COLLECTIONS = ("collection-show", "collection-owner", "images-add", "import-list")
+OF_COLLECTIONS = (
+    *("collection-show", "collection-owner", "images-add", "import-list"),
+    *("images-edit", "collection-image-show", "collection-image-edit"),
+)
 
 
 def owner_of(thing: Any) -> tuple[Project | None, bool]:

@@ -27,7 +27,8 @@ THINGS = ("images:", "inference:")
 """Apps whose addresses name no project: each row knows whose it is."""
 CHANGING = {
     *("images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"),
-    *("inference:model-edit", "inference:model-retire"),
+    *("inference:model-edit", "inference:model-retire", "inference:caption-switch"),
+    *("images:images-edit", "images:collection-image-edit"),
 }
 STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "retry")}
 STEERING |= {f"inference:training-{name}" for name in ("pause", "resume", "cancel")}

@@ -20,7 +20,7 @@ from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
 from images.services import file_storage
-from inference.models import CaptioningModel, Encoder, Run, RunState, Training, Trial
+from inference.models import CaptioningModel, Encoder, ModelCaption, Run, RunState, Training, Trial
 from people.models import Delivery, Invitation, Membership, Project, Role, Session, User, Webhook
 from people.selectors.sessions import handle_of
 from people.services import tokens
@@ -200,6 +200,8 @@ def make_world(media: Path) -> World:
     known |= {
         f"corpora:{name} slug": [seeded.main.collection.slug] for name in ("collection-locate", "collection-places")
     }
+    described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
+    known["inference:caption-switch caption_id"] = [described.first().pk]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     # A name that no address has any more would fill none.
     assert {key.partition(" ")[0] for key in known if " " in key} <= {route.name for route in routes()}

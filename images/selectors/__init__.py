@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -15,8 +16,19 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from images.models import Collection, CollectionImage, Image, ImportJob, JobState, Outcome
+from images.models import (
+    AttributionChange,
+    Collection,
+    CollectionImage,
+    Image,
+    ImportJob,
+    ImportKind,
+    JobState,
+    Outcome,
+)
 from images.rules.sizes import sizes_of
+from images.selectors import attributions
+from images.selectors.attributions import Missing
 from people.models import User
 from people.personal_data import Part
 from tabular.spreadsheets import csv_safe
@@ -94,11 +106,15 @@ def _signature(public_id: UUID, size: int, viewer_id: int, expiry: date) -> str:
 class ListedImage:
     """An image of a collection, as its managers see it. `trouble` says why its sizes could not be made."""
 
+    public_id: UUID
     key: str
     title: str
     image: ServedImage
     trouble: str
 
+
+OF_IMAGES = (ImportKind.IMAGES, ImportKind.FETCH)
+"""Imports that add images to a collection."""
 
 COUNTED = "counted"
 """Option of a job: how many lines had which outcome."""
@@ -106,10 +122,15 @@ COUNTED = "counted"
 
 @dataclass(frozen=True)
 class Report:
-    """The progress of an import. `counts` is by outcome; `percent` is None if the end is not known."""
+    """The progress of an import. `counts` is by outcome; `percent` is None if the end is not known.
+
+    `filled_in` says how many blank values of stored images it filled in; `missing`, what its images still lack.
+    """
 
     job: ImportJob
     counts: list[tuple[str, str, int]]
+    filled_in: Sequence[str]
+    missing: Missing
     percent: int | None
     is_finished: bool
 
@@ -121,7 +142,13 @@ def with_sizes(collections: QuerySet[Collection]) -> QuerySet[Collection]:
 
 def shown(entries: Iterable[CollectionImage], viewer: User) -> list[ListedImage]:
     return [
-        ListedImage(entry.key, entry.image.title, served_image(entry.image, viewer), entry.image.sizes_error)
+        ListedImage(
+            entry.image.public_id,
+            entry.key,
+            entry.image.title,
+            served_image(entry.image, viewer),
+            entry.image.sizes_error,
+        )
         for entry in entries
     ]
 
@@ -140,28 +167,38 @@ def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str
 
 def report_of(job: ImportJob) -> Report:
     """Summarise a job by its rows or, where it has rows for some of its lines only, by what it counted."""
-    by_rows = job.rows.values_list("outcome").annotate(Count("pk")).order_by("outcome")
-    by_outcome = job.options[COUNTED] if COUNTED in job.options else dict(by_rows)
+    by_rows: Counter[str] = Counter()
+    filled: Counter[str] = Counter()
+    for outcome, names, rows in job.rows.values_list("outcome", "filled_in").annotate(Count("pk")).order_by():
+        by_rows[outcome] += rows
+        filled[names] += rows
+    by_outcome = job.options.get(COUNTED, by_rows)
     counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in Outcome]
+    is_finished = job.state in (JobState.DONE, JobState.FAILED)
     return Report(
         job=job,
         counts=counts,
+        filled_in=attributions.filled_in(filled.items()),
+        missing=attributions.missing_from(job) if is_finished and job.kind in OF_IMAGES else attributions.NOTHING,
         percent=min(100, 100 * job.done // job.total) if job.total else None,
-        is_finished=job.state in (JobState.DONE, JobState.FAILED),
+        is_finished=is_finished,
     )
 
 
 def report_table(job: ImportJob) -> Iterator[list[object]]:
     """Yield the report as a table with a header, safe to open in a spreadsheet."""
-    yield ["number", "name", "outcome", "reason"]
+    yield ["number", "name", "outcome", "reason", "filled_in"]
     for row in job.rows.order_by("number").iterator(chunk_size=1000):
-        yield csv_safe([row.number, row.name, row.outcome, row.reason])
+        yield csv_safe([row.number, row.name, row.outcome, row.reason, row.filled_in])
 
 
 def data_export(person: User) -> Iterator[Part]:
     """Export what a person imported."""
     collections = Collection.objects.filter(created_by=person).order_by("created_at", "pk")
     yield Part("collections", _("Collections that you made."), collections.values("slug", "name", "created_at"))
+    changes = AttributionChange.objects.filter(by=person, job=None).order_by("at", "pk")
+    about = _("Titles, authors, licences and sources of images that you changed.")
+    yield Part("image_changes", about, changes.values("at", "before", "after"))
     imports = ImportJob.objects.filter(created_by=person).order_by("created_at", "pk")
     columns = ("kind", "source_name", "state", "created_at", "finished_at")
     yield Part("imports", _("Files that you imported, without their contents."), imports.values(*columns))

@@ -1,0 +1,56 @@
+"""Fields of an image's attribution, and the addresses of licences that many images have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+FIELDS = ("title", "author", "licence", "licence_url", "source")
+"""What a manifest can fill in and managers can change."""
+
+PLACE, EXTRA = "place", "extra"
+"""What an import can fill in besides `FIELDS`: coordinates, and columns of a manifest that have no field here."""
+
+LABELS = {
+    "title": _("Title"),
+    "author": _("Author"),
+    "licence": _("Licence"),
+    "licence_url": _("Address of the licence"),
+    "source": _("Source"),
+    PLACE: _("Place"),
+    EXTRA: _("Other columns"),
+}
+
+_CREATIVE_COMMONS = ("BY", "BY-SA", "BY-ND", "BY-NC", "BY-NC-SA", "BY-NC-ND")
+LICENCE_URLS: Mapping[str, str] = {
+    "CC0 1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "Public Domain Mark 1.0": "https://creativecommons.org/publicdomain/mark/1.0/",
+    **{
+        f"CC {kind} {version}": f"https://creativecommons.org/licenses/{kind.lower()}/{version}/"
+        for version in ("4.0", "3.0", "2.0")
+        for kind in _CREATIVE_COMMONS
+    },
+}
+"""Addresses of licences by their usual names."""
+
+
+def counted(name: str, number: int) -> str:
+    """Say how many values of a field there are, such as “12 licences”."""
+    texts = {
+        "title": ngettext("%(number)d title", "%(number)d titles", number),
+        "author": ngettext("%(number)d author", "%(number)d authors", number),
+        "licence": ngettext("%(number)d licence", "%(number)d licences", number),
+        "licence_url": ngettext("%(number)d address of a licence", "%(number)d addresses of licences", number),
+        "source": ngettext("%(number)d source", "%(number)d sources", number),
+        PLACE: ngettext("%(number)d place", "%(number)d places", number),
+        EXTRA: ngettext("other columns of %(number)d image", "other columns of %(number)d images", number),
+    }
+    return texts[name] % {"number": number}
+
+
+def with_address(values: Mapping[str, str]) -> dict[str, str]:
+    """Add the address of a well-known licence where none is given."""
+    known = LICENCE_URLS.get(values.get("licence", ""), "")
+    return {**values, "licence_url": values.get("licence_url") or known} if "licence" in values else dict(values)
