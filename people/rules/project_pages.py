@@ -64,6 +64,7 @@ GROUPS = (
             Page("people:member-list", _("Members"), ("people/",)),
             Page("people:invitation-list", _("Invitations"), ("people/invitations/",)),
             Page("recruitment:study-list", _("Studies"), ("studies/",)),
+            Page("recruitment:cost-list", _("Hours, quality and cost"), ("costs/",)),
         ),
     ),
     Group(

@@ -275,8 +275,8 @@ def test_times_stand_in_the_zone_of_the_season_and_in_utc(project, manager) -> N
     assert "3 March, 09:00 UTC" in said
 
 
-def test_the_project_has_a_tab_that_leads_to_the_game(project, manager) -> None:
+def test_the_work_of_a_project_leads_to_the_game(project, manager) -> None:
     link = f'href="{reverse("gapgame:season-list", args=[project.slug])}"'
-    for name in ("annotation:project-show", "sxs_eval:comparison-list"):
-        assert link in manager.get(reverse(name, args=[project.slug])).content.decode()
+    for client in (manager, client_of(make_researcher(project))):
+        assert link in client.get(reverse("annotation:guidelines-show", args=[project.slug])).content.decode()
     assert link in client_of(make_researcher(project)).get(reverse("sxs_eval:evaluation-list")).content.decode()
