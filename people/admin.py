@@ -27,6 +27,7 @@ from people.models import (
     ConsentText,
     Delivery,
     Invitation,
+    InvitationMail,
     InvitationUse,
     LanguageSkill,
     Membership,
@@ -74,6 +75,11 @@ class ConsentTextInline(LookUpOnly, admin.StackedInline):  # type: ignore[type-a
 
 class InvitationUseInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
     model = InvitationUse
+    extra = 0
+
+
+class InvitationMailInline(LookUpOnly, admin.TabularInline):  # type: ignore[type-arg]
+    model = InvitationMail
     extra = 0
 
 
@@ -125,7 +131,7 @@ class InvitationAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     list_filter = ("role", "project")
     exclude = ("token",)
     list_select_related = ("project", "created_by")
-    inlines = (InvitationUseInline,)
+    inlines = (InvitationUseInline, InvitationMailInline)
 
 
 @admin.register(Consent)

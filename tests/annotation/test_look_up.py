@@ -84,7 +84,7 @@ def test_a_superuser_looks_everything_up_and_changes_nothing(campaign: None, app
 
 @pytest.mark.parametrize("app", ["people", "annotation"])
 def test_every_model_can_be_looked_up(app: str):
-    inline = {"ConsentText", "InvitationUse", "LanguageSkill"}
+    inline = {"ConsentText", "InvitationMail", "InvitationUse", "LanguageSkill"}
     missing = {model.__name__ for model in apps.get_app_config(app).get_models() if not admin.site.is_registered(model)}
     keys = {"Session"}
     shown_in_lists = {name for name in missing if "_" in name}
