@@ -322,10 +322,13 @@ def _settle(round: Round, state: RoundState, reason: str, *, by: User, now: date
 
 
 def name_in_log(round: Round) -> str:
-    """Return the English name of a round, close to that on pages: a pilot's rating has the pilot's number."""
+    """Return the English name of a round, as on pages: the rating of a pilot has the pilot's number."""
     verified = round.verifies
-    name = f"rating of pilot {verified.number}" if verified and verified.kind == RoundKind.PILOT else None
-    return f"{name or f'{round.kind} {round.number}'}, {round.language_id}"
+    if verified is None:
+        name = f"{round.kind} {round.number}"
+    else:
+        name = f"rating of pilot {verified.number}" if verified.kind == RoundKind.PILOT else str(round.kind)
+    return f"{name}, {round.language_id}"
 
 
 def record_of_round(round: Round, what: str, *, by: User, now: datetime, **details: Any) -> None:

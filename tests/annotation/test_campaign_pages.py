@@ -16,7 +16,7 @@ from annotation import tasks
 from annotation.models import AnnotatorStatus, Caption, Exclusion, Round, RoundFigures, RoundState
 from annotation.selectors.overview import in_campaign
 from annotation.services import batches
-from annotation.services.campaign import Beginning
+from annotation.services.campaign import Beginning, name_in_log
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import begin_language, submit_captions, take
@@ -95,11 +95,14 @@ class TestOneLanguage:
         main.refresh_from_db()
         assert (main.state, main.needs_qualification, main.awaits_tasks) == (RoundState.OPEN, True, True)
 
-    def test_the_log_calls_the_rating_of_a_pilot_by_its_pilot(self, pilot, manager):
+    def test_the_log_calls_rounds_as_pages_do(self, pilot, manager):
         step(manager, pilot, "close")
         step(manager, Round.objects.get(verifies=pilot), "open")
         log = text_of(manager.get(reverse("people:log-show", args=[pilot.project.slug])))
         assert "A round was opened: rating of pilot 1, de." in log
+        rounds = Round.objects.select_related("verifies").filter(project=pilot.project)
+        names = {name_in_log(round) for round in rounds}
+        assert names == {"pilot 1, de", "rating of pilot 1, de", "main 1, de", "verification, de"}
 
     def test_rounds_of_one_person_stand_in_the_order_of_the_campaign(self, pilot, manager):
         main, rating = Round.objects.get(kind="main"), Round.objects.get(verifies=pilot)
