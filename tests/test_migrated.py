@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from people.models import User
 from tests import migrated
+from tests.servers import ROOT
 
 
 @pytest.mark.django_db
@@ -41,15 +42,11 @@ def test_a_changed_a_new_and_a_removed_file_make_another_copy(tmp_path: Path, mo
 def test_migrations_import_only_what_a_copy_is_named_after():
     imported = {
         f"{found[1].replace('.', '/')}.py"
-        for path in migrated.ROOT.glob("*/migrations/*.py")
+        for path in ROOT.glob("*/migrations/*.py")
         for found in re.finditer(r"^(?:from|import) ([a-z_]+\.[a-z_.]+)", path.read_text(), re.MULTILINE)
-        if (migrated.ROOT / found[1].partition(".")[0]).is_dir()
+        if (ROOT / found[1].partition(".")[0]).is_dir()
     }
-    named = {
-        path.relative_to(migrated.ROOT).as_posix()
-        for pattern in migrated.SOURCES
-        for path in migrated.ROOT.glob(pattern)
-    }
+    named = {path.relative_to(ROOT).as_posix() for pattern in migrated.SOURCES for path in ROOT.glob(pattern)}
 
     assert imported
     assert imported <= named

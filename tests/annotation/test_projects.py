@@ -20,12 +20,11 @@ from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings
 from images.models import CollectionImage
 from inference.models import ModelCaption
-from people.models import Invitation, LanguageSkill, Level, Project, Role
+from people.models import Invitation, LanguageSkill, Level, Membership, Project, Role
 from tests.annotation.submitting import submit_captions, take, write
 from tests.annotation.verifying import make_caption_rater, make_verification
 from tests.factories import (
     NOW,
-    join_project,
     make_annotator,
     make_captioner,
     make_collection,
@@ -256,7 +255,7 @@ class TestProgress:
         french = make_round(project=round.project, language="fr")
         assert progress_of(round).able == 2
         assert progress_of(french).able == 0
-        join_project(round.project, both, Role.RATER)
+        Membership.objects.create(project=round.project, user=both, role=Role.RATER)
         make_caption_rater(round)
         assert progress_of(make_verification(round, filled=False)).able == 4
 
@@ -264,8 +263,9 @@ class TestProgress:
         round = make_round(language="de", needs_qualification=True)
         ann, _ben = make_annotator(round), make_annotator(round)
         assert progress_of(round).able == 0
-        about = {"project": round.project, "language": round.language, "by": round.project.created_by, "now": NOW}
-        annotator_status.qualify(person=ann, **about)
+        annotator_status.qualify(
+            project=round.project, language=round.language, person=ann, by=round.project.created_by, now=NOW
+        )
         assert progress_of(round).able == 1
 
     def test_only_open_invitations_are_counted(self):

@@ -140,7 +140,7 @@ def test_a_mail_whose_worker_died_is_never_sent_again_by_itself_and_a_manager_se
         try_to_send(waiting, die)
     waiting.refresh_from_db()
     assert waiting.state == MailState.SENDING
-    assert try_to_send(waiting, pytest.fail, NOW + HOUR).state == MailState.SENDING
+    assert try_to_send(waiting, lambda _message: pytest.fail("It was sent."), NOW + HOUR).state == MailState.SENDING
     assert give_up_interrupted(now=NOW + INTERRUPTED_AFTER) == 0
     assert give_up_interrupted(now=NOW + INTERRUPTED_AFTER + HOUR) == 1
     waiting.refresh_from_db()
@@ -159,7 +159,8 @@ def test_a_slow_server_that_took_the_mail_after_all_is_believed(project: Project
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_send_a_mail_once():
-    waiting, posted = queued(make_project("lions")), []
+    posted: list[EmailMessage] = []
+    waiting = queued(make_project("lions"))
 
     def work(number: int) -> None:
         send(mail_id=waiting.pk, post=posted.append, clock=lambda: NOW)
@@ -172,7 +173,8 @@ def test_two_workers_send_a_mail_once():
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_claim_the_mail_is_sent_by_each_of_them():
-    waiting, posted = queued(make_project("lions")), []
+    posted: list[int] = []
+    waiting = queued(make_project("lions"))
 
     def work(number: int) -> None:
         if InvitationMail.objects.get(pk=waiting.pk).state == MailState.QUEUED:
@@ -251,7 +253,8 @@ def test_a_server_that_does_not_answer_is_a_failure_to_retry_only_before_it_is_c
     ],
 )
 def test_nobody_gets_two_mails_within_a_day(about: dict[str, Any], said: str | None):
-    reason = why_no_mail(**{"address": "a@b.c", "mailing": False, "mailed_at": None, "now": NOW} | about)
+    values: dict[str, Any] = {"address": "a@b.c", "mailing": False, "mailed_at": None, "now": NOW}
+    reason = why_no_mail(**values | about)
     assert (said in reason) if said and reason else reason is said
 
 

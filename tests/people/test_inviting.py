@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -39,7 +38,7 @@ def page_of(client: Client, address: str = LIST, **query: Any) -> str:
     return client.get(address, query).content.decode()
 
 
-def invite_by_page(client: Client, **change: Any) -> HttpResponse:
+def invite_by_page(client: Client, **change: Any) -> Any:
     values = {"role": "annotator", "languages": ["de"], "places": "3", "days": "14", "email": "", "note": "The class"}
     return client.post(CREATE, values | change)
 
@@ -49,7 +48,7 @@ def sent(invitation: Invitation, at: Any, *, state: str = MailState.SENT, **abou
     return invitation.mails.create(state=state, sent_at=at if state == MailState.SENT else None, **about)
 
 
-def change(client: Client, action: str, *invitations: Invitation, **more: Any) -> HttpResponse:
+def change(client: Client, action: str, *invitations: Invitation, **more: Any) -> Any:
     """Choose invitations, look at what would happen, and confirm."""
     page = client.post(CHANGE, {"action": action, "pk": [one.pk for one in invitations]} | more).content.decode()
     chosen = re.search(r'name="chosen" value="([\d,]+)"', page)
@@ -160,7 +159,7 @@ def test_links_for_several_languages_do_not_go_to_one_address(client: Client):
 ADDRESSES = "address,languages,role,note\nzoe@example.org,de sw,,Uni\nyan@example.org,Thai; iw,rater,\n"
 
 
-def read(client: Client, text: str, **more: Any) -> HttpResponse:
+def read(client: Client, text: str, **more: Any) -> Any:
     return client.post(IMPORT, {"text": text, "role": "annotator", "days": "14"} | more)
 
 
@@ -277,14 +276,15 @@ def test_the_list_says_what_became_of_each_invitation(client: Client, project: P
 )
 def test_the_list_and_its_csv_are_filtered(client: Client, project: Project, query: dict[str, str], found: set[str]):
     now = timezone.now()
-    for note, about in {
+    kinds: dict[str, dict[str, Any]] = {
         "open": {},
         "expired": {"expires_at": now},
         "revoked": {},
         "joined": {},
         "failed": {"languages": [make_language("th")]},
         "queued": {"role": Role.RATER},
-    }.items():
+    }
+    for note, about in kinds.items():
         make_invitation(project, note=note, **about)
     of = Invitation.objects.filter
     of(note="revoked").update(revoked_at=now)
@@ -292,7 +292,8 @@ def test_the_list_and_its_csv_are_filtered(client: Client, project: Project, que
     sent(Invitation.objects.get(note="failed"), now, state=MailState.FAILED)
     sent(Invitation.objects.get(note="queued"), now, state=MailState.QUEUED)
     assert {row.invitation.note for row, _link in client.get(LIST, query).context["invitations"]} == found
-    written = b"".join(client.get(CSV, query).streaming_content).decode("utf-8-sig")
+    answer: Any = client.get(CSV, query)
+    written = b"".join(answer.streaming_content).decode("utf-8-sig")
     rows = {row["note"]: row for row in csv.DictReader(io.StringIO(written))}
     assert set(rows) == found
     for note, row in rows.items():

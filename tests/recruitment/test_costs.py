@@ -145,7 +145,7 @@ def test_a_person_of_a_panel_costs_what_the_panel_pays_once_they_are_done(projec
     study = make_study(project, reward=3, rate=9)
     participant = Participant.objects.create(study=study, user=ann, panel_id="5f1a", arrived_at=NOW)
     row = row_of(project, "ann")
-    assert (row.panel_id, row.cost, row.currency) == ("5f1a", 0, "GBP")
+    assert (row.panel_id, row.cost, row.currency) == ("5f1a", Decimal(0), "GBP")
     Participant.objects.filter(pk=participant.pk).update(state=ParticipantState.DONE, ended_at=NOW)
     assert row_of(project, "ann").cost == Decimal("9.00")
 
@@ -184,7 +184,8 @@ def test_it_is_sorted_and_filtered_and_so_is_the_csv(manager: Client, project: P
     assert names(manager.get(COSTS, {"sort": "-cost"})) == ["bob", "ann", "cid"]
     assert names(manager.get(COSTS, {"name": "B"})) == ["bob"]
     assert names(manager.get(COSTS, {"language": "cs"})) == ["cid"]
-    written = b"".join(manager.get(CSV, {"language": "de", "sort": "-hours"}).streaming_content).decode("utf-8-sig")
+    answer: Any = manager.get(CSV, {"language": "de", "sort": "-hours"})
+    written = b"".join(answer.streaming_content).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(written)))
     assert [(row["name"], row["hours"], row["captions"], row["cost"], row["currency"]) for row in rows] == [
         ("bob", "2.0", "3", "24.00", "EUR"),
