@@ -334,8 +334,8 @@ class TestPlaces:
         client.force_login(User.objects.get(username=content.MANAGER))
         page = reverse("annotation:project-show", args=["photographs-by-place"])
         ways = (
-            ("/selections/", "/selections/1/", "/selections/1/languages/ja/"),
-            ("/where-spoken/",),
+            ("/guidelines/", "/selections/", "/selections/1/", "/selections/1/languages/ja/"),
+            ("/people/consent/", "/where-spoken/"),
             ("/releases/", "/releases/1/", "/releases/1/images/", "/releases/1/images/1/"),
         )
         for way in ways:

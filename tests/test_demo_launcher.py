@@ -22,7 +22,7 @@ from demo import content, launcher, preparation
 from tests.servers import ROOT, embedded_environment, free_port
 from tests.tiers import some
 
-START_S = 120
+START_S = 300
 STOP_S = 30
 
 

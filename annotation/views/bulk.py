@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -42,7 +42,8 @@ def rounds_act(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
     asked = request.POST if request.method == "POST" else request.GET
     if asked.get("action") not in BulkAction.values:
-        raise Http404(_("There is no such action."))
+        messages.error(request, _("Choose what to do first."))
+        return redirect(_back(request, project, asked))
     action = BulkAction(asked["action"])
     if request.method == "POST" and action != BulkAction.INVITE:
         return _act(request, project, action)

@@ -69,7 +69,7 @@ def image_page(entry: CollectionImage, viewer: User) -> ImagePage:
     image = entry.image
     rows = ImportRow.objects.filter(image=image, job__collection=entry.collection_id).select_related("job")
     first = rows.order_by("pk").first()
-    # Who changed it is told to those who manage the collection, as everything else of its people.
+    # Only those who manage the collection see who changed it, as everything else of its people.
     stored = AttributionChange.objects.filter(image=image).select_related("by").order_by("-pk")
     changes = list(stored) if may_change(viewer, entry.collection) else []
     jobs = imports_for(viewer).in_bulk(

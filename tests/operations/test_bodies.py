@@ -34,6 +34,7 @@ FORMS_WITH_FILES = {
     "corpora:corpus-upload": ["lions", "animals"],
     "corpora:subset-create": ["lions"],
     "corpora:table-upload": ["lions"],
+    "people:invitation-import": ["lions"],
     "scoring:references-import": ["lions"],
     "sxs_eval:gold-list": ["lions", 7],
     "sxs_eval:plan-show": ["lions"],
