@@ -31,7 +31,7 @@ def set_up(page: Page, address: str) -> None:
     page.get_by_label("References").select_option(index=1)
     page.get_by_role("button", name="Next").click()
     page.get_by_role("checkbox", name="Alpha").check()
-    page.get_by_role("button", name="Score").click()
+    page.get_by_role("button", name="Score", exact=True).click()
 
 
 @pytest.mark.slow(reason="a whole scoring, watched")
