@@ -14,7 +14,7 @@ from tests.inference import captioned, tiny_families
 from tests.inference.captioned import DECODINGS, noise
 from tests.torch_extra import needs_torch
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), needs_torch]
+pytestmark = needs_torch
 
 BACKEND = ChatBackend()
 NAMES = ("blip_2", "blip_2_t5", "florence_2", "siglip_2")
@@ -25,7 +25,7 @@ IMAGES = noise(((40, 50), (100, 160), (200, 60), (33, 32), (90, 90)))
 
 
 @pytest.fixture(scope="module")
-def folder(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("families")
     for name in NAMES:
         getattr(tiny_families, f"save_{name}")(root / name)

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from inference.backends.captioners import BackendDownError, Failed, GeneratedCaption
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, Run, Translator, Trial
+from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Translator, Trial
 from inference.services import trials
 from inference.urls import urlpatterns
 from people.models import Role
@@ -53,6 +53,8 @@ class Rows:
     def __init__(self):
         self.collection = make_collection(images=2)
         self.model = CaptioningModel.objects.create(is_shared=True, name="Colours", backend="palette")
+        image = self.collection.entries.first().image
+        self.caption = ModelCaption.objects.create(model=self.model, image=image, language_id="en", text="A cat.")
         self.encoder = Encoder.objects.create(is_shared=True, name="Eyes", backend="mobilenet")
         self.translator = Translator.objects.create(
             is_shared=True, name="T", backend="endpoint", source="lab", options={"model": "m"}
@@ -81,6 +83,7 @@ class Rows:
             "training_id": self.training.pk,
             "set_id": self.set.pk,
             "trial_id": 1,
+            "caption_id": self.caption.pk,
             "slug": self.collection.slug,
             "public_id": self.collection.entries.select_related("image").first().image.public_id,
         }
