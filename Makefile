@@ -19,7 +19,7 @@ help:
 	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
 	@echo "make demo-reset  forget everything done in the demo"
 	@echo "make setup       what tests and checks need, before the first of them does it"
-	@echo "make test        everything that can break, on SQLite and on PostgreSQL, in about 15 minutes"
+	@echo "make test        everything that can break, on SQLite and on PostgreSQL, in about half an hour"
 	@echo "make test-all    the long forms as well: more rivals, more data, every address for everybody"
 	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
 	@echo "make format      what lint would complain about and a program can put right"
