@@ -125,7 +125,8 @@ class FindForm(forms.Form):
             (filters.NONE, gettext("none")),
             (filters.NO_AUTHOR, gettext("author missing")),
             *stored,
-            *([(asked, asked.removeprefix(filters.IS))] if asked.startswith(filters.IS) else []),
+            # It may stand in an address and be no longer in the collection.
+            *([(asked, asked.removeprefix(filters.IS))] if asked.startswith(filters.IS) and "\0" not in asked else []),
         ]
 
 

@@ -51,6 +51,8 @@ def counted(name: str, number: int) -> str:
 
 
 def with_address(values: Mapping[str, str]) -> dict[str, str]:
-    """Add the address of a well-known licence where none is given."""
+    """Add the address of a well-known licence where none is given, or that of another one."""
     known = LICENCE_URLS.get(values.get("licence", ""), "")
-    return {**values, "licence_url": values.get("licence_url") or known} if "licence" in values else dict(values)
+    given = values.get("licence_url", "")
+    is_of_another = given in LICENCE_URLS.values() and given != known
+    return {**values, "licence_url": known} if known and (not given or is_of_another) else dict(values)

@@ -181,6 +181,8 @@ def test_addresses_of_known_licences_are_added():
     assert with_address({"licence": "CC BY 4.0", "licence_url": ""})["licence_url"] == CC_BY
     assert with_address({"licence": "CC BY 4.0", "licence_url": "https://x.org/"})["licence_url"] == "https://x.org/"
     assert with_address({"licence": "Mine", "licence_url": ""})["licence_url"] == ""
+    assert with_address({"licence": "CC0 1.0", "licence_url": CC_BY})["licence_url"] == LICENCE_URLS["CC0 1.0"]
+    assert with_address({"licence": "Mine", "licence_url": CC_BY})["licence_url"] == CC_BY
     assert with_address({"author": "Ada"}) == {"author": "Ada"}
 
 

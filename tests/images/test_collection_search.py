@@ -131,6 +131,8 @@ def test_images_of_one_import_are_found(manager, collection):
     "asked",
     [
         {"licence": "MIT"},
+        {"licence": "is:\0"},
+        {"find": "a\0"},
         {"place": "in:XX"},
         {"place": "region"},
         {"place": "in:IT,on:EU"},
