@@ -18,7 +18,7 @@ urlpatterns = [
     # Its form would take an address that nobody confirmed.
     path("accounts/3rdparty/signup/", RedirectView.as_view(pattern_name="account_login"), name="socialaccount_signup"),
     path("accounts/saml/<str:organization_slug>/metadata/", account.saml_metadata_show, name="saml_metadata"),
-    # allauth's would sign out whoever follows a link with an unsigned request.
+    # The view of allauth would sign out anybody who follows a link with an unsigned request.
     path(
         "accounts/saml/<str:organization_slug>/sls/",
         RedirectView.as_view(url=reverse_lazy("account_logout")),

@@ -66,7 +66,7 @@ def change_settings(*, rounds: Sequence[Round], changes: Mapping[str, Any], by: 
 def write_to_people(*, rounds: Sequence[Round], text: str, by: User, now: datetime) -> list[Outcome]:
     """Send the annotators of each round's language the same feedback, each person once.
 
-    Whoever has not confirmed yet that they read this very text gets no second copy of it.
+    People who have not confirmed this text yet get no second copy.
 
     Raises
     ------

@@ -16,7 +16,7 @@ LEVEL = "level-"
 
 
 def likely_first(languages: Iterable[Language], page_language: str | None) -> list[Language]:
-    """Put the language of the page first: whoever reads it most likely knows it."""
+    """Put the language of the page first: its reader most likely knows it."""
     return sorted(languages, key=lambda language: language.tag != tag_of(page_language))
 
 
