@@ -65,6 +65,16 @@ def test_a_page_links_the_sheets_of_its_classes(page: str) -> None:
     assert {name for name in used - styled if any(name in classes for classes in CLASSES.values())} == set()
 
 
+def test_no_tag_goes_over_the_end_of_a_line() -> None:
+    """Django would show such a tag as it is written."""
+    tags = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}")
+    open_ended = re.compile(r"\{%|\{\{|\{#|%\}|\}\}|#\}")
+    lines = [
+        (path, line) for path in TEMPLATES.rglob("*.html") for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    assert [(path.name, line) for path, line in lines if open_ended.search(tags.sub("", line))] == []
+
+
 def test_no_line_of_a_template_is_too_long_to_read() -> None:
     # What cannot be wrapped: a sentence with a percent sign, which only the tag `translate` takes, and a line of JSON.
     whole = re.compile(r'\{% translate "[^"]*%[^"]*" %\}|^\{".*')
