@@ -301,7 +301,8 @@ class TestThePageThatAsks:
         address, other = reverse("annotation:rounds-act", args=["lions"]), begin(["it"], make_project("zebras"))[0]
         nothing = manager.get(address, {"action": "close"}, follow=True)
         assert "Choose at least one language first." in words_of(nothing)
-        assert ask(manager, "burn", language="de").status_code == 404
+        unknown = manager.get(address, {"action": "burn", "language": "de"}, follow=True)
+        assert "Choose what to do first." in words_of(unknown)
         sent = {"action": "close", "round": [other.pk, "x", "9" * 30]}
         assert "Choose at least one language first." in words_of(manager.post(address, sent, follow=True))
         assert states()["it"] == RoundState.OPEN
