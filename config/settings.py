@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "sxs_eval",
     "gapgame",
     "practice",
+    "dashboard",
     "recruitment",
     "demo",
     "operations",

@@ -25,4 +25,5 @@ urlpatterns = [
     path("", include("gapgame.urls")),
     path("", include("practice.urls")),
     path("", include("recruitment.urls")),
+    path("", include("dashboard.urls")),
 ]

@@ -7,10 +7,9 @@ from pathlib import Path
 from tests.servers import ROOT
 
 PRODUCT = (
-    "allocation", "annotation", "charts", "config", "corpora", "crosslens_metrics", "demo", "gapgame", "geography",
-    "images", "inference", "languages", "operations", "parallel_text", "people", "practice",
-    "practice", "recruitment", "scoring", "sxs_eval",
-    "tabular",
+    "allocation", "annotation", "charts", "config", "corpora", "crosslens_metrics", "dashboard", "demo", "gapgame",
+    "geography", "images", "inference", "languages", "operations", "parallel_text", "people", "practice", "recruitment",
+    "scoring", "sxs_eval", "tabular",
 )  # fmt: skip
 
 

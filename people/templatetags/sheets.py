@@ -15,6 +15,7 @@ register = template.Library()
 APP_SHEETS = {
     "annotation": ("annotation", "campaigns", "reports"),
     "corpora": ("places", "reports", "corpora"),
+    "dashboard": ("dashboard",),
     "gapgame": ("game", "seasons", "reports"),
     "images": ("collections",),
     "inference": ("models", "reports"),
