@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser, UserManager
@@ -197,20 +198,41 @@ class MailState(models.TextChoices):
 UNFINISHED_MAILS = (MailState.QUEUED, MailState.SENDING)
 
 
-class InvitationMail(models.Model):
-    """One e-mail with the link of an invitation: the first, or a reminder. This row decides; it is sent once."""
+class OutgoingMail(models.Model):
+    """An e-mail that people/services/outbox.py sends once. This row decides."""
+
+    NOT_NEEDED: ClassVar[str] = MailState.FAILED
+    """The state of one that nobody needs any more when it would be sent."""
+
+    state = models.CharField(max_length=7, choices=MailState.choices, default=MailState.QUEUED)
+    due_at = models.DateTimeField(help_text="Not to be sent before; if it is being sent, when that began.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    reason = models.CharField(max_length=300, blank=True, help_text="Why the last attempt failed.")
+
+    class Meta:
+        abstract = True
+
+
+def mail_constraints(prefix: str, states: Sequence[str] = MailState.values) -> list[models.BaseConstraint]:
+    return [
+        models.CheckConstraint(condition=Q(state__in=states), name=f"{prefix}_state_known"),
+        models.CheckConstraint(
+            condition=Q(state="sent", sent_at__isnull=False) | (~Q(state="sent") & Q(sent_at=None)),
+            name=f"{prefix}_sent_dated",
+        ),
+    ]
+
+
+class InvitationMail(OutgoingMail):
+    """One e-mail with the link of an invitation: the first, or a reminder."""
 
     invitation = models.ForeignKey(Invitation, on_delete=models.CASCADE, related_name="mails")
     is_reminder = models.BooleanField(default=False)
     site = models.CharField(max_length=300, help_text="Where the link begins, such as https://example.org/.")
     language = models.CharField(max_length=35, blank=True, help_text="In which it is written.")
-    state = models.CharField(max_length=7, choices=MailState.choices, default=MailState.QUEUED)
-    due_at = models.DateTimeField(help_text="Not to be sent before; if it is being sent, when that began.")
-    attempts = models.PositiveSmallIntegerField(default=0)
     asked_at = models.DateTimeField()
     asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    sent_at = models.DateTimeField(null=True, blank=True)
-    reason = models.CharField(max_length=300, blank=True, help_text="Why the last attempt failed.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["invitation", "pk"]
@@ -221,11 +243,7 @@ class InvitationMail(models.Model):
             models.UniqueConstraint(
                 fields=["invitation"], condition=Q(state__in=UNFINISHED_MAILS), name="invitation_mail_one_at_a_time"
             ),
-            models.CheckConstraint(condition=Q(state__in=MailState.values), name="invitation_mail_state_known"),
-            models.CheckConstraint(
-                condition=Q(state="sent", sent_at__isnull=False) | (~Q(state="sent") & Q(sent_at=None)),
-                name="invitation_mail_sent_dated",
-            ),
+            *mail_constraints("invitation_mail"),
         ]
 
     def __str__(self) -> str:

@@ -9,7 +9,9 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from people.services import invitation_mails, mails, outgoing_http, webhooks
+from people.services import mails, outgoing_http, webhooks
+from people.services.invitation_mails import INVITATIONS
+from people.services.outbox import post_by_server
 from people.services.session_store import SessionStore
 
 # SMTPException is an OSError.
@@ -42,16 +44,15 @@ def send_confirmation(user_id: int, site: str, language: str) -> None:
 
 @shared_task
 def send_invitation(mail_id: int) -> None:
-    post = invitation_mails.post_by_server
-    invitation_mails.send(mail_id=mail_id, post=post, clock=timezone.now)
+    INVITATIONS.send(mail_id=mail_id, post=post_by_server, clock=timezone.now)
 
 
 @shared_task
 def sweep_invitation_mails() -> None:
     """Send what is queued. It runs at intervals, and at once when somebody asks for e-mails."""
     now = timezone.now()
-    invitation_mails.give_up_interrupted(now=now)
-    for mail_id in invitation_mails.due(now=now):
+    INVITATIONS.give_up_interrupted(now=now)
+    for mail_id in INVITATIONS.due(now=now):
         send_invitation.delay(mail_id)
 
 

@@ -16,19 +16,10 @@ from people import tasks
 from people.models import Invitation, InvitationMail, MailState, Project, User
 from people.rules.invitations import InvitationAction, InvitationState, why_no_mail, why_not
 from people.rules.mail_failures import is_temporary, said_by
-from people.services.invitation_mails import (
-    INTERRUPTED_AFTER,
-    MOST_ATTEMPTS,
-    Failure,
-    Mailing,
-    due,
-    give_up_interrupted,
-    post_by_server,
-    queue_mails,
-    send,
-)
+from people.services.invitation_mails import INVITATIONS, Mailing, queue_mails
 from people.services.invitations import revoke_invitation
 from people.services.many_invitations import change_many
+from people.services.outbox import INTERRUPTED_AFTER, MOST_ATTEMPTS, Failure, post_by_server
 from tests.concurrency import together
 from tests.factories import NOW, make_language, make_project
 from tests.people.invitations import link_of, make_invitation
@@ -56,7 +47,7 @@ def queued(project: Project, **about: Any) -> InvitationMail:
 def try_to_send(
     mail: InvitationMail, post: Callable[[EmailMessage], Failure | None], at: datetime = NOW
 ) -> InvitationMail:
-    send(mail_id=mail.pk, post=post, clock=lambda: at)
+    INVITATIONS.send(mail_id=mail.pk, post=post, clock=lambda: at)
     mail.refresh_from_db()
     return mail
 
@@ -114,13 +105,13 @@ def test_an_invitation_that_was_closed_meanwhile_is_not_sent(project: Project):
 def test_a_server_that_is_down_is_tried_again_at_growing_intervals_and_then_given_up(project: Project):
     waiting, at, pauses = queued(project), NOW, []
     for _attempt in range(MOST_ATTEMPTS):
-        assert due(now=at) == [waiting.pk]
+        assert INVITATIONS.due(now=at) == [waiting.pk]
         try_to_send(waiting, lambda message: Failure("ConnectionRefusedError", may_retry=True), at)
         pauses.append(waiting.due_at - at)
         at = waiting.due_at
     assert [pause // timedelta(minutes=1) for pause in pauses[:-1]] == [1, 4, 16, 64]
     assert (waiting.state, waiting.reason) == (MailState.FAILED, "ConnectionRefusedError")
-    assert due(now=at + HOUR) == []
+    assert INVITATIONS.due(now=at + HOUR) == []
 
 
 def test_an_address_that_the_server_refuses_is_not_tried_again(project: Project):
@@ -141,18 +132,18 @@ def test_a_mail_whose_worker_died_is_never_sent_again_by_itself_and_a_manager_se
     waiting.refresh_from_db()
     assert waiting.state == MailState.SENDING
     assert try_to_send(waiting, lambda _message: pytest.fail("It was sent."), NOW + HOUR).state == MailState.SENDING
-    assert give_up_interrupted(now=NOW + INTERRUPTED_AFTER) == 0
-    assert give_up_interrupted(now=NOW + INTERRUPTED_AFTER + HOUR) == 1
+    assert INVITATIONS.give_up_interrupted(now=NOW + INTERRUPTED_AFTER) == 0
+    assert INVITATIONS.give_up_interrupted(now=NOW + INTERRUPTED_AFTER + HOUR) == 1
     waiting.refresh_from_db()
     assert (waiting.state, "interrupted" in waiting.reason) == (MailState.FAILED, True)
-    assert due(now=NOW + 24 * HOUR) == []
+    assert INVITATIONS.due(now=NOW + 24 * HOUR) == []
     changed = remind(project, waiting.invitation, now=NOW + 2 * HOUR)
     assert changed == 1, "A manager can send it again at once."
 
 
 def test_a_slow_server_that_took_the_mail_after_all_is_believed(project: Project):
     def slow(message: EmailMessage) -> None:
-        give_up_interrupted(now=NOW + HOUR)
+        INVITATIONS.give_up_interrupted(now=NOW + HOUR)
 
     assert try_to_send(queued(project), slow).state == MailState.SENT
 
@@ -163,7 +154,7 @@ def test_two_workers_send_a_mail_once():
     waiting = queued(make_project("lions"))
 
     def work(number: int) -> None:
-        send(mail_id=waiting.pk, post=posted.append, clock=lambda: NOW)
+        INVITATIONS.send(mail_id=waiting.pk, post=posted.append, clock=lambda: NOW)
 
     together(work, range(4))
     assert len(posted) == 1

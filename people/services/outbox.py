@@ -1,0 +1,107 @@
+"""E-mails that are rows, each sent once.
+
+A row is written with what asks for it, and sent in the background. A worker claims a row before it sends. If it dies
+before it knows whether the server took the message, the row is marked as not sent: the message is not lost without a
+word, and never arrives twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from django.core.mail import EmailMessage, get_connection
+from django.db import transaction
+from django.utils.translation import gettext_noop
+
+from people.models import MailState, OutgoingMail
+from people.rules.mail_failures import is_temporary, said_by
+
+MOST_ATTEMPTS = 5
+FIRST_PAUSE = timedelta(minutes=1)
+PAUSES_GROW_BY = 4
+"""(ours) Five attempts within an hour and a half."""
+INTERRUPTED_AFTER = timedelta(minutes=10)
+"""Longer than any mail server takes to answer."""
+DUE_AT_ONCE = 200
+INTERRUPTED = gettext_noop("Sending was interrupted, so nobody knows whether it arrived.")
+
+
+@dataclass(frozen=True)
+class Failure:
+    reason: str
+    may_retry: bool
+
+
+Post = Callable[[EmailMessage], Failure | None]
+MailT = TypeVar("MailT", bound=OutgoingMail)
+
+
+@dataclass(frozen=True)
+class Outbox(Generic[MailT]):
+    """The e-mails of one model. `compose` returns the message of a row, or the reason why it is not needed any more."""
+
+    model: type[MailT]
+    compose: Callable[[MailT, datetime], EmailMessage | str]
+
+    def due(self, *, now: datetime) -> list[int]:
+        """Return e-mails to be sent now, the longest due first."""
+        queued = self.model._default_manager.filter(state=MailState.QUEUED, due_at__lte=now)
+        return list(queued.order_by("due_at", "pk").values_list("pk", flat=True)[:DUE_AT_ONCE])
+
+    def give_up_interrupted(self, *, now: datetime) -> int:
+        """Mark e-mails as not sent whose worker died while it was sending them."""
+        dead = self.model._default_manager.filter(state=MailState.SENDING, due_at__lt=now - INTERRUPTED_AFTER)
+        return dead.update(state=MailState.FAILED, reason=INTERRUPTED)
+
+    def send(self, *, mail_id: int, post: Post, clock: Callable[[], datetime]) -> None:
+        """Send one e-mail, if it is due and no other worker has claimed it."""
+        mail = self._claim(mail_id, clock())
+        if mail is None:
+            return
+        # Somebody may have been told meanwhile that it was interrupted.
+        ours = self.model._default_manager.filter(pk=mail.pk, state=MailState.SENDING, attempts=mail.attempts)
+        message = self.compose(mail, clock())
+        if isinstance(message, str):
+            ours.update(state=self.model.NOT_NEEDED, reason=self._short(message))
+            return
+        # No transaction stays open while the mail server answers.
+        failure = post(message)
+        if failure is None:
+            sent = self.model._default_manager.filter(pk=mail.pk, attempts=mail.attempts)
+            sent.update(state=MailState.SENT, sent_at=clock(), reason="")
+        elif failure.may_retry and mail.attempts < MOST_ATTEMPTS:
+            pause: timedelta = FIRST_PAUSE * PAUSES_GROW_BY ** (mail.attempts - 1)
+            ours.update(state=MailState.QUEUED, due_at=clock() + pause, reason=self._short(failure.reason))
+        else:
+            ours.update(state=MailState.FAILED, reason=self._short(failure.reason))
+
+    def _claim(self, mail_id: int, now: datetime) -> MailT | None:
+        with transaction.atomic():
+            mails = self.model._default_manager.select_for_update(of=("self",), no_key=True, skip_locked=True)
+            mail = mails.filter(pk=mail_id, state=MailState.QUEUED, due_at__lte=now).first()
+            if mail is not None:
+                mail.state, mail.due_at, mail.attempts = MailState.SENDING, now, mail.attempts + 1
+                mail.save(update_fields=["state", "due_at", "attempts"])
+        return mail
+
+    def _short(self, reason: str) -> str:
+        return reason[: self.model._meta.get_field("reason").max_length]
+
+
+def post_by_server(message: EmailMessage) -> Failure | None:
+    """Hand `message` to the mail server. Until it is connected, nothing can have been sent."""
+    connection = get_connection()
+    try:
+        connection.open()
+    except OSError as error:  # SMTPException is one
+        return Failure(said_by(error), may_retry=True)
+    try:
+        connection.send_messages([message])
+    except OSError as error:
+        return Failure(said_by(error), is_temporary(error))
+    finally:
+        connection.close()
+    return None
