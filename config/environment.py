@@ -172,6 +172,16 @@ class Environment(Connections):
                 raise self._malformed("CSRF_TRUSTED_ORIGINS", f"has {origin!r}, which is not an origin")
         return origins
 
+    def site_url(self) -> str:
+        """Return where links in e-mails begin, with a slash at the end."""
+        value = self.variables.get("SITE_URL", "")
+        if not value:
+            return "http://127.0.0.1:8000/" if self.is_embedded else f"{self.csrf_trusted_origins()[0]}/"
+        parts = self._split("SITE_URL", value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise self._malformed("SITE_URL", f"is {value!r}, which is not the address of a site")
+        return value.rstrip("/") + "/"
+
     def from_email(self) -> str:
         if self.is_embedded:
             return "Crosslens <noreply@localhost>"

@@ -18,6 +18,7 @@ DEBUG = False
 SECRET_KEY = _environment.secret_key()
 ALLOWED_HOSTS = _environment.allowed_hosts()
 CSRF_TRUSTED_ORIGINS = _environment.csrf_trusted_origins()
+SITE_URL = _environment.site_url()
 IS_EMBEDDED = _environment.is_embedded
 VAR = _environment.var
 VECTORS = _environment.vectors()
@@ -335,6 +336,9 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-trainings": {"task": "inference.tasks.sweep_trainings", "schedule": 15.0},
     "sweep-deliveries": {"task": "people.tasks.sweep_deliveries", "schedule": 15.0},
     "sweep-invitation-mails": {"task": "people.tasks.sweep_invitation_mails", "schedule": 15.0},
+    "sweep-notices": {"task": "dashboard.tasks.sweep_notices", "schedule": 60.0},
+    "sweep-occasions": {"task": "dashboard.tasks.sweep_occasions", "schedule": 300.0},
+    "sweep-work": {"task": "dashboard.tasks.sweep_work", "schedule": 3600.0},
     "sweep-sessions": {"task": "people.tasks.sweep_sessions", "schedule": 3600.0},
     "sweep-workers": {"task": "inference.tasks.sweep_workers", "schedule": 3600.0},
 }

@@ -27,6 +27,7 @@ OPTIONAL = {
     "TRAININGS_FOLDER": "/srv/crosslens/trainings, shared by workers of models (default: trainings/ in CROSSLENS_VAR)",
     "CAPTION_ENDPOINTS": "lab=http://gpu7:8000/v1,openai=https://api.openai.com/v1 (default: none)",
     "CSRF_TRUSTED_ORIGINS": "https://crosslens.example.org (default: https:// before each of ALLOWED_HOSTS)",
+    "SITE_URL": "https://crosslens.example.org, where links in e-mails begin (default: the first trusted origin)",
     "CACHE_URL": "redis://HOST:6379/1 (default: the broker's server)",
     "PROXIES": "how many of your reverse proxies add to X-Forwarded-For (default: 1 in production, 0 embedded)",
     "HTTPS": "on or off (default: on in production, off embedded); off only for tests",

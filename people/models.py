@@ -203,12 +203,13 @@ class OutgoingMail(models.Model):
 
     NOT_NEEDED: ClassVar[str] = MailState.FAILED
     """The state of one that nobody needs any more when it would be sent."""
+    REASON_LENGTH: ClassVar[int] = 300
 
     state = models.CharField(max_length=7, choices=MailState.choices, default=MailState.QUEUED)
     due_at = models.DateTimeField(help_text="Not to be sent before; if it is being sent, when that began.")
     attempts = models.PositiveSmallIntegerField(default=0)
     sent_at = models.DateTimeField(null=True, blank=True)
-    reason = models.CharField(max_length=300, blank=True, help_text="Why the last attempt failed.")
+    reason = models.CharField(max_length=REASON_LENGTH, blank=True, help_text="Why the last attempt failed.")
 
     class Meta:
         abstract = True

@@ -73,9 +73,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class Waiting:
+    """`alike` says the same of several rounds where `what` has a number of its own for each."""
+
     who: WaitsFor
     what: str
     where: Where = Where.LANGUAGE
+    alike: str = ""
+
+    @property
+    def short(self) -> str:
+        return self.alike or self.what
 
 
 def waiting(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
@@ -131,7 +138,7 @@ def _open(step: Step, facts: Facts) -> Waiting:
         return Waiting(WaitsFor.YOU, _("Nobody can rate") if is_rating else _("Nobody can write"), Where.INVITE)
     if not facts.assigned and facts.idle_days >= STANDSTILL_DAYS:
         text = ngettext("Stands still for %(number)d day", "Stands still for %(number)d days", facts.idle_days)
-        return Waiting(WaitsFor.YOU, text % {"number": facts.idle_days})
+        return Waiting(WaitsFor.YOU, text % {"number": facts.idle_days}, alike=_("Stand still"))
     if facts.to_correct and facts.missing == facts.to_correct:
         text = ngettext("%(number)d caption to rewrite", "%(number)d captions to rewrite", facts.to_correct)
         return Waiting(WaitsFor.PEOPLE, text % {"number": facts.to_correct}, Where.CAPTIONS)
@@ -169,7 +176,7 @@ def _of_pilot(step: Step, rating: Step | None) -> str:
 def _decided(step: Step, steps: Sequence[Step], facts: Facts) -> Waiting:
     if step.kind == MAIN and facts.missing and why_not(Action.REOPEN, step, steps) is None:
         text = ngettext("Reopen: %(number)d caption missing", "Reopen: %(number)d captions missing", facts.missing)
-        return Waiting(WaitsFor.YOU, text % {"number": facts.missing})
+        return Waiting(WaitsFor.YOU, text % {"number": facts.missing}, alike=_("Reopen: captions missing"))
     is_finished = not any(other.state in UNDECIDED for other in steps)
     if is_finished and step.state == ACCEPTED and step.kind != PILOT:
         return Waiting(WaitsFor.NOTHING, _("Everything is decided"))

@@ -88,7 +88,7 @@ class Outbox(Generic[MailT]):
         return mail
 
     def _short(self, reason: str) -> str:
-        return reason[: self.model._meta.get_field("reason").max_length]
+        return reason[: OutgoingMail.REASON_LENGTH]
 
 
 def post_by_server(message: EmailMessage) -> Failure | None:

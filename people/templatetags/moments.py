@@ -24,8 +24,13 @@ LONGEST = 64
 @register.simple_tag(takes_context=True)
 def moment(context: Context, at: datetime) -> SafeString:
     """Show a time with its date."""
-    local = at.astimezone(_zone_of(context))
-    return _element(at, f"{date_format(local, 'j F Y, H:i')} {_name_of(local)}")
+    return _element(at, in_words(at, _zone_of(context)))
+
+
+def in_words(at: datetime, zone: Any) -> str:
+    """Return a time with its date and zone, such as “3 March 2026, 17:00 CET”."""
+    local = at.astimezone(zone)
+    return f"{date_format(local, 'j F Y, H:i')} {_name_of(local)}"
 
 
 @register.simple_tag(takes_context=True)

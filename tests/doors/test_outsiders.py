@@ -31,6 +31,7 @@ ANYBODY = {
     "people:invitation-accept": "whoever has the link",
     "recruitment:study-enter": "whoever the panel sends",
     "recruitment:event-take": "the panel alone, by its signature",
+    "dashboard:email-stop": "whoever has the link",
     "annotation:offline-worker": "has nothing of anybody's",
     "account_login": "",
     "account_logout": "",
@@ -70,7 +71,7 @@ ONES_OWN = {
     "annotation:work-show", "annotation:history-show", "annotation:feedback-list", "sxs_eval:work-show",
     "sxs_eval:evaluation-list", "gapgame:game-home", "api:docs", "api:me", "api:project-list", "api:work-show",
     "api:own-caption-list", "api:own-feedback-list", "api:rating-work-show", "recruitment:study-finish",
-    "socialaccount_connections",
+    "socialaccount_connections", "dashboard:email-choices",
 }  # fmt: skip
 """For whoever is signed in, who finds there what is theirs."""
 OF_MANAGERS = {
@@ -79,6 +80,7 @@ OF_MANAGERS = {
     "inference:gallery", "inference:worker-list", "inference:run-list", "inference:run-create",
     "inference:training-list",
     "inference:embedding-list", "inference:embedding-create", "inference:encoder-create",
+    "dashboard:need-list", "dashboard:need-count", "dashboard:need-dismiss",
 }  # fmt: skip
 """For who manages anything at all, who finds there what is theirs or shared with all: tests/doors/test_owners.py."""
 NOT_BUILT = {

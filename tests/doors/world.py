@@ -16,6 +16,8 @@ from annotation.services import corrections
 from corpora.models import CandidateList, LanguageTable, SelectedImage, Selection, Subset
 from corpora.selectors.corpus_pages import stored_name
 from corpora.services import corpus_builds
+from dashboard.models import NoticeKind
+from dashboard.rules.links import token_to_stop
 from gapgame.services import playing
 from images.models import Collection, ImportJob, ImportKind, JobState
 from images.selectors import served_image
@@ -187,6 +189,7 @@ def make_world(media: Path) -> World:
         "organization_slug": ["guessed"],
         "provider_id": ["guessed"],
         "recruitment:study-enter token": [study.token],
+        "dashboard:email-stop token": [token_to_stop(manager.pk, NoticeKind.DIGEST)],
         "recruitment:event-take token": [study.token],
         "job_id": [job.pk],
         "public_id": [image.public_id],

@@ -1,0 +1,30 @@
+"""When somebody's digest is due."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+DAILY, WEEKLY = "daily", "weekly"
+FROM_HOUR, TO_HOUR = 7, 12
+"""(ours) Local time: a digest that could not be sent in the morning waits for the next one."""
+
+
+def period_due(digest: str, local: datetime) -> str:
+    """Return the day or week for which a digest is due at a local time; empty outside the morning it is for."""
+    if not FROM_HOUR <= local.hour < TO_HOUR:
+        return ""
+    if digest == DAILY:
+        return local.date().isoformat()
+    if digest == WEEKLY and local.isoweekday() == 1:
+        year, week, _day = local.isocalendar()
+        return f"{year}-W{week:02}"
+    return ""
+
+
+def zone_named(name: str) -> ZoneInfo:
+    """Return a time zone by its name; UTC if there is none of that name."""
+    try:
+        return ZoneInfo(name or "UTC")
+    except (KeyError, ValueError, OSError):
+        return ZoneInfo("UTC")

@@ -1,0 +1,24 @@
+"""What is stored about somebody's e-mails, for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
+
+from dashboard.models import DismissedNeed, EmailChoices, Notice
+from people.models import User
+from people.personal_data import Part
+
+
+def data_export(person: User) -> Iterator[Part]:
+    columns = ("work", "feedback", "rewrite", "deadline", "digest", "zone")
+    yield Part(
+        "email-choices", _("Which e-mails you want."), EmailChoices.objects.filter(person=person).values(*columns)
+    )
+    notices = Notice.objects.filter(person=person).order_by("pk")
+    yield Part(
+        "emails", _("E-mails that were sent to you."), notices.values("kind", "about", "state", "queued_at", "sent_at")
+    )
+    dismissed = DismissedNeed.objects.filter(person=person).order_by("pk")
+    yield Part("dismissed", _("What you do not want to be told of any more."), dismissed.values("about", "at"))

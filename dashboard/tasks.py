@@ -1,0 +1,38 @@
+"""Background tasks of e-mails about what is new. The rows decide."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.utils import timezone
+
+from dashboard.services.notice_mails import NOTICES
+from dashboard.services.notices import queue_about_work, queue_digests, queue_notices
+from people.services.outbox import post_by_server
+
+
+@shared_task
+def send_notice(notice_id: int) -> None:
+    NOTICES.send(mail_id=notice_id, post=post_by_server, clock=timezone.now)
+
+
+@shared_task
+def sweep_notices() -> None:
+    """Send what is queued."""
+    now = timezone.now()
+    NOTICES.give_up_interrupted(now=now)
+    for notice_id in NOTICES.due(now=now):
+        send_notice.delay(notice_id)
+
+
+@shared_task
+def sweep_occasions() -> None:
+    """Look for what people have to be told."""
+    now = timezone.now()
+    queue_notices(now=now)
+    queue_digests(now=now)
+
+
+@shared_task
+def sweep_work() -> None:
+    """Look for people who have work again: for each of them, their page of work is computed."""
+    queue_about_work(now=timezone.now())

@@ -1,0 +1,72 @@
+"""What needs somebody: the page, its number for the navigation, and putting away what failed."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.selectors.needs import needs_of, number_of
+from dashboard.services.choices import dismiss_need
+from people.models import Membership, User
+from people.permissions import RESEARCHERS, manages_anything
+from people.requests import user_of
+
+KEPT_S = 60
+"""How long the number in the navigation may be old; the page itself is computed each time."""
+LONGEST = 80
+
+
+@require_safe
+@login_required
+def need_list(request: HttpRequest) -> HttpResponse:
+    user = _who_has_projects(request)
+    listed = needs_of(user, now=timezone.now())
+    number = number_of(listed)
+    cache.set(_key(user), number, KEPT_S)
+    return render(request, "dashboard/needs.html", {"listed": listed, "needs_number": number})
+
+
+@require_safe
+@never_cache
+@login_required
+def need_count(request: HttpRequest) -> HttpResponse:
+    """Answer with the number alone."""
+    user = _who_has_projects(request)
+    number = cache.get(_key(user))
+    if number is None:
+        number = number_of(needs_of(user, now=timezone.now()))
+        cache.set(_key(user), number, KEPT_S)
+    return HttpResponse(str(number), content_type="text/plain")
+
+
+@require_POST
+@login_required
+def need_dismiss(request: HttpRequest) -> HttpResponse:
+    user = _who_has_projects(request)
+    about = request.POST.get("about", "")[:LONGEST]
+    if about and "\0" not in about:
+        dismiss_need(person=user, about=about, now=timezone.now())
+    return redirect("dashboard:need-list")
+
+
+def _who_has_projects(request: HttpRequest) -> User:
+    """
+    Raises
+    ------
+    Http404
+        For whoever neither manages a project nor does research in one.
+    """
+    user = user_of(request)
+    if not Membership.objects.filter(user=user, role__in=RESEARCHERS).exists() and not manages_anything(user):
+        raise Http404(_("There is no such page."))
+    return user
+
+
+def _key(user: User) -> str:
+    return f"needs:{user.pk}"

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from allauth.account.models import EmailAddress
+from django.core import mail
+
+from dashboard.models import Notice
+from dashboard.services.notice_mails import NOTICES
+from people.models import User
+from people.services.outbox import post_by_server
+from tests.factories import NOW
+
+
+def confirm_address(user: User) -> User:
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    return user
+
+
+def send_all(at=NOW) -> list[mail.EmailMessage]:
+    """Send what is due and return it."""
+    before = len(mail.outbox)
+    for pk in NOTICES.due(now=at):
+        NOTICES.send(mail_id=pk, post=post_by_server, clock=lambda: at)
+    return mail.outbox[before:]
+
+
+def kinds_for(user: User) -> list[str]:
+    return list(Notice.objects.filter(person=user).order_by("pk").values_list("kind", flat=True))
