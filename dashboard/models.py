@@ -8,15 +8,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
+from dashboard.rules.digests import Digest
 from people.models import UNFINISHED_MAILS, MailState, OutgoingMail, mail_constraints
-
-
-class Digest(models.TextChoices):
-    OFF = "off", pgettext_lazy("e-mail", "Never")
-    DAILY = "daily", _("Every morning")
-    WEEKLY = "weekly", _("On Monday mornings")
 
 
 class NoticeKind(models.TextChoices):
@@ -40,7 +34,7 @@ class EmailChoices(models.Model):
     rewrite = models.BooleanField(NoticeKind.REWRITE.label, default=True)
     deadline = models.BooleanField(NoticeKind.DEADLINE.label, default=True)
     digest = models.CharField(NoticeKind.DIGEST.label, max_length=6, choices=Digest.choices, default=Digest.WEEKLY)
-    zone = models.CharField(max_length=64, blank=True, help_text="Time zone, as the browser told; empty for UTC.")
+    zone = models.CharField(max_length=64, blank=True, help_text="Time zone, as the browser has it; empty for UTC.")
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -96,7 +90,7 @@ class WorkSeen(models.Model):
 
 
 class DismissedNeed(models.Model):
-    """Something that failed and that somebody does not want to be told of any more."""
+    """Something that failed, and that somebody took off their list."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="dismissed_needs")
     about = models.CharField(max_length=80, help_text="Such as run:12.")

@@ -26,7 +26,7 @@ def sweep_notices() -> None:
 
 @shared_task
 def sweep_occasions() -> None:
-    """Look for what people have to be told."""
+    """Queue e-mails about what is new."""
     now = timezone.now()
     queue_notices(now=now)
     queue_digests(now=now)

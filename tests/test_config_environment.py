@@ -47,6 +47,7 @@ MALFORMED = [
     ("EMAIL_URL", "mail.example.org:25", "smtp"),
     ("DEFAULT_FROM_EMAIL", "Crosslens", "no address"),
     ("CSRF_TRUSTED_ORIGINS", "crosslens.example.org", "not an origin"),
+    ("SITE_URL", "crosslens.example.org", "not the address of a site"),
     ("CACHE_URL", "memcached://cache.example.org", "memcached"),
     ("HTTPS", "perhaps", "perhaps"),
     ("HSTS", "forever", "'forever', which is not host, subdomains or preload"),
@@ -101,6 +102,7 @@ def test_without_variables_everything_is_embedded_under_var(tmp_path):
     assert "journal_mode=WAL" in environment.database()["OPTIONS"]["init_command"]
     assert environment.celery()["broker_url"].startswith("filesystem://")
     assert environment.allowed_hosts() == ["127.0.0.1", "localhost", "[::1]"]
+    assert environment.site_url() == "http://127.0.0.1:8000/"
     assert environment.https() is False
     for place in (
         environment.database()["NAME"],

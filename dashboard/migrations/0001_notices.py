@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                 (
                     "zone",
                     models.CharField(
-                        blank=True, help_text="Time zone, as the browser told; empty for UTC.", max_length=64
+                        blank=True, help_text="Time zone, as the browser has it; empty for UTC.", max_length=64
                     ),
                 ),
             ],

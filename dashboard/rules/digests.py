@@ -5,7 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-DAILY, WEEKLY = "daily", "weekly"
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+
+class Digest(TextChoices):
+    OFF = "off", pgettext_lazy("e-mail", "Never")
+    DAILY = "daily", _("Every morning")
+    WEEKLY = "weekly", _("On Monday mornings")
+
+
 FROM_HOUR, TO_HOUR = 7, 12
 """(ours) Local time: a digest that could not be sent in the morning waits for the next one."""
 
@@ -14,9 +24,9 @@ def period_due(digest: str, local: datetime) -> str:
     """Return the day or week for which a digest is due at a local time; empty outside the morning it is for."""
     if not FROM_HOUR <= local.hour < TO_HOUR:
         return ""
-    if digest == DAILY:
+    if digest == Digest.DAILY:
         return local.date().isoformat()
-    if digest == WEEKLY and local.isoweekday() == 1:
+    if digest == Digest.WEEKLY and local.isoweekday() == 1:
         year, week, _day = local.isocalendar()
         return f"{year}-W{week:02}"
     return ""

@@ -21,4 +21,4 @@ def data_export(person: User) -> Iterator[Part]:
         "emails", _("E-mails that were sent to you."), notices.values("kind", "about", "state", "queued_at", "sent_at")
     )
     dismissed = DismissedNeed.objects.filter(person=person).order_by("pk")
-    yield Part("dismissed", _("What you do not want to be told of any more."), dismissed.values("about", "at"))
+    yield Part("dismissed", _("Failures that you dismissed."), dismissed.values("about", "at"))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from dashboard.models import Digest, DismissedNeed, EmailChoices, Notice, NoticeKind, WorkSeen
+from dashboard.models import DismissedNeed, EmailChoices, Notice, NoticeKind, WorkSeen
+from dashboard.rules.digests import Digest
 from people.models import User
 
 

@@ -1,4 +1,4 @@
-"""Who has to be told what. Each occasion is one row, whoever looks and however often."""
+"""Who gets an e-mail about what. Each occasion is one row, whoever looks and however often."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from allocation.selectors import OwnWork
 from annotation.models import CorrectionRequest, Feedback
 from annotation.selectors.verification import rating_work_of
 from annotation.selectors.work import work_of
-from dashboard.models import Digest, EmailChoices, Notice, NoticeKind, WorkSeen
-from dashboard.rules.digests import period_due, zone_named
+from dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
+from dashboard.rules.digests import Digest, period_due, zone_named
 from dashboard.selectors.choices import reachable, who_want
 from people.models import Role, User
 from sxs_eval.selectors.work import work_of as judging_work_of
 
 NEWS_FOR = timedelta(days=2)
-"""(ours) Nobody is told of what is older: an installation that begins to send e-mails sends none about the past."""
+"""(ours) Nothing older is news: an installation that begins to send e-mails sends none about the past."""
 EXPIRES_WITHIN = timedelta(days=1)
 WORKERS = (Role.ANNOTATOR, Role.RATER)
 
 
 def queue_notices(*, now: datetime) -> None:
-    """Queue an e-mail for each occasion that nobody was told of yet."""
+    """Queue an e-mail for each new occasion."""
     people = reachable(*WORKERS)
     feedback = Feedback.objects.filter(acknowledged_at=None)
     rewrites = CorrectionRequest.objects.filter(answered_at=None)
@@ -75,8 +75,8 @@ def has_work_now(person: User, now: datetime) -> bool:
 def _news(kind: NoticeKind, rows: QuerySet[Any], person: str, people: QuerySet[User], now: datetime) -> list[Notice]:
     """Return an e-mail for everybody with something newer than the last one of this kind; at most one a day."""
     newest = rows.filter(at__gt=now - NEWS_FOR, **{f"{person}__in": who_want(kind, people)})
-    told = Notice.objects.filter(kind=kind).order_by()
-    last = dict(told.values_list("person").annotate(Max("queued_at")))
+    earlier = Notice.objects.filter(kind=kind).order_by()
+    last = dict(earlier.values_list("person").annotate(Max("queued_at")))
     day = now.date().isoformat()
     return [
         _notice(pk, kind, day, now)

@@ -14,8 +14,8 @@ from allocation.models import Batch
 from annotation.models import Feedback, Round
 from annotation.services import batches, corrections
 from dashboard import tasks
-from dashboard.models import Digest, EmailChoices, Notice, NoticeKind, WorkSeen
-from dashboard.rules.digests import period_due, zone_named
+from dashboard.models import EmailChoices, Notice, NoticeKind, WorkSeen
+from dashboard.rules.digests import Digest, period_due, zone_named
 from dashboard.rules.links import read_token, token_to_stop
 from dashboard.services.notice_mails import NOTICES
 from dashboard.services.notices import queue_about_work, queue_digests, queue_notices
