@@ -86,6 +86,7 @@ def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
         "quality": f"{base}quality/",
         "invitations": f"{base}people/invitations/",
         "hours and cost": f"{base}costs/",
+        "needs you": "/needs/",
     }
     pages = {}
     for name, address in addresses.items():
