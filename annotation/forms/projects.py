@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from decimal import Decimal
+from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -15,14 +16,18 @@ from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field,
 from annotation.forms.campaign import too_many_images
 from annotation.models import Round, RoundKind, RoundState
 from annotation.rules.campaign import MAIN, PILOT, PILOT_IMAGES
+from annotation.rules.estimates import Plan
+from annotation.selectors.estimates import SettingsUsed
 from annotation.selectors.overview import Coverage
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings, settings_of
 from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
+from people.forms.money import currency_field, rate_field
 
-WANTED, REPLICATION = "language-", "replication-"
+REPLICATION = "replication-"
+MOST_PEOPLE = 10_000
 
 
 class CollectionForm(forms.Form):
@@ -56,14 +61,49 @@ class _Batches(BatchesForm):
     )
 
 
-class LanguageChoice(NamedTuple):
-    language: Language
-    wanted: forms.BoundField
-    replication: forms.BoundField
+class _Estimated(forms.Form):
+    """What only the estimate needs."""
+
+    people = forms.IntegerField(
+        label=_("People in each language"), min_value=1, max_value=MOST_PEOPLE, initial=5, required=False
+    )
+    hours_a_day = forms.DecimalField(
+        label=_("Hours a day that each of them works"),
+        min_value=Decimal("0.25"),
+        max_value=24,
+        decimal_places=2,
+        initial=2,
+        required=False,
+    )
+    rate = rate_field(required=False, help_text=_("Leave empty for an estimate without money."))
+    currency = currency_field(required=False, help_text=_("Three letters, such as GBP."))
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("rate") is not None and not cleaned.get("currency") and "currency" not in self.errors:
+            self.add_error("currency", gettext("Enter the currency of this rate."))
+        return cleaned
+
+    def estimate_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in _Estimated.base_fields]
 
 
-class LanguagesForm(_Batches):
+class LanguagesForm(_Estimated, _Batches):
     """Languages to caption a collection in, with the replication of each, after English captions of some models."""
+
+    languages = forms.ModelMultipleChoiceField(
+        label=_("Languages"),
+        queryset=Language.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one language.")},
+    )
+    replication = forms.IntegerField(
+        label=_("Captions per image"),
+        min_value=1,
+        max_value=HIGHEST_REPLICATION,
+        initial=2,
+        help_text=_("In every language, each by a different person. The method uses 2."),
+    )
 
     captioners = forms.ModelMultipleChoiceField(
         label=_("Models whose English captions are rated"),
@@ -97,49 +137,55 @@ class LanguagesForm(_Batches):
         help_text=_("Needed only without a pilot. It is stored and appears in releases."),
     )
 
-    def __init__(self, *args: Any, coverage: Coverage, languages: Sequence[Language], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        coverage: Coverage,
+        languages: QuerySet[Language],
+        last: SettingsUsed | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.languages = languages
+        self.offered = list(languages)
         self.most_images = coverage.by_any
-        self.fields["pilot_images"].initial = min(PILOT_IMAGES, coverage.by_any)
+        self.fields["languages"].queryset = languages  # type: ignore[attr-defined]
         models = [model for model, count in coverage.by_model]
         self.fields["captioners"].queryset = CaptioningModel.objects.filter(pk__in=[model.pk for model in models])  # type: ignore[attr-defined]
         self.fields["captioners"].choices = [  # type: ignore[attr-defined]
             (model.pk, self._label(model, count, coverage.images)) for model, count in coverage.by_model
         ]
-        self.fields["captioners"].initial = [model.pk for model in models]
-        for language in languages:
-            self.fields[WANTED + language.tag] = forms.BooleanField(label=language.name, required=False)
+        for language in self.offered:
             self.fields[REPLICATION + language.tag] = forms.IntegerField(
-                label=_("Captions per image in %(language)s") % {"language": language.name},
-                min_value=1,
-                max_value=HIGHEST_REPLICATION,
-                initial=2,
-                required=False,
+                label=language.name, min_value=1, max_value=HIGHEST_REPLICATION, required=False
             )
+        for name, value in _first_values(coverage, last).items():
+            if name in self.fields:
+                self.fields[name].initial = value
 
     @staticmethod
     def _label(model: CaptioningModel, count: int, images: int) -> str:
         text = ngettext("%(model)s: %(count)s of %(images)s image", "%(model)s: %(count)s of %(images)s images", images)
         return text % {"model": model.name, "count": count, "images": images}
 
-    def choices(self) -> Iterator[LanguageChoice]:
-        for language in self.languages:
-            yield LanguageChoice(language, self[WANTED + language.tag], self[REPLICATION + language.tag])
+    def own_replications(self) -> list[forms.BoundField]:
+        return [self[REPLICATION + language.tag] for language in self.offered]
 
-    def plain_fields(self) -> list[forms.BoundField]:
-        """All fields except the table of languages."""
-        return [field for field in self if not field.name.startswith((WANTED, REPLICATION))]
+    @property
+    def has_own_replications(self) -> bool:
+        return any(field.errors or field.value() not in (None, "") for field in self.own_replications())
+
+    def before_languages(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("name", "captioners") if name in self.fields]
+
+    def after_languages(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("batch_size", "lease_h", "begin", "pilot_images", "why_no_pilot")]
+
+    def typed(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was typed, as initial values of a form that does not judge it yet."""
+        return {name: field.widget.value_from_datadict(data, {}, name) for name, field in self.fields.items()}
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        wanted = [language for language in self.languages if cleaned.get(WANTED + language.tag)]
-        if not wanted:
-            self.add_error(None, gettext("Choose at least one language."))
-        for language in wanted:
-            name = REPLICATION + language.tag
-            if name in cleaned and cleaned[name] is None:
-                self.add_error(name, gettext("Enter how many captions each image gets in this language."))
         if cleaned.get("begin") != MAIN and (cleaned.get("pilot_images") or 0) > self.most_images:
             self.add_error("pilot_images", too_many_images(self.most_images))
         if cleaned.get("begin") == MAIN and not cleaned.get("why_no_pilot"):
@@ -152,18 +198,45 @@ class LanguagesForm(_Batches):
         return Beginning(pilot_images=self.cleaned_data["pilot_images"] or PILOT_IMAGES)
 
     def new_rounds(self) -> list[NewRound]:
+        said = self.cleaned_data
         return [
-            NewRound(language, self.cleaned_data[REPLICATION + language.tag])
-            for language in self.languages
-            if self.cleaned_data[WANTED + language.tag]
+            NewRound(language, said[REPLICATION + language.tag] or said["replication"])
+            for language in sorted(said["languages"], key=lambda one: one.name)
         ]
+
+    def plan(self, *, images: int) -> Plan:
+        """Return the settings that the estimate of every language shares."""
+        said = self.cleaned_data
+        pilot = 0 if said["begin"] == MAIN else self.beginning().pilot_images
+        return Plan(
+            images=images,
+            replication=said["replication"],
+            batch_size=said["batch_size"],
+            pilot_images=pilot,
+            people=said["people"] or self.fields["people"].initial,
+            hours_a_day=said["hours_a_day"] or Decimal(self.fields["hours_a_day"].initial),
+            rate=said["rate"],
+        )
+
+
+def _first_values(coverage: Coverage, last: SettingsUsed | None) -> dict[str, Any]:
+    """Return the values of the last project, as far as they are possible with this collection."""
+    known = {model.pk for model, count in coverage.by_model}
+    best = max(coverage.by_model, key=lambda one: one[1], default=None)
+    values: dict[str, Any] = {
+        "pilot_images": min((last and last.pilot_images) or PILOT_IMAGES, coverage.by_any),
+        "captioners": sorted(last.captioners & known if last else ()) or ([best[0].pk] if best else []),
+    }
+    if last:
+        values |= {"replication": last.replication, "batch_size": last.batch_size, "lease_h": hours(last.lease_s)}
+        values |= {REPLICATION + tag: number for tag, number in last.own_replications.items()}
+    return values
 
 
 class ProjectForm(LanguagesForm):
     name = forms.CharField(
         label=_("Name"), max_length=120, help_text=_("Annotators see this name. It can be in any language.")
     )
-    field_order = ("name", "captioners", "batch_size", "lease_h", "begin", "pilot_images", "why_no_pilot")
 
 
 class RoundForm(_Batches):

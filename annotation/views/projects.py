@@ -1,10 +1,8 @@
-"""The manager's pages: making a project, following its progress, changing a round, downloading captions."""
+"""The manager's pages: the list of projects, changing a round, downloading captions."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from random import SystemRandom
-from typing import TypedDict
+from collections.abc import Iterable
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -18,105 +16,36 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import tasks
 from annotation.formats.captions import Layout, export_captions, file_name
-from annotation.forms.projects import WANTED, CollectionForm, LanguagesForm, ProjectForm, RoundForm
+from annotation.forms.projects import RoundForm
 from annotation.models import Round
 from annotation.permissions import has_assigned_images, round_managed_by
 from annotation.selectors import overview
 from annotation.services import projects as services
-from annotation.services.campaign import Beginning
 from annotation.services.references import use_as_references
 from corpora.pages.image_filters import asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
 from images.models import Collection
-from images.permissions import collections_in
 from inference.models import CaptioningModel
-from inference.permissions import models_in
-from languages.models import Language
 from people.models import Role
 from people.permissions import manages_anything, project_for
 from people.requests import user_of
 from people.services import audit_log
 from scoring.services.references import ReferenceFileError
 
-SEED_BITS = 32
-
-
-class SettingUp(TypedDict):
-    """Keyword arguments for both services.create_project and services.add_languages."""
-
-    collection: Collection
-    captioners: list[CaptioningModel]
-    languages: list[services.NewRound]
-    batch_size: int
-    lease_s: int
-    seed: int
-    beginning: Beginning
-    now: datetime
-
 
 @require_safe
 @login_required
 def project_list(request: HttpRequest) -> HttpResponse:
-    _must_be_manager(request)
+    must_be_manager(request)
     rows = overview.managed_projects(user_of(request))
     return render(request, "annotation/manage_projects.html", {"projects": rows})
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def project_create(request: HttpRequest) -> HttpResponse:
-    _must_be_manager(request)
-    collections, models = collections_in(None, by=user_of(request)), models_in(None, by=user_of(request))
-    chosen = CollectionForm(request.GET or None, collections=collections)
-    if not chosen.is_valid():
-        context = {"form": chosen, "collections": collections.exists()}
-        return render(request, "annotation/manage_project_collection.html", context)
-    collection: Collection = chosen.cleaned_data["collection"]
-    coverage = overview.coverage_of(collection, models)
-    form = ProjectForm(request.POST or None, coverage=coverage, languages=list(Language.objects.all()))
-    if not form.is_valid():
-        context = {"form": form, "collection": collection, "coverage": coverage}
-        return render(request, "annotation/manage_project_create.html", context, status=422 if form.is_bound else 200)
-    project = services.create_project(
-        creator=user_of(request), name=form.cleaned_data["name"], **_setting_up(form, collection)
-    )
-    _fill(request, list(project.rounds.filter(awaits_tasks=True).values_list("pk", flat=True)))
-    _say_what_is_left_out(request, form, collection)
-    return redirect("annotation:project-show", project.slug)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def language_add(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, Role.MANAGER)
-    collections = collections_in(project)
-    chosen = CollectionForm(request.GET or None, collections=collections)
-    if not chosen.is_valid():
-        context = {"form": chosen, "collections": collections.exists(), "project": project}
-        return render(request, "annotation/manage_project_collection.html", context)
-    collection: Collection = chosen.cleaned_data["collection"]
-    coverage = overview.coverage_of(collection, models_in(project))
-    languages = list(Language.objects.exclude(pk__in=project.rounds.values("language")))
-    ticked = {f"{WANTED}{tag}": True for tag in request.GET.getlist("language")}
-    form = LanguagesForm(request.POST or None, initial=ticked, coverage=coverage, languages=languages)
-    if form.is_valid():
-        try:
-            made = services.add_languages(project=project, by=user_of(request), **_setting_up(form, collection))
-        except services.LanguageAlreadyAddedError as refused:
-            form.add_error(None, str(refused))
-        else:
-            _fill(request, [round.pk for round in made])
-            _say_what_is_left_out(request, form, collection)
-            return redirect("annotation:project-show", slug)
-    context = {"form": form, "collection": collection, "coverage": coverage, "project": project}
-    return render(request, "annotation/manage_project_create.html", context, status=422 if form.is_bound else 200)
 
 
 @require_POST
 @login_required
 def tasks_add(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    _fill(request, services.ask_for_missing_tasks(project=project, by=user_of(request), now=timezone.now()))
+    say_it_fills(request, services.ask_for_missing_tasks(project=project, by=user_of(request), now=timezone.now()))
     return redirect("annotation:project-show", slug)
 
 
@@ -181,33 +110,20 @@ def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpRespons
     return response
 
 
-def _must_be_manager(request: HttpRequest) -> None:
+def must_be_manager(request: HttpRequest) -> None:
     if not manages_anything(request.user):
         raise PermissionDenied(
             _("Only managers can see this page. Ask the administrator of this site to make you one.")
         )
 
 
-def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
-    return {
-        "collection": collection,
-        "captioners": list(form.cleaned_data["captioners"]),
-        "languages": form.new_rounds(),
-        "batch_size": form.cleaned_data["batch_size"],
-        "lease_s": form.lease_s(),
-        "seed": SystemRandom().getrandbits(SEED_BITS),
-        "beginning": form.beginning(),
-        "now": timezone.now(),
-    }
-
-
-def _fill(request: HttpRequest, rounds: list[int]) -> None:
+def say_it_fills(request: HttpRequest, rounds: list[int]) -> None:
     tasks.nudge_filling(rounds)
     messages.success(request, _("The images are being prepared. The table below fills within seconds."))
 
 
-def _say_what_is_left_out(request: HttpRequest, form: LanguagesForm, collection: Collection) -> None:
-    without = overview.coverage_of(collection, form.cleaned_data["captioners"]).without
+def say_what_is_left_out(request: HttpRequest, captioners: Iterable[CaptioningModel], collection: Collection) -> None:
+    without = overview.coverage_of(collection, captioners).without
     if without:
         text = ngettext(
             "%(number)d image has no English caption by the chosen models and is left out until it has one.",

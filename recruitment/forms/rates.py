@@ -11,19 +11,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from languages.models import Language
+from people.forms.money import currency_field, rate_field
 from recruitment.models import HourlyRate
 from recruitment.services.rates import Rate
 
 RATE, CURRENCY = "rate-", "currency-"
-
-
-def currency_field(**about: Any) -> forms.RegexField:
-    return forms.RegexField(
-        label=_("Currency"),
-        regex=r"\A[A-Z]{3}\Z",
-        error_messages={"invalid": _("Enter three capital letters, such as GBP.")},
-        **about,
-    )
 
 
 class LanguageRate(NamedTuple):
@@ -42,10 +34,7 @@ class RatesForm(forms.Form):
         self.languages = languages
         for tag in ("", *(language.tag for language in languages)):
             known = rates.get(tag)
-            self.fields[RATE + tag] = forms.DecimalField(
-                label=_("Pay per hour"), min_value=0, max_digits=8, decimal_places=2, required=False,
-                initial=known.rate if known else None,
-            )  # fmt: skip
+            self.fields[RATE + tag] = rate_field(required=False, initial=known.rate if known else None)
             self.fields[CURRENCY + tag] = currency_field(required=False, initial=known.currency if known else "")
         self.fields[CURRENCY].help_text = _("Three letters, such as GBP.")
 

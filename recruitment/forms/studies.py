@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from languages.models import Language
 from people.forms.invitations import JoinForm
 from people.forms.inviting import MOST_PLACES
+from people.forms.money import currency_field
 from people.models import ConsentText, Role
-from recruitment.forms.rates import currency_field
 from recruitment.models import LONGEST_ADDRESS, Study, WorkRole
 from recruitment.rules.panels import USUAL_NAMES, Panel
 

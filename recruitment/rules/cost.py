@@ -1,15 +1,12 @@
-"""What work costs: hours at a rate, or what a panel pays."""
+"""What the work of people from a panel costs, and how a sum is divided."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, Decimal
 
-from recruitment.rules.pay import CENT, MS_PER_HOUR, pay_for
-
-
-def cost_of(*, active_ms: int, rate: Decimal) -> Decimal:
-    return (rate * active_ms / MS_PER_HOUR).quantize(CENT, rounding=ROUND_HALF_UP)
+from people.rules.pay import CENT
+from recruitment.rules.pay import pay_for
 
 
 def cost_of_participant(*, active_ms: int, rewards: Sequence[Decimal], rate: Decimal) -> Decimal:

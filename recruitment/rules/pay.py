@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
-MS_PER_HOUR = 3_600_000
-CENT = Decimal("0.01")
+from people.rules.pay import CENT, MS_PER_HOUR
 
 
 @dataclass(frozen=True)

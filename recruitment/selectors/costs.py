@@ -11,9 +11,9 @@ from annotation.models import Round
 from annotation.selectors.work_done import WorkDone, work_done
 from languages.models import Language
 from people.models import Project, User
+from people.rules.pay import MS_PER_HOUR, cost_of
 from recruitment.models import HourlyRate, Participant, ParticipantState
-from recruitment.rules.cost import cost_of, cost_of_participant, divided
-from recruitment.rules.pay import MS_PER_HOUR
+from recruitment.rules.cost import cost_of_participant, divided
 from sxs_eval.models import Comparison
 from sxs_eval.selectors.work_done import JudgingDone, judging_done
 

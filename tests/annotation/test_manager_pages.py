@@ -115,11 +115,10 @@ class TestCreatingInTheBrowser:
             "captioners": [make_captioner(collection, "blip").pk],
             "batch_size": "5",
             "lease_h": "1.5",
-            "language-de": "on",
-            "replication-de": "2",
-            "language-bn": "on",
+            "languages": ["de", "bn"],
+            "replication": "2",
             "replication-bn": "1",
-            "replication-fr": "2",
+            "replication-fr": "3",
         }
 
     def test_what_is_chosen_is_set_up_and_filled_at_once(
@@ -184,8 +183,12 @@ class TestCreatingInTheBrowser:
         [
             ({"name": ""}, "This field is required"),
             ({"captioners": []}, "Choose at least one model"),
-            ({"language-de": "", "language-bn": ""}, "Choose at least one language"),
-            ({"replication-de": ""}, "Enter how many captions"),
+            ({"languages": []}, "Choose at least one language"),
+            ({"languages": ["xx"]}, "not one of the available choices"),
+            ({"replication": ""}, "This field is required"),
+            ({"people": "0"}, "greater than or equal to 1"),
+            ({"rate": "12"}, "Enter the currency of this rate."),
+            ({"rate": "12", "currency": "euro"}, "Enter three capital letters"),
             ({"replication-de": "0"}, "greater than or equal to 1"),
             ({"batch_size": "0"}, "greater than or equal to 1"),
             ({"lease_h": "0"}, "greater than or equal to 0.25"),
@@ -207,9 +210,9 @@ class TestCreatingInTheBrowser:
     def test_languages_are_added_to_a_project_that_is_there(self, manager, project, collection, answers):
         path = f"{reverse('annotation:language-add', args=['lions'])}?collection={collection.slug}"
         page = manager.get(path).content.decode()
-        assert 'name="language-bn"' in page
-        assert 'name="language-de"' not in page
-        response = manager.post(path, {name: answers[name] for name in answers if "-de" not in name and name != "name"})
+        assert 'name="languages" value="bn"' in page
+        assert 'name="languages" value="de"' not in page
+        response = manager.post(path, answers | {"languages": ["bn"]})
         assert response.status_code == 302
         assert set(project.rounds.values_list("language", flat=True)) == {"de", "bn"}
 

@@ -15,8 +15,9 @@ from django.urls import reverse
 from annotation.models import Rating, Round, Tally
 from annotation.services import figures
 from people.models import AuditEntry, Project, User
+from people.rules.pay import cost_of
 from recruitment.models import HourlyRate, Participant, ParticipantState
-from recruitment.rules.cost import cost_of, cost_of_participant, divided
+from recruitment.rules.cost import cost_of_participant, divided
 from recruitment.selectors.costs import CostRow, cost_rows
 from recruitment.services.rates import Rate, set_rates
 from tests.annotation.submitting import submit_captions

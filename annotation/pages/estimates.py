@@ -1,0 +1,68 @@
+"""The table of what the languages of a form will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from annotation.rules.estimates import Basis, Estimate, Plan, Seconds, estimate, total
+from annotation.rules.pace import MOST_DAYS_AHEAD
+from annotation.selectors.estimates import Measured
+from annotation.services.projects import NewRound
+from charts import texts
+from languages.models import Language
+
+
+@dataclass(frozen=True)
+class EstimateLine:
+    """One language, or all of them without a `language`. Dates that are too far off are left out."""
+
+    language: Language | None
+    estimate: Estimate
+    caption: Seconds | None
+    rating: Seconds | None
+    ends_on: date | None
+
+    @property
+    def hours(self) -> str:
+        return texts.plain(self.estimate.hours)
+
+
+@dataclass(frozen=True)
+class EstimatePage:
+    lines: Sequence[EstimateLine]
+    total: EstimateLine
+    left_out: int
+    too_few: Sequence[Language]
+
+    @property
+    def is_assumed(self) -> bool:
+        return any(pace.basis == Basis.ASSUMED for one in self.lines for pace in (one.caption, one.rating) if pace)
+
+
+def estimate_page(
+    plan: Plan, languages: Sequence[NewRound], measured: Measured, *, left_out: int, today: date
+) -> EstimatePage:
+    """Estimate every language with its own replication; `left_out` images have no English caption.
+
+    In the languages of `too_few`, the people of the plan are fewer than those who describe each image.
+    """
+    lines = []
+    for new in languages:
+        caption, rating = measured.caption(new.language.pk), measured.rating(new.language.pk)
+        of_language = estimate(
+            replace(plan, replication=new.replication), caption_s=caption.seconds, rating_s=rating.seconds
+        )
+        lines.append(EstimateLine(new.language, of_language, caption, rating, _ends_on(of_language, today)))
+    everything = total(line.estimate for line in lines)
+    return EstimatePage(
+        lines=lines,
+        total=EstimateLine(None, everything, None, None, _ends_on(everything, today)),
+        left_out=left_out,
+        too_few=[new.language for new in languages if new.replication > plan.people],
+    )
+
+
+def _ends_on(one: Estimate, today: date) -> date | None:
+    return today + timedelta(days=one.days) if 0 < one.days <= MOST_DAYS_AHEAD else None

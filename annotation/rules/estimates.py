@@ -1,0 +1,121 @@
+"""What rounds that do not exist yet will take: captions, ratings, batches, hours, money and days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy
+
+from annotation.rules.campaign import RATERS_PER_CAPTION, VERIFIED_CAPTIONS
+from people.rules.pay import MS_PER_HOUR, cost_of
+
+ASSUMED_CAPTION_S, ASSUMED_RATING_S = 60.0, 10.0
+"""(ours) Active seconds to rate an English caption and write one's own, and to rate a caption in verification."""
+FEWEST_TIMED, FEWEST_PEOPLE = 100, 3
+"""(ours) The fewest answers whose mean predicts the pace, and of how many people, so that it is nobody's own."""
+
+
+class Basis(TextChoices):
+    LANGUAGE = "language", gettext_lazy("measured in this language")
+    ALL = "all", gettext_lazy("measured in all languages")
+    ASSUMED = "assumed", gettext_lazy("assumed")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Answers of several people and the active time that they took together."""
+
+    answers: int = 0
+    people: int = 0
+    active_ms: int = 0
+
+    @property
+    def is_enough(self) -> bool:
+        return self.answers >= FEWEST_TIMED and self.people >= FEWEST_PEOPLE
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Mean active seconds per answer, and what they are based on."""
+
+    seconds: float
+    basis: Basis
+
+
+def seconds_per_answer(in_language: Timed, in_all: Timed, *, assumed: float) -> Seconds:
+    """Use what was measured in the language, else in all languages, else what is assumed."""
+    for timed, basis in ((in_language, Basis.LANGUAGE), (in_all, Basis.ALL)):
+        if timed.is_enough:
+            return Seconds(timed.active_ms / timed.answers / 1000, basis)
+    return Seconds(assumed, Basis.ASSUMED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The settings of one language; `pilot_images` is 0 without a pilot.
+
+    `people` work `hours_a_day` each. Without a `rate` per hour there is no cost.
+    """
+
+    images: int
+    replication: int
+    batch_size: int
+    pilot_images: int
+    people: int
+    hours_a_day: Decimal
+    rate: Decimal | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    images: int = 0
+    captions: int = 0
+    ratings: int = 0
+    batches: int = 0
+    active_ms: int = 0
+    cost: Decimal | None = None
+    days: int = 0
+
+    @property
+    def hours(self) -> float:
+        return self.active_ms / MS_PER_HOUR
+
+
+def estimate(plan: Plan, *, caption_s: float, rating_s: float) -> Estimate:
+    """Estimate a language with its pilot, the rating of that, the main round and its verification.
+
+    A pilot's captions are all rated; of the main round, one caption of each image in a sample.
+    """
+    pilot = min(plan.pilot_images, plan.images) * plan.replication
+    main = plan.images * plan.replication
+    rated = [pilot * RATERS_PER_CAPTION, min(VERIFIED_CAPTIONS, plan.images) * RATERS_PER_CAPTION]
+    captions, ratings = pilot + main, sum(rated)
+    active_ms = round(1000 * (captions * caption_s + ratings * rating_s))
+    return Estimate(
+        images=plan.images,
+        captions=captions,
+        ratings=ratings,
+        batches=sum(ceil(answers / plan.batch_size) for answers in (pilot, main, *rated)),
+        active_ms=active_ms,
+        cost=None if plan.rate is None else cost_of(active_ms=active_ms, rate=plan.rate),
+        days=ceil(Decimal(active_ms) / MS_PER_HOUR / (plan.people * plan.hours_a_day)),
+    )
+
+
+def total(estimates: Iterable[Estimate]) -> Estimate:
+    """Add up languages that are worked on at the same time, over the same images."""
+    each = list(estimates)
+    costs = [one.cost for one in each if one.cost is not None]
+    return Estimate(
+        images=max((one.images for one in each), default=0),
+        captions=sum(one.captions for one in each),
+        ratings=sum(one.ratings for one in each),
+        batches=sum(one.batches for one in each),
+        active_ms=sum(one.active_ms for one in each),
+        cost=sum(costs, Decimal(0)) if costs else None,
+        days=max((one.days for one in each), default=0),
+    )

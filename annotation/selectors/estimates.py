@@ -1,0 +1,100 @@
+"""What a new project begins with: how fast people work here, and the settings of the last project."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+
+from annotation.models import Round, RoundKind, Tally
+from annotation.rules.estimates import (
+    ASSUMED_CAPTION_S,
+    ASSUMED_RATING_S,
+    Seconds,
+    Timed,
+    seconds_per_answer,
+)
+from people.models import Project, Role, User
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Timed answers by language tag; under the empty one those in all languages."""
+
+    captions: Mapping[str, Timed]
+    ratings: Mapping[str, Timed]
+
+    def caption(self, tag: str) -> Seconds:
+        return self._seconds(self.captions, tag, ASSUMED_CAPTION_S)
+
+    def rating(self, tag: str) -> Seconds:
+        return self._seconds(self.ratings, tag, ASSUMED_RATING_S)
+
+    @staticmethod
+    def _seconds(timed: Mapping[str, Timed], tag: str, assumed: float) -> Seconds:
+        return seconds_per_answer(timed.get(tag, Timed()), timed.get("", Timed()), assumed=assumed)
+
+
+def measured_times() -> Measured:
+    """Sum up the tallies of all projects: captions with the rating before them, and ratings in verification."""
+    timed = Tally.objects.filter(rating_ms__gt=0, captions__gt=0).order_by()
+    verification = Q(round__kind=RoundKind.VERIFICATION)
+    return Measured(captions=_timed(timed.exclude(verification)), ratings=_timed(timed.filter(verification)))
+
+
+def _timed(tallies: QuerySet[Tally]) -> dict[str, Timed]:
+    sums = {
+        "answers": Sum("captions", default=0),
+        "people": Count("person", distinct=True),
+        "active_ms": Sum(F("rating_ms") + F("writing_ms"), default=0),
+    }
+    by_language = tallies.values_list("round__language").annotate(**sums)
+    return {"": Timed(**tallies.aggregate(**sums))} | {tag: Timed(*values) for tag, *values in by_language}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsUsed:
+    """The settings with which the languages of a project began; `replications` by language tag."""
+
+    project: Project
+    replications: Mapping[str, int]
+    batch_size: int
+    lease_s: int
+    pilot_images: int | None
+    captioners: frozenset[int]
+
+    @property
+    def replication(self) -> int:
+        """The number that most of its languages have."""
+        return Counter(self.replications.values()).most_common(1)[0][0]
+
+    @property
+    def own_replications(self) -> dict[str, int]:
+        return {tag: number for tag, number in self.replications.items() if number != self.replication}
+
+
+def last_settings(manager: User) -> SettingsUsed | None:
+    """Return the settings of the newest project of a manager that has people write captions."""
+    managed = Project.objects.filter(memberships__user=manager, memberships__role=Role.MANAGER)
+    newest = managed.filter(rounds__kind=RoundKind.MAIN, rounds__source="").order_by("-created_at", "-pk").first()
+    return settings_used(newest) if newest else None
+
+
+def settings_used(project: Project) -> SettingsUsed | None:
+    """Return the settings of a project's languages; of those that differ, the ones of the language added last."""
+    rounds = list(Round.objects.filter(project=project, source="").select_related("pool").order_by("pk"))
+    mains = [round for round in rounds if round.kind == RoundKind.MAIN]
+    pilots = [round for round in rounds if round.kind == RoundKind.PILOT]
+    if not mains:
+        return None
+    newest = mains[-1]
+    return SettingsUsed(
+        project=project,
+        replications={round.language_id: round.replication for round in mains},
+        batch_size=newest.pool.batch_size,
+        lease_s=newest.pool.lease_s,
+        pilot_images=next((pilot.sample_size for pilot in reversed(pilots) if pilot.sample_size), None),
+        captioners=frozenset(newest.captioners.values_list("pk", flat=True)),
+    )

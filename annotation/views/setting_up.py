@@ -1,0 +1,177 @@
+"""The pages on which a manager makes a project, or adds languages to one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from random import SystemRandom
+from typing import Any, TypedDict
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from annotation.forms.projects import CollectionForm, LanguagesForm, ProjectForm
+from annotation.pages.estimates import EstimatePage, estimate_page
+from annotation.selectors import overview
+from annotation.selectors.estimates import SettingsUsed, last_settings, measured_times, settings_used
+from annotation.services import projects as services
+from annotation.services.campaign import Beginning
+from annotation.views.projects import must_be_manager, say_it_fills, say_what_is_left_out
+from images.models import Collection
+from images.permissions import collections_in
+from inference.models import CaptioningModel
+from inference.permissions import models_in
+from languages.models import Language
+from languages.rules.groups import GROUPS, Group
+from people.models import Project, Role
+from people.permissions import project_for
+from people.requests import user_of
+
+SEED_BITS = 32
+METHOD = "method"
+"""In the address: the settings of the method, not those of the last project."""
+
+
+class SettingUp(TypedDict):
+    """Keyword arguments for both services.create_project and services.add_languages."""
+
+    collection: Collection
+    captioners: list[CaptioningModel]
+    languages: list[services.NewRound]
+    batch_size: int
+    lease_s: int
+    seed: int
+    beginning: Beginning
+    now: datetime
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def project_create(request: HttpRequest) -> HttpResponse:
+    must_be_manager(request)
+    collections = collections_in(None, by=user_of(request))
+    chosen = CollectionForm(request.GET or None, collections=collections)
+    if not chosen.is_valid():
+        return _collection_page(request, chosen, collections)
+    collection: Collection = chosen.cleaned_data["collection"]
+    asked = _Asked(request, ProjectForm, collection, models_in(None, by=user_of(request)), Language.objects.all())
+    if not asked.is_to_be_done:
+        return asked.page()
+    project = services.create_project(
+        creator=user_of(request), name=asked.form.cleaned_data["name"], **_setting_up(asked.form, collection)
+    )
+    say_it_fills(request, list(project.rounds.filter(awaits_tasks=True).values_list("pk", flat=True)))
+    say_what_is_left_out(request, asked.form.cleaned_data["captioners"], collection)
+    return redirect("annotation:project-show", project.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def language_add(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, Role.MANAGER)
+    collections = collections_in(project)
+    chosen = CollectionForm(request.GET or None, collections=collections)
+    if not chosen.is_valid():
+        return _collection_page(request, chosen, collections, project)
+    collection: Collection = chosen.cleaned_data["collection"]
+    languages = Language.objects.exclude(pk__in=project.rounds.values("language"))
+    asked = _Asked(request, LanguagesForm, collection, models_in(project), languages, project=project)
+    if not asked.is_to_be_done:
+        return asked.page()
+    try:
+        made = services.add_languages(project=project, by=user_of(request), **_setting_up(asked.form, collection))
+    except services.LanguageAlreadyAddedError as refused:
+        asked.form.add_error(None, str(refused))
+        return asked.page()
+    say_it_fills(request, [round.pk for round in made])
+    say_what_is_left_out(request, asked.form.cleaned_data["captioners"], collection)
+    return redirect("annotation:project-show", slug)
+
+
+class _Asked:
+    """What a request asks for: the form, an estimate, a group of languages ticked, or that it is done."""
+
+    def __init__(
+        self,
+        request: HttpRequest,
+        kind: type[LanguagesForm],
+        collection: Collection,
+        models: QuerySet[CaptioningModel],
+        languages: QuerySet[Language],
+        *,
+        project: Project | None = None,
+    ) -> None:
+        self.request, self.collection, self.project = request, collection, project
+        self.coverage = overview.coverage_of(collection, models)
+        self.before = settings_used(project) if project else last_settings(user_of(request))
+        self.last = self.before if request.GET.get("settings") != METHOD else None
+        self.groups = _groups(self.before) if project is None else GROUPS
+        self.asks_for_group = request.POST.get("group", "") in self.groups
+        options: dict[str, Any] = {"coverage": self.coverage, "languages": languages, "last": self.last}
+        ticked = {"languages": request.GET.getlist("language")}
+        data = request.POST if request.method == "POST" and not self.asks_for_group else None
+        self.form = kind(data, initial=ticked, **options)
+        if self.asks_for_group:
+            typed = self.form.typed(request.POST)
+            tags = self.groups[request.POST["group"]].tags
+            self.form = kind(initial=typed | {"languages": [*typed["languages"], *tags]}, **options)
+
+    @property
+    def is_to_be_done(self) -> bool:
+        return self.form.is_valid() and "estimate" not in self.request.POST
+
+    def page(self) -> HttpResponse:
+        context = {
+            "form": self.form,
+            "collection": self.collection,
+            "coverage": self.coverage,
+            "project": self.project,
+            "groups": self.groups,
+            "before": self.before,
+            "last": self.last,
+            "estimate": self._estimate() if self.form.is_valid() else None,
+        }
+        status = 422 if self.form.errors else 200
+        return render(self.request, "annotation/manage_project_create.html", context, status=status)
+
+    def _estimate(self) -> EstimatePage:
+        covered = overview.coverage_of(self.collection, self.form.cleaned_data["captioners"])
+        return estimate_page(
+            self.form.plan(images=covered.by_any),
+            self.form.new_rounds(),
+            measured_times(),
+            left_out=covered.without,
+            today=timezone.localdate(),
+        )
+
+
+def _groups(before: SettingsUsed | None) -> dict[str, Group]:
+    """Return the groups of languages to tick at once; that of the last project comes last."""
+    if before is None:
+        return GROUPS
+    name = _("Those of %(project)s") % {"project": before.project.name}
+    return GROUPS | {"last": Group(name, tuple(before.replications))}
+
+
+def _collection_page(
+    request: HttpRequest, form: CollectionForm, collections: QuerySet[Collection], project: Project | None = None
+) -> HttpResponse:
+    context = {"form": form, "collections": collections.exists(), "project": project}
+    return render(request, "annotation/manage_project_collection.html", context)
+
+
+def _setting_up(form: LanguagesForm, collection: Collection) -> SettingUp:
+    return {
+        "collection": collection,
+        "captioners": list(form.cleaned_data["captioners"]),
+        "languages": form.new_rounds(),
+        "batch_size": form.cleaned_data["batch_size"],
+        "lease_s": form.lease_s(),
+        "seed": SystemRandom().getrandbits(SEED_BITS),
+        "beginning": form.beginning(),
+        "now": timezone.now(),
+    }

@@ -1,0 +1,89 @@
+"""A project in 36 languages made in a browser: two clicks for the languages, an estimate, and the project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from images.models import Collection
+from people.models import Project
+from tests.browser.annotator import barriers, sign_in
+from tests.factories import make_captioner, make_collection, make_project
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+DESK = {"viewport": {"width": 1366, "height": 768}}
+PHONE = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}
+
+
+@pytest.fixture
+def collection() -> Collection:
+    collection = make_collection(6)
+    make_captioner(collection, "blip")
+    make_captioner(collection, "git")
+    return collection
+
+
+@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
+def page(browser: Browser, collection: Collection, live_server: Any, request: Any) -> Iterator[Page]:
+    context = browser.new_context(reduced_motion="reduce", locale="en-GB", base_url=live_server.url, **request.param)
+    sign_in(context, make_project("lions").created_by, live_server.url)
+    page = context.new_page()
+    page.goto(f"/projects/new/?collection={collection.slug}")
+    yield page
+    context.close()
+
+
+def scrolls_sideways(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
+def test_all_36_languages_take_one_click_and_their_cost_is_known_before_the_project(page: Page) -> None:
+    chosen = page.locator("[data-counts]")
+    expect(chosen).to_have_text("0")
+    page.get_by_role("button", name="The core four").click()
+    expect(chosen).to_have_text("4")
+    page.get_by_role("button", name="All 36").click()
+    expect(chosen).to_have_text("36")
+    assert (
+        page.get_by_role("checkbox", name="blip").is_checked() != page.get_by_role("checkbox", name="git").is_checked()
+    )
+
+    page.get_by_text("Another number in some languages").click()
+    page.get_by_role("spinbutton", name="Cusco Quechua").fill("1")
+    page.get_by_label("Pay per hour").fill("12")
+    page.get_by_label("Currency").fill("EUR")
+    page.get_by_label("Name", exact=True).fill("Tigers")
+    page.get_by_label("Name", exact=True).press("Enter")  # Shows the estimate, and neither ticks nor makes anything.
+    page.wait_for_url(re.compile("#estimate$"))
+    # In 35 languages 12 captions in the pilot and as many in the main round, in one half of that.
+    expect(page.locator("#estimate .facts")).to_contain_text(re.compile(r"Captions\s*852"))
+    expect(page.locator("#estimate .facts")).to_contain_text("EUR")
+    page.locator("#estimate summary").click()
+    expect(page.locator("#estimate tbody tr").filter(visible=True)).to_have_count(36)
+    expect(chosen).to_have_text("36")
+    assert not Project.objects.filter(name="Tigers").exists()
+    assert not scrolls_sideways(page)
+    assert barriers(page) == []
+
+    page.get_by_role("button", name="Create project").click()
+    page.wait_for_url("**/projects/tigers/", timeout=10_000)
+    rounds = Project.objects.get(name="Tigers").rounds.filter(kind="pilot")
+    assert rounds.count() == 36
+    assert rounds.get(language="quz").replication == 1
+
+
+def test_a_group_works_without_javascript(browser: Browser, collection: Collection, live_server: Any) -> None:
+    context = browser.new_context(java_script_enabled=False, base_url=live_server.url)
+    sign_in(context, make_project("lions").created_by, live_server.url)
+    page = context.new_page()
+    page.goto(f"/projects/new/?collection={collection.slug}")
+    page.get_by_label("Name", exact=True).fill("Tigers")
+    page.get_by_role("button", name="The core four").click()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Tigers")
+    expect(page.locator("[name=languages]:checked")).to_have_count(4)
+    context.close()
