@@ -1,6 +1,14 @@
 """Addresses of what spans projects and apps."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from dashboard.views import projects
 
 app_name = "dashboard"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
+    path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),
+    path("projects/<slug:slug>/settings/archive/", projects.project_archive, name="project-archive"),
+    path("projects/<slug:slug>/settings/restore/", projects.project_restore, name="project-restore"),
+    path("projects/<slug:slug>/settings/delete/", projects.project_delete, name="project-delete"),
+]
