@@ -37,7 +37,7 @@ def lock_pool(pool: Pool) -> None:
 
 def lock_pools(pools: QuerySet[Pool]) -> list[int]:
     """Lock pools against every step that assigns tasks of them; returns their primary keys."""
-    return list(pools.order_by("pk").select_for_update().values_list("pk", flat=True))
+    return list(pools.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
 
 
 def lock_pool_shared(pool: Pool) -> None:
