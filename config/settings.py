@@ -82,6 +82,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "people.middleware.SecondFactor",
+    "people.middleware.ArchivedProjects",
     "recruitment.middleware.StudyLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -312,6 +313,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
+    "sweep-deletions": {"task": "dashboard.tasks.sweep_deletions", "schedule": 60.0},
     "sweep-leases": {"task": "allocation.tasks.sweep_leases", "schedule": 30.0},
     "sweep-images": {"task": "images.tasks.sweep_images", "schedule": 15.0},
     "sweep-places": {"task": "corpora.tasks.sweep_places", "schedule": 60.0},

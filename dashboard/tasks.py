@@ -1,10 +1,12 @@
-"""Background tasks of e-mails about what is new. The rows decide."""
+"""Background tasks of what spans apps. The rows decide; sweeps send lost messages again."""
 
 from __future__ import annotations
 
 from celery import shared_task
+from django.db import transaction
 from django.utils import timezone
 
+from dashboard.services import project_deletion
 from dashboard.services.notice_mails import NOTICES
 from dashboard.services.notices import queue_about_work, queue_digests, queue_notices
 from people.services.outbox import post_by_server
@@ -36,3 +38,19 @@ def sweep_occasions() -> None:
 def sweep_work() -> None:
     """Look for people who have work again: for each of them, their page of work is computed."""
     queue_about_work(now=timezone.now())
+
+
+@shared_task
+def delete_project(deletion_id: int) -> None:
+    project_deletion.delete_project(deletion_id=deletion_id, now=timezone.now())
+    project_deletion.remove_files(deletion_id=deletion_id, now=timezone.now())
+
+
+@shared_task
+def sweep_deletions() -> None:
+    for deletion_id in project_deletion.unfinished():
+        delete_project.delay(deletion_id)
+
+
+def ask_for_deletion(deletion_id: int) -> None:
+    transaction.on_commit(lambda: delete_project.delay(deletion_id), robust=True)

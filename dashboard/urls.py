@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.views import emails, needs
+from dashboard.views import emails, needs, projects
 
 app_name = "dashboard"
 urlpatterns = [
@@ -11,4 +11,9 @@ urlpatterns = [
     path("needs/dismiss/", needs.need_dismiss, name="need-dismiss"),
     path("profile/e-mails/", emails.email_choices, name="email-choices"),
     path("e-mails/stop/<str:token>/", emails.email_stop, name="email-stop"),
+    path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
+    path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),
+    path("projects/<slug:slug>/settings/archive/", projects.project_archive, name="project-archive"),
+    path("projects/<slug:slug>/settings/restore/", projects.project_restore, name="project-restore"),
+    path("projects/<slug:slug>/settings/delete/", projects.project_delete, name="project-delete"),
 ]

@@ -35,7 +35,7 @@ def item_set_for(user: User | AnonymousUser, slug: str, item_set_id: int, *roles
 def seasons_open_to(user: User | AnonymousUser) -> QuerySet[Season]:
     """Return seasons that `user` may see as a player: open ones, and those of projects in which they are a player."""
     mine = Membership.objects.filter(user=user.pk, role=Role.PLAYER).values("project")
-    return Season.objects.filter(Q(access=Access.OPEN) | Q(project__in=mine))
+    return Season.objects.filter(Q(access=Access.OPEN) | Q(project__in=mine), project__archived_at=None)
 
 
 def season_to_play(user: User | AnonymousUser, season_slug: str) -> Season:
@@ -74,4 +74,4 @@ def turn_shown_to(user: User | AnonymousUser, turn_id: UUID) -> Turn:
 def may_play(user: User, season: Season, now: datetime) -> bool:
     """Return whether `user` is a player, agreed to the newest consent text, and the season is open."""
     is_on = season.closed_at is None and season.starts_at <= now < season.ends_at
-    return is_on and still_takes_part(user, season.project_id, Role.PLAYER)
+    return is_on and still_takes_part(user, season.project_id, Role.PLAYER, unless_archived=True)

@@ -32,6 +32,7 @@ from people.models import (
     LanguageSkill,
     Membership,
     Project,
+    ProjectDeletion,
     ProvidedRole,
     TextTranslation,
     User,
@@ -153,6 +154,11 @@ class ProvidedRoleAdmin(LookUpAdmin):
     list_display = ("user", "provider", "membership")
     search_fields = ("user__username",)
     list_select_related = ("user", "membership")
+
+
+@admin.register(ProjectDeletion)
+class ProjectDeletionAdmin(LookUpOnly, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("slug", "name", "asked_by", "asked_at", "deleted_at", "done_at")
 
 
 @admin.register(AuditEntry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -9,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from people.models import Role, User
-from people.pages.project_navigation import ProjectNavigation
+from people.pages.project_navigation import ProjectNavigation, RolesIn
 from people.permissions import may_start_projects
 from people.selectors.projects import OwnProject, named_roles_of, own_projects
 from people.services.ownership import projects_to_own
@@ -22,17 +23,18 @@ class Ways:
         self.user = user
 
     @cached_property
-    def _named_roles(self) -> list[tuple[str, str, str]]:
+    def _named_roles(self) -> list[tuple[str, str, str, datetime | None]]:
         return named_roles_of(self.user) if self.user.is_authenticated else []
 
     @cached_property
     def _roles(self) -> set[str]:
-        return {role for role, _slug, _name in self._named_roles}
+        return {role for role, *_of_project in self._named_roles}
 
-    def in_project(self, slug: str) -> tuple[str, set[str]]:
+    def in_project(self, slug: str) -> RolesIn:
         """Return the name of a project and the roles in it; nothing without a role."""
-        found = [(name, role) for role, of, name in self._named_roles if of == slug]
-        return (found[0][0] if found else "", {role for _name, role in found})
+        found = [(name, archived_at, role) for role, of, name, archived_at in self._named_roles if of == slug]
+        name, archived_at, _role = found[0] if found else ("", None, "")
+        return RolesIn(name, archived_at, {role for *_of_project, role in found})
 
     @property
     def manages(self) -> bool:

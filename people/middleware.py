@@ -1,4 +1,4 @@
-"""For every request: note its session's last use, and require a second factor."""
+"""For every request: note its session's last use, require a second factor, and keep archived projects as they are."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 
 from people.models import Session
-from people.permissions import lacks_second_factor
+from people.permissions import is_in_archived, lacks_second_factor
 from people.requests import is_htmx
+from people.rules.project_pages import ROOT
 from people.services.lockout import address_of
 from people.services.session_store import SessionStore
 
+QUESTIONS = frozenset({"GET", "HEAD", "OPTIONS"})
 LONGEST_USER_AGENT = Session._meta.get_field("user_agent").max_length
 
 
@@ -39,6 +41,34 @@ class SessionUse:
         with suppress(DatabaseError):
             session.note_use(now=timezone.now())
         return response
+
+
+class ArchivedProjects:
+    """Refuses what would change an archived project, except what ends something or takes it out of the archive."""
+
+    STILL_ALLOWED = frozenset(
+        {
+            "people:consent-withdraw", "people:member-remove", "people:webhook-turn-off",
+            "dashboard:project-settings", "dashboard:project-archive", "dashboard:project-restore",
+            "dashboard:project-duplicate", "dashboard:project-delete",
+        }
+    )  # fmt: skip
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
+        match = request.resolver_match
+        # The API refuses on its own, by session and by token: people/api/operations.py.
+        if match is None or not match.route.startswith(ROOT) or request.method in QUESTIONS or hasattr(view, "cls"):
+            return None
+        slug = match.kwargs["slug"]
+        if match.view_name in self.STILL_ALLOWED or not is_in_archived(request.user, slug):
+            return None
+        return render(request, "people/archived.html", {"slug": slug}, status=409)
 
 
 class SecondFactor:

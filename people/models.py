@@ -60,12 +60,51 @@ class Project(models.Model):
     description = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it offers no work and cannot be changed."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["name", "pk"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_archived(self) -> bool:
+        return self.archived_at is not None
+
+
+class ProjectDeletion(models.Model):
+    """The deletion of a project: asked for, then done in the background. It stays when nothing else is left of it."""
+
+    project = models.OneToOneField(Project, on_delete=models.SET_NULL, null=True, related_name="deletion")
+    slug = models.SlugField()
+    name = models.CharField(max_length=120)
+    asked_at = models.DateTimeField()
+    asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    lost = models.JSONField(default=dict, help_text="Number of rows, by kind.")
+    files = models.JSONField(default=list, help_text="What is still to be removed from storage.")
+    deleted_at = models.DateTimeField(null=True, blank=True, help_text="When its rows were deleted.")
+    done_at = models.DateTimeField(null=True, blank=True, help_text="When its files were removed, too.")
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-asked_at", "-pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(project=None, deleted_at__isnull=False) | Q(project__isnull=False, deleted_at=None),
+                name="project_deletion_dated",
+            ),
+            models.CheckConstraint(
+                condition=Q(done_at=None) | Q(deleted_at__isnull=False), name="project_deletion_rows_before_files"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["asked_at"], condition=Q(done_at=None), name="project_deletion_unfinished"),
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
 
 
 class Owned(models.Model):

@@ -27,7 +27,7 @@ def project_for(user: User | AnonymousUser, slug: str, *roles: Role) -> Project:
     Http404
         Also if the project exists: outsiders must not find out.
     """
-    members = Membership.objects.filter(user=user.pk, project__slug=slug)
+    members = Membership.objects.filter(user=user.pk, project__slug=slug, project__deletion=None)
     if roles:
         members = members.filter(role__in=roles)
     member = members.select_related("project").first()
@@ -46,6 +46,11 @@ def project_consented_to(user: User | AnonymousUser, slug: str) -> Project:
     given = Consent.objects.filter(user=user.pk, text__project__slug=slug, withdrawn_at=None)
     consent = given.select_related("text__project").first()
     return consent.text.project if consent else project_for(user, slug)
+
+
+def is_in_archived(user: User | AnonymousUser, slug: str) -> bool:
+    """Return whether `user` has a role in the project `slug` and it is archived: then nobody changes it."""
+    return Membership.objects.filter(user=user.pk, project__slug=slug, project__archived_at__isnull=False).exists()
 
 
 def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool:

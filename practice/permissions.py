@@ -19,9 +19,12 @@ def project_to_practise(user: User, slug: str) -> Project:
     Raises
     ------
     Http404
-        Also for whoever has no role in the project.
+        Also for whoever has no role in the project, and where it is archived.
     """
-    return project_for(user, slug)
+    project = project_for(user, slug)
+    if project.is_archived:
+        raise Http404(_("This project is archived, so it offers no work."))
+    return project
 
 
 def wanted_by(user: User, project: Project) -> list[tuple[int, str, str]]:

@@ -29,13 +29,14 @@ from allocation.services import assigning, lifecycle
 from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from allocation.services.locks import lock_with_lease
 from people.models import User
-from people.selectors.qualification import MissingRequirement, NotQualifiedError
+from people.selectors.qualification import MissingRequirement, NotQualifiedError, check_not_archived
 
 
 class HasPool(Protocol):
     """A round or a comparison."""
 
     pool: Any
+    project_id: Any
 
 
 WorkT = TypeVar("WorkT", bound=HasPool)
@@ -91,6 +92,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         """Make what runs in the transaction that assigns a batch of `work`."""
 
         def prepare(lease: Batch, assignments: list[Assignment]) -> None:
+            check_not_archived(work.project_id)
             self.check_still_qualified(lease.person, work)
             self.add_rows(work, lease, assignments, rng)
 
@@ -116,6 +118,7 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         self.check_qualified(person, work)
         with transaction.atomic():
             resumed = assigning.resume_batch(batch_id=batch_id, person=person, now=now)
+            check_not_archived(work.project_id)
             self.check_still_qualified(person, work)
         return resumed
 

@@ -35,6 +35,11 @@ def lock_pool(pool: Pool) -> None:
     Pool.objects.select_for_update().get(pk=pool.pk)
 
 
+def lock_pools(pools: QuerySet[Pool]) -> list[int]:
+    """Lock pools against every step that assigns tasks of them; returns their primary keys."""
+    return list(pools.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
+
+
 def lock_pool_shared(pool: Pool) -> None:
     """Lock a pool against being closed until the transaction ends, and read it again.
 

@@ -274,9 +274,10 @@ class ProjectRow:
         return 100 * self.done // self.wanted if self.wanted else 0
 
 
-def managed_projects(manager: User) -> list[ProjectRow]:
+def managed_projects(manager: User, *, archived: bool = False) -> list[ProjectRow]:
     """List the projects of a manager with their progress, as in the bar on their pages (`ProjectProgress.counted`)."""
-    projects = list(Project.objects.filter(memberships__user=manager, memberships__role=Role.MANAGER))
+    managed = Project.objects.filter(memberships__user=manager, memberships__role=Role.MANAGER, deletion=None)
+    projects = list(managed.filter(archived_at__isnull=not archived))
     rounds = Round.objects.filter(project__in=projects).order_by()
     languages = dict(rounds.values_list("project").annotate(Count("language", distinct=True)))
     wanted = _by_language(RoundFigures.objects.filter(round__project__in=projects), "wanted")

@@ -127,9 +127,10 @@ def rating_work_of(rater: User, now: datetime) -> list[RoundWork]:
     assigned, resumable = open_and_resumable(
         (pk, head) for pk, head in heads if head.is_open or head.round.state == RoundState.OPEN
     )
+    offered = Q(state=RoundState.OPEN, language__in=rater.language_skills.values("language"), project__archived_at=None)
     rounds = list(
         Round.objects.filter(kind=RoundKind.VERIFICATION, project__in=projects)
-        .filter(Q(state=RoundState.OPEN, language__in=rater.language_skills.values("language")) | Q(pk__in=assigned))
+        .filter(offered | Q(pk__in=assigned))
         .select_related("project", "language", "pool", "verifies")
     )
     return works_of(rater, rounds, VerificationBatch.objects.all(), assigned, resumable, without=not_for(rater))

@@ -278,8 +278,9 @@ def work_of(annotator: User, now: datetime) -> list[RoundWork]:
     assigned, resumable = open_and_resumable(
         (batch.round_id, batch_head(batch, size=batch.size, now=now)) for batch in unfinished
     )
-    # In a closed round people can only finish an open batch.
-    shown = [round for round in rounds if round.state == RoundState.OPEN or round.pk in assigned]
+    # In a closed round, and in an archived project, people can only finish an open batch.
+    offered = [round for round in rounds if round.state == RoundState.OPEN and not round.project.is_archived]
+    shown = [round for round in rounds if round in offered or round.pk in assigned]
     news = {pk: new for pk, new in news_for(annotator, shown).items() if pk not in assigned}
     return works_of(annotator, shown, CaptionBatch.objects.all(), assigned, resumable, news=news)
 

@@ -29,6 +29,7 @@ from inference.models import CaptioningModel
 from people.models import Role
 from people.permissions import manages_anything, project_for
 from people.requests import user_of
+from people.selectors.projects import deletions_seen_by
 from people.services import audit_log
 from scoring.services.references import ReferenceFileError
 
@@ -37,8 +38,11 @@ from scoring.services.references import ReferenceFileError
 @login_required
 def project_list(request: HttpRequest) -> HttpResponse:
     must_be_manager(request)
-    rows = overview.managed_projects(user_of(request))
-    return render(request, "annotation/manage_projects.html", {"projects": rows})
+    archived = request.GET.get("show") == "archived"
+    context = {"projects": overview.managed_projects(user_of(request), archived=archived), "archived": archived}
+    if archived:
+        context["deletions"] = deletions_seen_by(user_of(request))
+    return render(request, "annotation/manage_projects.html", context)
 
 
 @require_POST

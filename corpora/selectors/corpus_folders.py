@@ -44,15 +44,6 @@ def folder_of(build: CorpusBuild, scratch: Path | None = None) -> Folder:
         return StoredFolder(f"{build.folder}/work", scratch)
 
 
-def delete_files(build: CorpusBuild) -> None:
-    """Delete everything that a corpus has in storage."""
-    try:
-        shutil.rmtree(default_storage.path(build.folder), ignore_errors=True)
-    except NotImplementedError:
-        for name in _all_names(build.folder):
-            default_storage.delete(name)
-
-
 def forget_partial(build: CorpusBuild) -> None:
     """Delete what killed workers left half written. Nobody else may be writing."""
     with suppress(NotImplementedError):

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from corpora.models import CorpusBuild, CorpusExclusion, CorpusStep, ExclusionKind, StepState
 from corpora.selectors.corpus_configs import config_of
-from corpora.selectors.corpus_folders import delete_files
 from corpora.services.corpus_jobs import advance
+from images.services import file_storage
 from parallel_text.building import STEP_NAMES
 from parallel_text.config import ConfigError
 from people.models import Project, User
@@ -147,7 +147,7 @@ def delete_build(*, build: CorpusBuild, by: User | None, now: datetime) -> None:
         build = locked(build, by)
         record(build, "deleted", by=by, now=now)
         build.delete()
-        transaction.on_commit(lambda: delete_files(build))
+        transaction.on_commit(lambda: file_storage.remove_all(build.folder))
 
 
 def strike_out(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 from uuid import UUID
@@ -56,12 +57,12 @@ def read_size(public_id: UUID, size: int) -> bytes | None:
         return None
 
 
-def drop_folder(folder: str) -> None:
-    """Delete a folder of files that waited for an import; files may be gone already."""
-    try:
-        _, names = default_storage.listdir(folder)
-    except FileNotFoundError:
-        return
-    for name in names:
-        default_storage.delete(f"{folder}/{name}")
-    default_storage.delete(folder)
+def remove_all(name: str) -> None:
+    """Delete a file, or a folder with everything in it; it may be gone already."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        folders, files = default_storage.listdir(name)
+        for file in filter(None, files):
+            default_storage.delete(f"{name}/{file}")
+        for folder in filter(None, folders):
+            remove_all(f"{name}/{folder}")
+    default_storage.delete(name)

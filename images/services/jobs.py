@@ -198,7 +198,7 @@ def finish(job: ImportJob, *, now: datetime, error: str = "") -> None:
     state = JobState.FAILED if error else JobState.DONE
     values = {"state": state, "error": printable(error), "lease_until": None, "finished_at": now}
     if leases.held(job).update(**values) and job.folder:
-        file_storage.drop_folder(job.folder)
+        file_storage.remove_all(job.folder)
 
 
 def jobs_waiting(*, kind: ImportKind, now: datetime) -> list[int]:

@@ -95,7 +95,7 @@ def put_together(of: EmbeddingSet) -> None:
 
 
 def drop_parts(of: EmbeddingSet) -> None:
-    file_storage.drop_folder(_parts_folder(of))
+    file_storage.remove_all(_parts_folder(of))
 
 
 def _gathered(of: EmbeddingSet, chunks: Sequence[Chunk], ids: NDArray[np.int64], path: Path) -> NDArray[Any] | None:

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext
 from drf_spectacular.utils import extend_schema
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import JSONRenderer
@@ -15,6 +16,8 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from people.api.pagination import PARAMETERS, paged
+from people.api.problems import ApiError
+from people.permissions import is_in_archived
 
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[View], View]
@@ -63,6 +66,8 @@ class Operations:
         def made(view: View) -> View:
             @wraps(view)
             def handler(_self: APIView, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+                if method != "get" and is_in_archived(request.user, kwargs.get("slug", "")):
+                    raise ApiError(409, "archived", gettext("This project is archived and cannot be changed."))
                 return view(request, *args, **kwargs)
 
             members: dict[str, Any] = {method: described(handler)}

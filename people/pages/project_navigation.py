@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -29,13 +30,22 @@ class GroupLink(Link):
     pages: list[Link]
 
 
+@dataclass(frozen=True)
+class RolesIn:
+    """The roles of a person in the project `name`."""
+
+    name: str
+    archived_at: datetime | None
+    roles: set[str]
+
+
 class ProjectNavigation:
     """What a page of a project shows of the project. False elsewhere, and for people who only work in the project.
 
     Roles are asked for only at an address of a project.
     """
 
-    def __init__(self, request: HttpRequest, *, roles_in: Callable[[str], tuple[str, set[str]]]) -> None:
+    def __init__(self, request: HttpRequest, *, roles_in: Callable[[str], RolesIn]) -> None:
         self._request = request
         self._roles_in = roles_in
         # A request that middleware refuses has no match.
@@ -47,16 +57,24 @@ class ProjectNavigation:
         return self._page is not None and not self._roles.isdisjoint({Role.MANAGER, Role.RESEARCHER})
 
     @cached_property
-    def _seen(self) -> tuple[str, set[str]]:
+    def _seen(self) -> RolesIn:
         return self._roles_in(self._slug)
 
     @property
     def _roles(self) -> set[str]:
-        return self._seen[1]
+        return self._seen.roles
 
     @property
     def project(self) -> str:
-        return self._seen[0]
+        return self._seen.name
+
+    @property
+    def archived_at(self) -> datetime | None:
+        return self._seen.archived_at
+
+    @property
+    def slug(self) -> str:
+        return self._slug
 
     @property
     def manages(self) -> bool:

@@ -17,6 +17,7 @@ class InvitationState(TextChoices):
     USED_UP = "used-up", gettext_lazy("Used up")
     EXPIRED = "expired", gettext_lazy("Expired")
     REVOKED = "revoked", gettext_lazy("Revoked")
+    ARCHIVED = "archived", gettext_lazy("Closed: the project is archived")
 
 
 class InvitationAction(TextChoices):
@@ -26,12 +27,20 @@ class InvitationAction(TextChoices):
 
 
 def invitation_state(
-    *, places: int, places_taken: int, expires_at: datetime, revoked_at: datetime | None, now: datetime
+    *,
+    places: int,
+    places_taken: int,
+    expires_at: datetime,
+    revoked_at: datetime | None,
+    is_archived: bool = False,
+    now: datetime,
 ) -> InvitationState:
     if revoked_at is not None:
         return InvitationState.REVOKED
     if places_taken >= places:
         return InvitationState.USED_UP
+    if is_archived:
+        return InvitationState.ARCHIVED
     return InvitationState.EXPIRED if expires_at <= now else InvitationState.OPEN
 
 
@@ -41,6 +50,8 @@ def why_not(action: InvitationAction, *, state: InvitationState, no_mail: str | 
         return _("It was revoked. Make a new invitation.")
     if state is InvitationState.USED_UP:
         return _("All its places are taken.")
+    if state is InvitationState.ARCHIVED:
+        return _("The project is archived.")
     if action is not InvitationAction.REMIND:
         return None
     return _("It has expired. Extend it instead.") if state is InvitationState.EXPIRED else no_mail

@@ -98,6 +98,7 @@ GROUPS = (
     Group(
         _("Settings"),
         (
+            Page("dashboard:project-settings", _("Project"), ("settings/",)),
             Page("people:consent-publish", _("Consent text"), ("people/consent/",)),
             Page("people:text-list", _("Translations"), ("people/texts/",)),
             Page("corpora:table-show", _("Where languages are spoken"), ("where-spoken/",)),

@@ -50,6 +50,7 @@ def invitation_state(invitation: Invitation, now: datetime) -> InvitationState:
         places_taken=invitation.places_taken,
         expires_at=invitation.expires_at,
         revoked_at=invitation.revoked_at,
+        is_archived=invitation.project.is_archived,
         now=now,
     )
 
@@ -118,7 +119,7 @@ def page_of_invitations(
 
 def rows_of(listed: Sequence[Invitation], *, now: datetime) -> list[InvitationRow]:
     """Describe invitations in a fixed number of queries, naming only some people of one that is open to everybody."""
-    prefetch_related_objects(listed, "languages", "mails")
+    prefetch_related_objects(listed, "languages", "mails", "project")
     prefetch_related_objects([each for each in listed if each.places_taken <= NAMED], "uses__user")
     return [_row(invitation, now) for invitation in listed]
 

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from people.models import Consent, ConsentText, Membership, Project, Role, User
+from django.db.models import QuerySet
+
+from people.models import Consent, ConsentText, Membership, Project, ProjectDeletion, Role, User
+from people.permissions import may_start_projects
 from people.rules.roles import needs_consent
 
 
@@ -16,9 +19,10 @@ def roles_of(user: User) -> set[str]:
     return set(Membership.objects.filter(user=user).values_list("role", flat=True))
 
 
-def named_roles_of(user: User) -> list[tuple[str, str, str]]:
-    """Return each role of `user`, with the short name and the name of its project."""
-    return list(Membership.objects.filter(user=user).values_list("role", "project__slug", "project__name"))
+def named_roles_of(user: User) -> list[tuple[str, str, str, datetime | None]]:
+    """Return each role of `user`, with the short name and the name of its project, and since when it is archived."""
+    of_project = ("project__slug", "project__name", "project__archived_at")
+    return list(Membership.objects.filter(user=user).values_list("role", *of_project))
 
 
 def roles_by_project(user: User, projects: Iterable[Project]) -> dict[int, list[str]]:
@@ -78,6 +82,12 @@ def _own_project(project: Project, roles: list[Role], newest: int | None, consen
 def _newest_versions(projects: list[Project]) -> dict[int, int]:
     texts = ConsentText.objects.filter(project__in=projects).order_by("version")
     return dict(texts.values_list("project", "version"))
+
+
+def deletions_seen_by(user: User) -> QuerySet[ProjectDeletion]:
+    """Return the deletions of projects that `user` asked for; all of them for people who may start projects."""
+    deletions = ProjectDeletion.objects.select_related("asked_by")
+    return deletions if may_start_projects(user) else deletions.filter(asked_by=user)
 
 
 def managers_of(project: Project) -> list[User]:

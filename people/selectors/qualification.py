@@ -58,6 +58,7 @@ def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[Mis
     roles = set(Membership.objects.filter(user=user, project__in=projects).values_list("project", "role"))
     levels = dict(LanguageSkill.objects.filter(user=user).values_list("language", "level"))
     unconsented = _without_consent(user, projects)
+    archived = set(Project.objects.filter(pk__in=projects, archived_at__isnull=False).values_list("pk", flat=True))
     missing = [
         _missing_requirements(
             user,
@@ -71,24 +72,44 @@ def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[Mis
     for requirement in _also_required:
         for found, also in zip(missing, requirement(user, wanted), strict=True):
             found += also
+    for found, work in zip(missing, wanted, strict=True):
+        if work.project_id in archived:
+            found.append(_archived())
     return missing
 
 
-def still_takes_part(user: User, project_id: int, role: Role) -> bool:
+def check_not_archived(project_id: int) -> None:
+    """Refuse new work in an archived project: every step that assigns a batch asks this, after it locked the pool.
+
+    Raises
+    ------
+    NotQualifiedError
+    """
+    if Project.objects.filter(pk=project_id, archived_at__isnull=False).exists():
+        raise NotQualifiedError([_archived()])
+
+
+def _archived() -> MissingRequirement:
+    return MissingRequirement("archived", _("This project is archived, so it offers no work."))
+
+
+def still_takes_part(user: User, project_id: int, role: Role, *, unless_archived: bool = False) -> bool:
     """Return whether `user` has the role, and has agreed to the newest consent text if there is one.
 
     Every judgement and every guess asks it, so it is plain SQL: built by Django it takes ten times as long.
     """
-    member, text, consent = (
-        connection.ops.quote_name(model._meta.db_table) for model in (Membership, ConsentText, Consent)
+    member, text, consent, project = (
+        connection.ops.quote_name(model._meta.db_table) for model in (Membership, ConsentText, Consent, Project)
     )
+    is_current = f" AND EXISTS (SELECT 1 FROM {project} WHERE id = project_id AND archived_at IS NULL)"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT 1 FROM {member} WHERE user_id = %s AND project_id = %s AND role = %s"  # noqa: S608
             f" AND NOT EXISTS (SELECT 1 FROM {text} newest WHERE newest.project_id = {member}.project_id"
             f" AND newest.version = (SELECT MAX(version) FROM {text} WHERE project_id = newest.project_id)"
             f" AND NOT EXISTS (SELECT 1 FROM {consent} given WHERE given.text_id = newest.id"
-            f" AND given.user_id = {member}.user_id AND given.withdrawn_at IS NULL))",
+            f" AND given.user_id = {member}.user_id AND given.withdrawn_at IS NULL))"
+            f"{is_current if unless_archived else ''}",
             [user.pk, project_id, str(role)],
         )
         return cursor.fetchone() is not None

@@ -54,7 +54,8 @@ def admit(
         before = study.participants.filter(panel_id=panel_id).first()
         if before is not None:
             return before
-        if not study.is_open or study.participants.filter(state__in=TAKES_A_PLACE).count() >= study.places:
+        is_closed = study.project.is_archived or not study.is_open
+        if is_closed or study.participants.filter(state__in=TAKES_A_PLACE).count() >= study.places:
             raise StudyClosedError
         about = {"study": study, "panel_id": panel_id, "session_id": session_id, "arrived_at": now}
         if not _qualifies(study, levels, reads_english=reads_english):

@@ -227,6 +227,7 @@ def work_of(rater: User, now: datetime) -> list[ComparisonWork]:
             is_anything_left=comparison.pool_id in with_tasks,
         )
         for comparison in comparisons
+        if not comparison.project.is_archived or comparison.pk in assigned
     ]
 
 
