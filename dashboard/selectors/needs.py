@@ -42,7 +42,8 @@ def needs_of(user: User, *, now: datetime) -> list[ProjectNeeds]:
     Per project, the queries of its overview; everything else is one query each, over all projects.
     """
     roles = defaultdict(set)
-    for project, role in Membership.objects.filter(user=user).values_list("project", "role"):
+    member = Membership.objects.filter(user=user, project__archived_at=None)
+    for project, role in member.values_list("project", "role"):
         roles[role].add(project)
     managed = list(Project.objects.filter(pk__in=roles[Role.MANAGER]))
     researched = Project.objects.in_bulk(roles[Role.MANAGER] | roles[Role.RESEARCHER])
