@@ -75,6 +75,21 @@ def test_no_tag_goes_over_the_end_of_a_line() -> None:
     assert [(path.name, line) for path, line in lines if open_ended.search(tags.sub("", line))] == []
 
 
+WITH_A_ZONE_OF_THEIR_OWN = {
+    "annotation/_estimate.html",  # days, without a time
+    "gapgame/_times.html",  # of the season
+    "gapgame/_turn.html",
+    "gapgame/_when.html",
+}
+
+
+def test_times_are_in_the_zone_of_whoever_looks_and_name_it() -> None:
+    raw = re.compile(r"\|(date|time)\b")
+    pages = {str(path.relative_to(TEMPLATES)): path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html")}
+    found = {name for name, text in pages.items() if raw.search(text) and not re.match(r"site/|.*email/", name)}
+    assert found == WITH_A_ZONE_OF_THEIR_OWN, "say {% moment … %}, {% day … %} or {% deadline … %}"
+
+
 def test_no_line_of_a_template_is_too_long_to_read() -> None:
     # What cannot be wrapped: a sentence with a percent sign, which only the tag `translate` takes, and a line of JSON.
     whole = re.compile(r'\{% translate "[^"]*%[^"]*" %\}|^\{".*')

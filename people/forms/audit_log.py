@@ -18,8 +18,8 @@ class LogForm(forms.Form):
 
     action = forms.ChoiceField(label=_("Action"), required=False)
     person = forms.CharField(label=_("User name (who did it, or whom it is about)"), required=False)
-    since = forms.DateField(label=_("First day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    since = forms.DateField(label=_("First day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("Last day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     before = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, project: Project, actions: list[tuple[str, str]], **kwargs: Any) -> None:

@@ -22,15 +22,21 @@ LONGEST = 64
 
 
 @register.simple_tag(takes_context=True)
-def moment(context: Context, at: datetime) -> SafeString:
-    """Show a time with its date."""
-    return _element(at, in_words(at, _zone_of(context)))
+def moment(context: Context, at: datetime | None, *, seconds: bool = False) -> SafeString:
+    """Show a time with its date; nothing where there is none."""
+    return _element(at, in_words(at, _zone_of(context), seconds=seconds)) if at else SafeString()
 
 
-def in_words(at: datetime, zone: Any) -> str:
+@register.simple_tag(takes_context=True)
+def day(context: Context, at: datetime | None) -> SafeString:
+    """Show the day of a time, without the time; nothing where there is none."""
+    return _element(at, date_format(at.astimezone(_zone_of(context)), "j F Y")) if at else SafeString()
+
+
+def in_words(at: datetime, zone: Any, *, seconds: bool = False) -> str:
     """Return a time with its date and zone, such as “3 March 2026, 17:00 CET”."""
     local = at.astimezone(zone)
-    return f"{date_format(local, 'j F Y, H:i')} {_name_of(local)}"
+    return f"{date_format(local, 'j F Y, H:i:s' if seconds else 'j F Y, H:i')} {_name_of(local)}"
 
 
 @register.simple_tag(takes_context=True)

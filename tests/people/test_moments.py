@@ -65,3 +65,13 @@ def test_what_was_is_shown_with_its_date():
 def test_it_is_said_in_the_language_of_the_page():
     with translation.override("ar"):
         assert "اليوم" in shown("deadline", EVENING, "Europe/Paris")
+
+
+def test_a_day_is_that_of_the_person_and_seconds_are_shown_where_asked():
+    late = datetime(2026, 11, 23, 23, 30, 5, tzinfo=UTC)
+    assert ">24 November 2026<" in shown("day", late, "Asia/Tokyo")
+    assert ">23 November 2026<" in shown("day", late)
+    request = RequestFactory().get("/")
+    template = Template("{% load moments %}{% moment at seconds=True %}|{% moment never %}{% day never %}")
+    assert "23 November 2026, 23:30:05 UTC" in template.render(Context({"request": request, "at": late}))
+    assert template.render(Context({"request": request, "at": late})).endswith("</time>|")
