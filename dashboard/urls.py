@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from dashboard.views import projects
+from dashboard.views import projects, setup
 
 app_name = "dashboard"
 urlpatterns = [
+    path("projects/<slug:slug>/setup/", setup.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),
     path("projects/<slug:slug>/settings/archive/", projects.project_archive, name="project-archive"),
