@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from dashboard.views import projects, setup
+from dashboard.views import projects, search, setup
 
 app_name = "dashboard"
 urlpatterns = [
+    path("search/", search.search_show, name="search-show"),
     path("projects/<slug:slug>/setup/", setup.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),

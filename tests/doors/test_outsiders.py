@@ -78,7 +78,7 @@ OF_MANAGERS = {
     "inference:model-list", "inference:model-create", "inference:translator-create", "inference:captions-import",
     "inference:gallery", "inference:worker-list", "inference:run-list", "inference:run-create",
     "inference:training-list",
-    "inference:embedding-list", "inference:embedding-create", "inference:encoder-create",
+    "dashboard:search-show", "inference:embedding-list", "inference:embedding-create", "inference:encoder-create",
 }  # fmt: skip
 """For who manages anything at all, who finds there what is theirs or shared with all: tests/doors/test_owners.py."""
 NOT_BUILT = {
