@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.views import emails, needs, projects
+from dashboard.views import emails, needs, projects, search, setup
 
 app_name = "dashboard"
 urlpatterns = [
@@ -11,6 +11,8 @@ urlpatterns = [
     path("needs/dismiss/", needs.need_dismiss, name="need-dismiss"),
     path("profile/e-mails/", emails.email_choices, name="email-choices"),
     path("e-mails/stop/<str:token>/", emails.email_stop, name="email-stop"),
+    path("search/", search.search_show, name="search-show"),
+    path("projects/<slug:slug>/setup/", setup.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),
     path("projects/<slug:slug>/settings/archive/", projects.project_archive, name="project-archive"),

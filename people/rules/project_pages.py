@@ -43,6 +43,7 @@ GROUPS = (
                 _("Progress"),
                 ("", "progress/", "languages/", "rounds/", "tasks/", "images/"),
             ),
+            Page("dashboard:setup-show", _("Setup"), ("setup/",)),
         ),
     ),
     Group(

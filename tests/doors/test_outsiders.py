@@ -80,7 +80,7 @@ OF_MANAGERS = {
     "inference:gallery", "inference:worker-list", "inference:run-list", "inference:run-create",
     "inference:training-list",
     "inference:embedding-list", "inference:embedding-create", "inference:encoder-create",
-    "dashboard:need-list", "dashboard:need-count", "dashboard:need-dismiss",
+    "dashboard:search-show", "dashboard:need-list", "dashboard:need-count", "dashboard:need-dismiss",
 }  # fmt: skip
 """For who manages anything at all, who finds there what is theirs or shared with all: tests/doors/test_owners.py."""
 NOT_BUILT = {

@@ -1,0 +1,182 @@
+"""How far the setup of a project is, and what is there before a project exists."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.urls import reverse
+
+from annotation import defaults
+from annotation.models import Guidelines, Release, RoundKind, RoundState
+from annotation.selectors.overview import ENGLISH, ProjectProgress, RoundProgress, project_progress
+from dashboard.rules.setup import Facts, LanguageFacts, SetupStep, Step, next_step, setup_steps
+from images.models import Collection, CollectionImage, JobState
+from images.permissions import collections_in
+from images.selectors.attributions import lacks_author, lacks_licence
+from inference.models import ModelCaption
+from people.models import Project, User
+from people.selectors.consent import has_gaps, newest_consent_text
+
+OVER = (RoundState.CLOSED, RoundState.ACCEPTED)
+PASSED = (RoundState.ACCEPTED, RoundState.SKIPPED)
+
+
+@dataclass(frozen=True)
+class LinkedStep:
+    """A step with the address where it is done, and those of its languages."""
+
+    number: int
+    step: SetupStep
+    url: str
+    is_next: bool
+    languages: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Setup:
+    steps: Sequence[LinkedStep]
+
+    @property
+    def done(self) -> int:
+        return sum(one.step.is_done for one in self.steps)
+
+    @property
+    def next(self) -> LinkedStep | None:
+        return next((one for one in self.steps if one.is_next), None)
+
+
+def is_released(project: Project) -> bool:
+    return Release.objects.filter(project=project, state=JobState.DONE).exists()
+
+
+def setup_of(project: Project, *, now: datetime, progress: ProjectProgress | None = None) -> Setup:
+    """Describe the setup of a project; `progress` where the page has it already."""
+    progress = progress or project_progress(project, now=now)
+    collections = {row.round.collection_id for row in progress.rounds}
+    facts = Facts(
+        has_collection=bool(collections),
+        **_images_in(CollectionImage.objects.filter(collection__in=collections)),
+        without_english=progress.left_out,
+        has_consent_gaps=has_gaps(newest_consent_text(project)),
+        has_default_guidelines=_has_default_guidelines(project),
+        languages=_languages(progress.rounds),
+        releases=Release.objects.filter(project=project, state=JobState.DONE).count(),
+    )
+    collection = Collection.objects.filter(pk__in=collections).order_by("pk").first()
+    return _linked(setup_steps(facts), project=project, collection=collection, facts=facts)
+
+
+def setup_without_project(user: User) -> Setup:
+    """Describe what somebody who manages no project yet has for the first one: their newest collection."""
+    collection = collections_in(None, by=user).order_by("-created_at", "-pk").first()
+    facts = Facts(has_collection=collection is not None, has_project=False)
+    if collection is not None:
+        entries = CollectionImage.objects.filter(collection=collection)
+        described = ModelCaption.objects.in_use().filter(language=ENGLISH, image=OuterRef("image"))
+        facts = replace(facts, **_images_in(entries), without_english=entries.filter(~Exists(described)).count())
+    return _linked(setup_steps(facts), project=None, collection=collection, facts=facts)
+
+
+def _images_in(entries: QuerySet[CollectionImage]) -> dict[str, Any]:
+    def count(condition: Q | None = None) -> Count:
+        return Count("image", distinct=True, filter=condition)
+
+    return dict(
+        entries.aggregate(
+            images=count(), unlicensed=count(lacks_licence("image__")), unauthored=count(lacks_author("image__"))
+        )
+    )
+
+
+def _has_default_guidelines(project: Project) -> bool:
+    newest = Guidelines.objects.filter(project=project).order_by("-version").first()
+    return newest is None or (newest.rating, newest.writing) == tuple(defaults.guidelines())
+
+
+def _languages(rows: Iterable[RoundProgress]) -> list[LanguageFacts]:
+    by_language: dict[str, list[RoundProgress]] = defaultdict(list)
+    for row in rows:
+        by_language[row.round.language_id].append(row)
+    return [_language(of_one) for of_one in by_language.values()]
+
+
+def _language(rows: Sequence[RoundProgress]) -> LanguageFacts:
+    """Summarise the rounds of one language, which are in the order of its campaign."""
+    pilots = [row.round for row in rows if row.round.kind == RoundKind.PILOT]
+    mains = [row for row in rows if row.round.kind == RoundKind.MAIN]
+    main = mains[-1] if mains else rows[-1]
+    ratings = [row.round for row in rows if row.round.kind == RoundKind.VERIFICATION]
+    of_main = [one for one in ratings if one.verifies_id == main.round.pk]
+    is_begun = main.round.state != RoundState.PLANNED
+    last = pilots[-1].state if pilots else RoundState.SKIPPED
+    return LanguageFacts(
+        tag=main.round.language_id,
+        name=main.round.language.name,
+        needed=0 if main.round.source else main.round.pool.replication,
+        able=main.able,
+        invited=main.invited,
+        is_pilot_written=is_begun or last in (RoundState.CLOSED, *PASSED),
+        is_pilot_decided=is_begun or last in PASSED,
+        is_main_closed=bool(mains) and main.round.state in OVER,
+        is_verified=any(one.state in (*OVER, RoundState.SKIPPED) for one in of_main),
+    )
+
+
+def _linked(
+    steps: Sequence[SetupStep], *, project: Project | None, collection: Collection | None, facts: Facts
+) -> Setup:
+    following = next_step(steps)
+    return Setup(
+        [
+            LinkedStep(
+                number=number,
+                step=step,
+                url=_url_of(step, project, collection, facts),
+                is_next=step is following,
+                languages=[(one.name, _page_of(project, one)) for one in step.languages] if project else [],
+            )
+            for number, step in enumerate(steps, start=1)
+        ]
+    )
+
+
+def _page_of(project: Project, language: LanguageFacts) -> str:
+    return reverse("annotation:language-show", args=[project.slug, language.tag])
+
+
+def _url_of(step: SetupStep, project: Project | None, collection: Collection | None, facts: Facts) -> str:
+    """Return where a step is done; of one in a single language, the page of that language."""
+    if step.step == Step.IMAGES:
+        return _url_of_images(collection, facts)
+    if step.step == Step.ENGLISH:
+        return reverse("inference:captions-import")
+    if project is None:
+        return reverse("annotation:project-create")
+    if step.step in OF_LANGUAGES and len(step.languages) == 1:
+        return _page_of(project, step.languages[0])
+    return reverse(PAGES[step.step], args=[project.slug])
+
+
+def _url_of_images(collection: Collection | None, facts: Facts) -> str:
+    if collection is None:
+        return reverse("images:collection-create")
+    page = reverse("images:collection-show", args=[collection.slug])
+    if facts.unlicensed:
+        return f"{page}?licence=none"
+    return f"{page}?licence=no-author" if facts.unauthored else page
+
+
+OF_LANGUAGES = (Step.PILOT, Step.ACCEPT, Step.MAIN, Step.VERIFICATION)
+PAGES = {
+    Step.CONSENT: "people:consent-publish",
+    Step.GUIDELINES: "annotation:guidelines-edit",
+    Step.LANGUAGES: "annotation:language-add",
+    Step.PEOPLE: "people:invitation-create",
+    Step.RELEASE: "annotation:release-create",
+    **dict.fromkeys(OF_LANGUAGES, "annotation:project-show"),
+}

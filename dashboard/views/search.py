@@ -1,0 +1,21 @@
+"""The page of search, and its part for the palette."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.selectors.search import LONGEST, search
+from inference.permissions import check_researcher
+from people.requests import is_htmx, user_of
+
+
+@require_safe
+@login_required
+def search_show(request: HttpRequest) -> HttpResponse:
+    check_researcher(user_of(request))
+    words, here = request.GET.get("q", ""), request.GET.get("project", "")
+    context = {"words": words, "here": here, "longest": LONGEST, "groups": search(user_of(request), words, here=here)}
+    return render(request, "dashboard/_search_results.html" if is_htmx(request) else "dashboard/search.html", context)

@@ -1,0 +1,242 @@
+"""The setup of a project: what is done, what is missing, and where it is done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation import defaults
+from annotation.models import Guidelines, Release, Round, RoundKind, RoundState
+from annotation.services import figures
+from annotation.services.campaign import Beginning
+from annotation.services.rounds import fill_round
+from dashboard.rules.setup import Facts, LanguageFacts, State, Step, named, next_step, setup_steps
+from dashboard.selectors.setup import setup_of, setup_without_project
+from images.models import Image, JobState
+from inference.models import ModelCaption
+from people.models import Project, Role
+from people.services import projects
+from tests.annotation.submitting import begin_language
+from tests.clients import client_of
+from tests.factories import (
+    NOW,
+    join_project,
+    make_annotator,
+    make_captioner,
+    make_collection,
+    make_project,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+THAI, TELUGU = LanguageFacts("th", "Thai", needed=2), LanguageFacts("te", "Telugu", needed=2)
+READY = replace(THAI, able=2)
+ALL = Facts(has_collection=True, images=150, languages=[READY])
+
+
+def states(facts: Facts) -> dict[str, State]:
+    return {one.step: one.state for one in setup_steps(facts)}
+
+
+def what(facts: Facts, step: Step) -> str:
+    return next(one.what for one in setup_steps(facts) if one.step == step)
+
+
+class TestRules:
+    def test_before_a_project_each_step_waits_for_the_one_before(self):
+        nothing = Facts(has_project=False)
+        assert states(nothing) == {"images": State.TO_DO, "english": State.WAITS, "project": State.WAITS}
+        images = replace(nothing, has_collection=True, images=9, without_english=9)
+        assert states(images) == {"images": State.DONE, "english": State.TO_DO, "project": State.WAITS}
+        described = replace(images, without_english=1)
+        assert states(described) == {"images": State.DONE, "english": State.ADVISED, "project": State.TO_DO}
+        assert next_step(setup_steps(described)).step == Step.PROJECT
+
+    def test_images_without_licence_come_before_everything(self):
+        facts = replace(ALL, unlicensed=12)
+        assert what(facts, Step.IMAGES) == "12 of 150 images have no licence. A release would refuse them."
+        assert next_step(setup_steps(facts)).step == Step.IMAGES
+        assert "1 of 150 images has no author" in what(replace(ALL, unauthored=1), Step.IMAGES)
+
+    def test_texts(self):
+        assert states(replace(ALL, has_consent_gaps=True))["consent"] == State.TO_DO
+        assert states(replace(ALL, has_default_guidelines=True))["guidelines"] == State.ADVISED
+        assert states(ALL)["consent"] == states(ALL)["guidelines"] == State.DONE
+
+    def test_it_names_languages_in_which_nobody_can_write(self):
+        facts = replace(ALL, languages=[TELUGU, READY, replace(THAI, able=1)])
+        assert what(facts, Step.PEOPLE) == "Not enough people can write in Telugu, Thai. Invite some."
+        invited = replace(ALL, languages=[replace(TELUGU, invited=2), READY])
+        assert what(invited, Step.PEOPLE) == "People were invited, but not enough have joined: Telugu."
+        assert states(invited)["people"] == State.ADVISED
+
+    def test_many_languages_are_counted(self):
+        assert named([THAI] * 7) == "Thai, Thai, Thai, Thai, Thai and 2 others"
+        assert named([THAI] * 6).endswith("and 1 other")
+        assert named([THAI] * 5).count("Thai") == 5
+
+    @pytest.mark.parametrize(
+        ("language", "following"),
+        [
+            (READY, Step.PILOT),
+            (replace(READY, is_pilot_written=True), Step.ACCEPT),
+            (replace(READY, is_pilot_written=True, is_pilot_decided=True), Step.MAIN),
+            (replace(READY, is_pilot_written=True, is_pilot_decided=True, is_main_closed=True), Step.VERIFICATION),
+        ],
+    )
+    def test_a_language_goes_from_pilot_to_verification(self, language, following):
+        steps = setup_steps(replace(ALL, languages=[language]))
+        assert next_step(steps).step == following
+        later = [one.state for one in steps[[one.step for one in steps].index(following) + 1 :]]
+        assert all(state != State.DONE for state in later)
+
+    def test_languages_are_at_different_steps_at_the_same_time(self):
+        facts = replace(ALL, languages=[READY, replace(TELUGU, able=2, is_pilot_written=True)])
+        steps = {one.step: one for one in setup_steps(facts)}
+        assert [one.name for one in steps[Step.PILOT].languages] == ["Thai"]
+        assert [one.name for one in steps[Step.ACCEPT].languages] == ["Telugu"]
+
+    def test_the_end_is_a_release(self):
+        done = replace(READY, is_pilot_written=True, is_pilot_decided=True, is_main_closed=True, is_verified=True)
+        facts = replace(ALL, languages=[done])
+        assert next_step(setup_steps(facts)).step == Step.RELEASE
+        assert states(replace(facts, unlicensed=1))["release"] == State.WAITS
+        assert next_step(setup_steps(replace(facts, releases=1))) is None
+
+
+@pytest.fixture
+def project() -> Project:
+    """As somebody has just made it: default texts, one language, nobody in it."""
+    project = make_project()
+    project.consent_texts.all().delete()
+    made = projects.create_project(name="Template", manager=make_user())
+    text = made.consent_texts.get()
+    project.consent_texts.create(version=1, body=text.body)
+    collection = make_collection(4)
+    Image.objects.filter(pk=collection.entries.first().image_id).update(licence="")
+    begin_language(project, collection, beginning=Beginning(pilot_images=2))
+    return project
+
+
+def found(project: Project) -> dict[str, State]:
+    return {one.step.step: one.step.state for one in setup_of(project, now=NOW).steps}
+
+
+class TestOfAProject:
+    def test_a_new_one(self, project):
+        assert found(project) == {
+            "images": State.TO_DO,
+            "english": State.DONE,
+            "consent": State.TO_DO,
+            "guidelines": State.DONE,
+            "languages": State.DONE,
+            "people": State.TO_DO,
+            "pilot": State.WAITS,
+            "accept": State.WAITS,
+            "main": State.WAITS,
+            "verification": State.WAITS,
+            "release": State.WAITS,
+        }
+
+    def test_default_guidelines_are_noticed(self, project):
+        Guidelines.objects.create(project=project, version=2, **defaults.guidelines()._asdict())
+        assert found(project)["guidelines"] == State.ADVISED
+
+    def test_it_follows_the_campaign(self, project):
+        Image.objects.update(licence="CC BY 4.0")
+        project.consent_texts.create(version=2, body="I agree.")
+        pilot = project.rounds.get(kind=RoundKind.PILOT)
+        main = project.rounds.get(kind=RoundKind.MAIN)
+        make_annotator(pilot)
+        assert found(project)["pilot"] == State.TO_DO
+        for round, state, following in (
+            (pilot, RoundState.CLOSED, "accept"),
+            (pilot, RoundState.REJECTED, "pilot"),
+            (pilot, RoundState.ACCEPTED, "main"),
+        ):
+            Round.objects.filter(pk=round.pk).update(state=state, decided_at=NOW)
+            setup = setup_of(project, now=NOW)
+            assert setup.next.step.step == following, state
+        Round.objects.filter(pk=main.pk).update(awaits_tasks=True, state=RoundState.OPEN)
+        fill_round(round_id=main.pk)
+        figures.compute(round_id=main.pk, now=NOW)
+        Round.objects.filter(pk=main.pk).update(state=RoundState.CLOSED)
+        assert setup_of(project, now=NOW).next.step.step == Step.VERIFICATION
+        Round.objects.filter(verifies=main).update(state=RoundState.ACCEPTED, decided_at=NOW)
+        assert setup_of(project, now=NOW).next.step.step == Step.RELEASE
+
+    def test_each_open_step_leads_to_a_page_that_opens(self, project):
+        make_annotator(project.rounds.get(kind=RoundKind.PILOT))
+        client = client_of(project.created_by)
+        setup = setup_of(project, now=NOW)
+        opened = [one for one in setup.steps if one.step.is_open]
+        assert {one.step.step for one in opened} == {"images", "consent", "pilot"}
+        for one in opened:
+            assert client.get(one.url).status_code == 200, one.url
+        assert opened[0].url.endswith("?licence=none")
+
+    def test_the_number_of_languages_does_not_change_the_queries(self, project):
+        with_one = queries_of(project)
+        for tag in ("cs", "fr", "th"):
+            begin_language(project, project.rounds.first().collection, tag, beginning=Beginning(pilot_images=2))
+        assert queries_of(project) == with_one
+
+    def test_the_overview_says_what_is_next_until_there_is_a_release(self, project):
+        client, page = client_of(project.created_by), reverse("annotation:project-show", args=[project.slug])
+        text = client.get(page).content.decode()
+        assert "Setup: 3 of 11 steps are done" in text
+        assert "1 of 4 images has no licence" in text
+        Release.objects.create(
+            project=project,
+            number=1,
+            title="R",
+            licence="CC0-1.0",
+            authors="A",
+            salt="s",
+            until=NOW,
+            created_at=NOW,
+            created_by=project.created_by,
+            state=JobState.DONE,
+            checksum="0" * 64,
+        )
+        assert "steps are done" not in client.get(page).content.decode()
+
+    def test_the_page_is_for_managers(self, project):
+        page = reverse("dashboard:setup-show", args=[project.slug])
+        text = client_of(project.created_by).get(page).content.decode()
+        assert "Consent text" in text
+        assert text.count('aria-current="step"') == 1
+        for role in (Role.ANNOTATOR, Role.RESEARCHER):
+            assert client_of(join_project(project, make_user(), role)).get(page).status_code == 404
+
+
+def queries_of(project: Project) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        setup_of(project, now=NOW)
+    return len(queries)
+
+
+class TestBeforeAProject:
+    def test_it_follows_what_its_maker_has(self):
+        user = make_user()
+        assert setup_without_project(user).steps[0].url == reverse("images:collection-create")
+        collection = make_collection(2, is_shared=False, created_by=user)
+        steps = setup_without_project(user).steps
+        assert (steps[0].step.state, steps[1].step.state) == (State.DONE, State.TO_DO)
+        model = make_captioner(collection)
+        ModelCaption.objects.filter(model=model, image=collection.entries.first().image).delete()
+        assert "1 of 2 images has no English caption" in setup_without_project(user).steps[1].step.what
+        assert setup_without_project(user).next.step.step == Step.PROJECT
+
+    def test_the_empty_list_of_projects_shows_it(self):
+        user = make_user(is_staff=True)
+        user.user_permissions.add(Permission.objects.get(codename="add_project"))
+        page = client_of(user).get(reverse("annotation:project-list")).content.decode()
+        assert "Create a collection, and add images to it." in page
+        assert reverse("images:collection-create") in page
