@@ -21,6 +21,8 @@ WHOLE = 0.05
 """What is nearer to a whole number has no decimals."""
 COLUMN_SHARE = 0.84
 """Of the room that a column has, with the gap after it."""
+WIDEST = 6.0
+"""Percent of the width: a few columns are no broader than many."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class ColumnMark:
     y: str
     width: str
     height: str
-    title: str
+    name: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -76,17 +79,19 @@ def column_plot(
     end = round_end(highest) if as_percent else _even_end(highest)
     bottom = TOP + height
     room = (END - START) / max(1, len(columns))
+    width = min(room * COLUMN_SHARE, WIDEST)
     marks = []
     for number, (name, value) in enumerate(columns):
         tall = height * min(value, end) / end
         if value > 0:
             marks.append(
                 ColumnMark(
-                    x=_x(START + number * room + room * (1 - COLUMN_SHARE) / 2),
+                    x=_x(START + number * room + (room - width) / 2),
                     y=f"{bottom - tall:.1f}",
-                    width=_x(room * COLUMN_SHARE),
+                    width=_x(width),
                     height=f"{tall:.1f}",
-                    title=f"{name}: {written(value)}",
+                    name=name,
+                    value=written(value),
                 )
             )
     return ColumnPlot(

@@ -31,6 +31,7 @@ SCATTER_TOP, SCATTER_HEIGHT = 26, 320
 CURVE_TOP, CURVE_HEIGHT = 26, 160
 MOST_MARKS = 40
 MOST_TICKS = 6
+POINT_DIGITS = 3
 LEAST_REACH = 1e-6
 """What is nearer to the reference than that is rounding."""
 
@@ -79,6 +80,10 @@ class TextLine:
 
 @dataclass(frozen=True)
 class Row:
+    """`name` and `value` are what a reader is told who points at it, as in all marks here."""
+
+    name: str
+    value: str
     lines: Sequence[TextLine]
     track_y: int
     x: str
@@ -120,6 +125,8 @@ class Dot:
 
 @dataclass(frozen=True)
 class DotMark:
+    name: str
+    value: str
     number: int
     x: str
 
@@ -160,6 +167,8 @@ class PointMark:
     x: str
     y: str
     kind: str
+    name: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -220,8 +229,11 @@ def curve_plot(title: str, points: Sequence[tuple[float, float]], *, summary: st
     def up(value: float, shift: float = 0) -> str:
         return f"{CURVE_TOP + (1 - value / y_end) * CURVE_HEIGHT + shift:.1f}"
 
-    marks = [PointMark(across(x), up(y), "core") for x, y in points]
     x_step, y_step = _step(x_end / 2), _step(y_end / 2)
+    marks = [
+        PointMark(across(x), up(y), "core", f"{x_name} {texts.plain(x, 0)}", texts.plain(y, POINT_DIGITS))
+        for x, y in points
+    ]
     return CurvePlot(
         title=title,
         summary=summary,
@@ -313,7 +325,7 @@ def dot_plot(title: str, rows: Sequence[tuple[str, Sequence[Dot]]], *, ends: tup
                 label,
                 number * DOT_ROW + DOT_ROW // 2 + 5,
                 number * DOT_ROW + DOT_ROW // 2,
-                [DotMark(dot.number, place(dot.value)) for dot in reversed(dots)],
+                [DotMark(f"{label}, {dot.name}", dot.text, dot.number, place(dot.value)) for dot in reversed(dots)],
             )
             for number, (label, dots) in enumerate(rows)
         ],
@@ -339,7 +351,16 @@ def scatter_plot(title: str, points: Sequence[Point], *, summary: str, x_name: s
         axis_y=SCATTER_TOP + SCATTER_HEIGHT,
         start_x=_x(start),
         end_x=_x(TRACK_ENDS),
-        points=[PointMark(across(point.x), up(point.y), point.kind) for point in points],
+        points=[
+            PointMark(
+                across(point.x),
+                up(point.y),
+                point.kind,
+                f"{x_name} {texts.signed(point.x, POINT_DIGITS)}",
+                f"{y_name} {texts.signed(point.y, POINT_DIGITS)}",
+            )
+            for point in points
+        ],
         x_ticks=[
             Tick(_tick_label(value, x_step), across(value), math.isclose(value, 0, abs_tol=1e-9))
             for value in _ticks(*x_ends, x_step)
@@ -382,6 +403,8 @@ def _row(estimate: Estimate, top: int, place: Callable[[float], str], *, has_sho
         bottom = top + len(lines) * LINE_HEIGHT + TRACK_HEIGHT
     interval = estimate.interval
     row = Row(
+        name=estimate.label,
+        value=estimate.text,
         lines=lines,
         track_y=track_y,
         x="" if estimate.value is None else place(estimate.value),

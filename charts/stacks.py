@@ -9,19 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from charts import texts
+
 BAR_TOP, ROW = 22, 56
 BESIDE_ROW, BESIDE_START = 30, 36.0
 """Pixels, and percent of the width: for many bars, with their names beside them."""
-LEGEND_ROW = 22
 LABEL_FROM = 9.0
 """Percent of the width that a piece needs to have its own percentage written into it."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """`kind` goes into the name of the class that colours it; `label` is empty where there is no room."""
+    """`kind` goes into the name of the class that colours it; `label` is empty where there is no room.
+
+    `name` and `value` are what a reader is told who points at it.
+    """
 
     kind: str
+    name: str
+    value: str
     x: str
     width: str
     label: str
@@ -42,13 +48,11 @@ class StackedBar:
 class LegendEntry:
     kind: str
     name: str
-    y: int
-    text_y: int
 
 
 @dataclass(frozen=True)
 class StackedPlot:
-    """Bars of one length under one another, each divided by shares, and below them what the pieces are.
+    """Bars of one length under one another, each divided by shares, and beside them what the pieces are.
 
     Without `has_names_beside` the name of each bar stands above it, with its note.
     """
@@ -79,20 +83,15 @@ def stacked_plot(
     height = BESIDE_ROW if has_names_beside else ROW
     draw = _bar_beside if has_names_beside else _bar_below
     bars = [draw(row, number * height, kinds) for number, row in enumerate(rows)]
-    top = height * len(bars)
-    legend = [
-        LegendEntry(kind, name, top + number * LEGEND_ROW + 4, top + number * LEGEND_ROW + 15)
-        for number, (kind, name) in enumerate(kinds)
-    ]
     return StackedPlot(
         title=title,
         summary="; ".join(f"{row.name}: {_said(row, kinds)}" for row in rows),
-        height=top + LEGEND_ROW * len(legend),
+        height=height * len(bars),
         name_x=_x(BESIDE_START - 1) if has_names_beside else "0",
         name_anchor="end" if has_names_beside else "start",
         has_names_beside=has_names_beside,
         bars=bars,
-        legend=legend,
+        legend=[LegendEntry(kind, name) for kind, name in kinds],
     )
 
 
@@ -106,11 +105,12 @@ def _bar_beside(row: Shares, top: int, kinds: Sequence[tuple[str, str]]) -> Stac
 
 def _pieces(row: Shares, kinds: Sequence[tuple[str, str]], start: float) -> list[Piece]:
     pieces, scale = [], (100 - start) / 100
-    for (kind, _name), percent in zip(kinds, row.percent, strict=True):
+    for (kind, name), percent in zip(kinds, row.percent, strict=True):
         if percent > 0:
             width = percent * scale
             label = f"{percent:.0f}" if width >= LABEL_FROM else ""
-            pieces.append(Piece(kind, _x(start), _x(width), label, _x(start + width / 2)))
+            said = texts.percent(percent, 1)
+            pieces.append(Piece(kind, f"{row.name}, {name}", said, _x(start), _x(width), label, _x(start + width / 2)))
         start += percent * scale
     return pieces
 

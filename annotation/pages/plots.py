@@ -25,7 +25,7 @@ from charts.stacks import Shares, StackedPlot, stacked_plot
 from crosslens_metrics.caption_stats import mean_to_one_decimal
 from languages.models import Language
 
-MOST_DAYS = 60
+FEWEST_DAYS, MOST_DAYS = 14, 60
 SMALL, LARGE = 90, 180
 """Pixels."""
 SHOWN_LENGTHS = 0.99
@@ -36,9 +36,17 @@ ANY = "any"
 
 
 @dataclass(frozen=True)
+class Cell:
+    """`text` as the page shows it, and as a file has it: without unit, in no language."""
+
+    text: str
+    in_file: str
+
+
+@dataclass(frozen=True)
 class PlotTable:
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    heads: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,11 @@ class Figure:
     columns: ColumnPlot | None
     stacked: StackedPlot | None
     table: PlotTable | None
+
+    @property
+    def is_small(self) -> bool:
+        """Return whether it is one of many that share a table."""
+        return self.table is None
 
 
 @dataclass(frozen=True)
@@ -137,6 +150,7 @@ def _days(series: Sequence[RoundSeries], today: date) -> Figure | None:
 def _columns_by_day(days: Mapping[str, int], today: date) -> Figure:
     last = max(today, date.fromisoformat(max(days)))
     first = max(date.fromisoformat(min(days)), last - timedelta(days=MOST_DAYS - 1))
+    first = min(first, last - timedelta(days=FEWEST_DAYS - 1))
     shown_days = [first + timedelta(days=number) for number in range((last - first).days + 1)]
     columns = [(_day(day), days.get(day.isoformat(), 0)) for day in shown_days]
     most = max(columns, key=lambda column: column[1])
@@ -153,7 +167,14 @@ def _columns_by_day(days: Mapping[str, int], today: date) -> Figure:
         note="",
         columns=column_plot(title, columns, summary=summary, height=LARGE),
         stacked=None,
-        table=PlotTable([_("Day"), _("Captions")], [(name, str(count)) for name, count in reversed(columns) if count]),
+        table=PlotTable(
+            [_plain(_("Day")), _plain(_("Captions"))],
+            [
+                (Cell(_day(day), day.isoformat()), _plain(days[day.isoformat()]))
+                for day in reversed(shown_days)
+                if days.get(day.isoformat())
+            ],
+        ),
     )
 
 
@@ -172,8 +193,15 @@ def _levels(id: str, title: str, series: Sequence[RoundSeries]) -> Figure | None
 def _stacked(id: str, title: str, rows: Sequence[Shares]) -> Figure:
     kinds = [(level.value.lower(), str(level.label)) for level in Rating]
     table = PlotTable(
-        [_("Round"), *(label for _, label in kinds), _("Ratings")],
-        [(row.name, *(texts.percent(share, 1) for share in row.percent), row.note) for row in rows],
+        [_plain(_("Round")), *(_in_percent(label) for _, label in kinds), _plain(_("Ratings"))],
+        [
+            (
+                _plain(row.name),
+                *(Cell(texts.percent(share, 1), f"{share:.1f}") for share in row.percent),
+                _plain(row.note),
+            )
+            for row in rows
+        ],
     )
     is_short = all(len(row.name) <= LONGEST_BESIDE for row in rows)
     return Figure(id, title, "", None, stacked_plot(title, kinds, rows, has_names_beside=is_short), table)
@@ -219,10 +247,23 @@ def _lengths(series: Sequence[RoundSeries]) -> tuple[list[Figure], PlotTable | N
         for language, values in shares.items()
     ]
     rows = [
-        (language.name, str(sums[language].captions), *(texts.plain(share, 1) for share in values))
+        (
+            _plain(language.name),
+            _plain(sums[language].captions),
+            *(Cell(texts.plain(share, 1), f"{share:.1f}") for share in values),
+        )
         for language, values in shares.items()
     ]
-    return figures, PlotTable([_("Language"), _("Captions"), *names], rows)
+    heads = [_plain(_("Language")), _plain(_("Captions")), *map(_in_percent, names)]
+    return figures, PlotTable(heads, rows)
+
+
+def _plain(value: object) -> Cell:
+    return Cell(str(value), str(value))
+
+
+def _in_percent(head: str) -> Cell:
+    return Cell(head, f"{head} (%)")
 
 
 def _bins(lengths: Mapping[str, int]) -> list[int]:

@@ -17,7 +17,10 @@ def test_an_axis_of_counts_names_whole_counts_alone_and_holds_the_highest(highes
 
 def test_columns_of_counts_are_as_tall_as_their_share_of_the_axis() -> None:
     plot = column_plot("Captions per day", [("1 May", 15), ("2 May", 0), ("3 May", 5)], summary="", height=160)
-    assert [(mark.title, mark.height) for mark in plot.columns] == [("1 May: 15", "120.0"), ("3 May: 5", "40.0")]
+    assert [(mark.name, mark.value, mark.height) for mark in plot.columns] == [
+        ("1 May", "15", "120.0"),
+        ("3 May", "5", "40.0"),
+    ]
     assert [line.text for line in plot.lines] == ["10", "20"]
 
 
