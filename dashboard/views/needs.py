@@ -27,9 +27,7 @@ LONGEST = 80
 def need_list(request: HttpRequest) -> HttpResponse:
     user = _who_has_projects(request)
     listed = needs_of(user, now=timezone.now())
-    number = number_of(listed)
-    cache.set(_key(user), number, KEPT_S)
-    return render(request, "dashboard/needs.html", {"listed": listed, "needs_number": number})
+    return render(request, "dashboard/needs.html", {"listed": listed, "needs_number": number_of(listed)})
 
 
 @require_safe
@@ -52,6 +50,7 @@ def need_dismiss(request: HttpRequest) -> HttpResponse:
     about = request.POST.get("about", "")[:LONGEST]
     if about and "\0" not in about:
         dismiss_need(person=user, about=about, now=timezone.now())
+        cache.delete(_key(user))
     return redirect("dashboard:need-list")
 
 
