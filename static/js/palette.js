@@ -3,7 +3,8 @@
 
 const PAUSE_MS = 150;
 
-const dialog = document.getElementById("palette");
+// On the page only once it was opened: nobody else meets its field.
+const dialog = document.getElementById("palette").content.firstElementChild.cloneNode(true);
 const input = dialog.querySelector("input");
 const list = dialog.querySelector("[role=listbox]");
 const status = dialog.querySelector("[role=status]");
@@ -65,6 +66,7 @@ async function find() {
 
 function open() {
   if (dialog.open) return;
+  if (!dialog.isConnected) document.body.append(dialog);
   dialog.showModal();
   input.select();
 }
