@@ -22,10 +22,16 @@ LONGEST = 64
 
 
 @register.simple_tag(takes_context=True)
-def moment(context: Context, at: datetime) -> SafeString:
+def moment(context: Context, at: datetime, form: str = "j F Y, H:i") -> SafeString:
     """Show a time with its date."""
     local = at.astimezone(_zone_of(context))
-    return _element(at, f"{date_format(local, 'j F Y, H:i')} {_name_of(local)}")
+    return _element(at, f"{date_format(local, form)} {_name_of(local)}")
+
+
+@register.simple_tag(takes_context=True)
+def day(context: Context, at: datetime) -> SafeString:
+    """Show the date of a time."""
+    return _element(at, date_format(at.astimezone(_zone_of(context)), "j F Y"))
 
 
 @register.simple_tag(takes_context=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.template import Context, Template
 from django.test import RequestFactory
 from django.utils import timezone, translation
@@ -18,11 +21,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timezone, "now", lambda: NOW)
 
 
-def shown(tag: str, at: datetime, zone: str = "") -> str:
+def shown(tag: str, at: datetime, zone: str = "", form: str = "") -> str:
     request = RequestFactory().get("/")
     if zone:
         request.COOKIES["timezone"] = zone
-    template = Template("{% load moments %}{% " + tag + " at %}")
+    template = Template("{% load moments %}{% " + f"{tag} at {form}" + " %}")
     return template.render(Context({"request": request, "at": at}))
 
 
@@ -65,3 +68,21 @@ def test_what_was_is_shown_with_its_date():
 def test_it_is_said_in_the_language_of_the_page():
     with translation.override("ar"):
         assert "اليوم" in shown("deadline", EVENING, "Europe/Paris")
+
+
+def test_a_form_may_be_shorter_and_a_date_is_that_of_the_place():
+    late = datetime(2026, 11, 23, 20, 0, tzinfo=UTC)
+    assert ">24 Nov 2026, 05:00 JST<" in shown("moment", late, "Asia/Tokyo", '"j M Y, H:i"')
+    assert ">24 November 2026<" in shown("day", late, "Asia/Tokyo")
+    assert ">23 November 2026<" in shown("day", late)
+
+
+IN_ANOTHER_ZONE = {"gapgame/_times.html", "gapgame/_when.html", "gapgame/_turn.html", "people/sessions.html"}
+"""Times of a season are in the zone of the season; those of sessions say that they are in UTC."""
+
+
+def test_no_template_shows_a_time_without_its_zone():
+    folder = Path(settings.BASE_DIR) / "templates"
+    raw = re.compile(r"""\|(date|time):["'][^"']*H:i""")
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*.html") if raw.search(path.read_text())}
+    assert found == IN_ANOTHER_ZONE
