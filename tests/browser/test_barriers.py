@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Browser
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, sign_in
 from tests.doors.asking import signed_in
 from tests.doors.conftest import world  # noqa: F401
 from tests.doors.test_project_navigation import pages_of
 from tests.doors.world import World
+from tests.factories import make_annotator, make_project, make_round
 from tests.leaks.addresses import routes
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -31,6 +34,27 @@ def addresses(of: World) -> list[str]:
     return [*(reverse(name) for name in ABOVE), *found]
 
 
+def what_is_wrong(page: Page) -> list[str]:
+    """Look at the page with all that can be opened on it open."""
+    page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
+    is_wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return [*barriers(page), *(["wider than the screen"] if is_wide else [])]
+
+
+@pytest.mark.slow(reason="axe-core reads every page")
+@pytest.mark.parametrize("width", [390, 1366])
+def test_the_pages_of_the_api_and_of_charts_have_none(
+    live_server: Any, page: Page, context: BrowserContext, width: int
+) -> None:
+    round = make_round(project=make_project("lions"), images=2)
+    submit_captions(round, make_annotator(round), now=timezone.now())
+    sign_in(context, round.project.created_by, live_server.url)
+    page.set_viewport_size({"width": width, "height": 800})
+    for address in (reverse("api:docs"), reverse("annotation:plots-show", args=["lions"])):
+        page.goto(live_server.url + address)
+        assert what_is_wrong(page) == [], address
+
+
 @pytest.mark.long(reason="axe-core reads more than a hundred pages")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_of_a_project_has_barriers(
@@ -47,9 +71,6 @@ def test_no_page_of_a_project_has_barriers(
     found = {}
     for address in addresses(world):
         page.goto(live_server.url + address)
-        page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
-        found[address] = barriers(page)
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            found[address].append("wider than the screen")
+        found[address] = what_is_wrong(page)
     context.close()
     assert {address: said for address, said in found.items() if said} == {}
