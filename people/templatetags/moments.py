@@ -22,21 +22,21 @@ LONGEST = 64
 
 
 @register.simple_tag(takes_context=True)
-def moment(context: Context, at: datetime | None, *, seconds: bool = False) -> SafeString:
+def moment(context: Context, at: datetime | None, form: str = "j F Y, H:i") -> SafeString:
     """Show a time with its date; nothing where there is none."""
-    return _element(at, in_words(at, _zone_of(context), seconds=seconds)) if at else SafeString()
+    return _element(at, in_words(at, _zone_of(context), form)) if at else SafeString()
 
 
 @register.simple_tag(takes_context=True)
 def day(context: Context, at: datetime | None) -> SafeString:
-    """Show the day of a time, without the time; nothing where there is none."""
+    """Show the date of a time; nothing where there is none."""
     return _element(at, date_format(at.astimezone(_zone_of(context)), "j F Y")) if at else SafeString()
 
 
-def in_words(at: datetime, zone: Any, *, seconds: bool = False) -> str:
+def in_words(at: datetime, zone: Any, form: str = "j F Y, H:i") -> str:
     """Return a time with its date and zone, such as “3 March 2026, 17:00 CET”."""
     local = at.astimezone(zone)
-    return f"{date_format(local, 'j F Y, H:i:s' if seconds else 'j F Y, H:i')} {_name_of(local)}"
+    return f"{date_format(local, form)} {_name_of(local)}"
 
 
 @register.simple_tag(takes_context=True)

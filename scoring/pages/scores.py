@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -97,6 +97,14 @@ class ScoresPage:
     is_anything_there: bool
 
 
+class Difference(NamedTuple):
+    """Two models whose figures are not made in the same way, and in what they differ."""
+
+    one: str
+    other: str
+    parts: str
+
+
 Key = tuple[int, str, bool]
 Figures = Mapping[tuple[int, str], ScoreCell]
 
@@ -161,13 +169,13 @@ def _group(
     rows: Sequence[ScoringRow], figures: Figures, columns: Sequence[str], sort: str, learned: Mapping[int, int]
 ) -> Group:
     best: dict[str, float] = {}
-    warnings = []
+    unlike: dict[Difference, list[str]] = defaultdict(list)
     for name in columns:
         cells = [figures[row.scoring.pk, name] for row in rows if (row.scoring.pk, name) in figures]
-        warning = _warning(name, cells)
+        difference = _difference(cells)
         values = [cell.value for cell in cells if cell.value is not None]
-        if warning:
-            warnings.append(warning)
+        if difference:
+            unlike[difference].append(title_of(name))
         elif len(values) > 1:
             best[name] = max(values)
     lines = [
@@ -179,7 +187,7 @@ def _group(
         )
         for row in _sorted(rows, figures, sort)
     ]
-    return Group(rows[0], lines, warnings)
+    return Group(rows[0], lines, [_warning(titles, difference) for difference, titles in unlike.items()])
 
 
 def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[str, Any]:
@@ -188,20 +196,20 @@ def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[s
     return {"images": of.images if of else None, "left_out": of.left_out if of else 0}
 
 
-def _warning(metric: str, cells: Sequence[ScoreCell]) -> str:
-    """Say in what the first two different signatures differ; empty if all are alike."""
+def _difference(cells: Sequence[ScoreCell]) -> Difference | None:
+    """Return in what the first two different signatures differ; None if all are alike."""
     signed = [cell for cell in cells if cell.signature]
     other = next((cell for cell in signed if cell.signature != signed[0].signature), None)
     if other is None:
-        return ""
+        return None
     parts = differences_between(signed[0].signature, other.signature)
+    return Difference(signed[0].model, other.model, "; ".join(parts))
+
+
+def _warning(titles: Sequence[str], difference: Difference) -> str:
+    """Say it once for all metrics with the same difference."""
     text = _("%(metric)s of %(one)s and %(other)s cannot be compared, because they differ in %(parts)s.")
-    return text % {
-        "metric": title_of(metric),
-        "one": signed[0].model,
-        "other": other.model,
-        "parts": "; ".join(parts),
-    }
+    return text % {"metric": ", ".join(titles), **difference._asdict()}
 
 
 def _sorted(rows: Sequence[ScoringRow], figures: Figures, sort: str) -> list[ScoringRow]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from io import BytesIO
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import PIL.Image
