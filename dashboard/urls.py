@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.views import emails, needs, projects, search, setup
+from dashboard.views import collections, emails, needs, projects, search, setup
 
 app_name = "dashboard"
 urlpatterns = [
@@ -12,6 +12,9 @@ urlpatterns = [
     path("profile/e-mails/", emails.email_choices, name="email-choices"),
     path("e-mails/stop/<str:token>/", emails.email_stop, name="email-stop"),
     path("search/", search.search_show, name="search-show"),
+    path("collections/<slug:slug>/settings/", collections.collection_settings, name="collection-settings"),
+    path("collections/<slug:slug>/duplicate/", collections.collection_duplicate, name="collection-duplicate"),
+    path("collections/<slug:slug>/delete/", collections.collection_delete, name="collection-delete"),
     path("projects/<slug:slug>/setup/", setup.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),

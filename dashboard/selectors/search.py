@@ -1,4 +1,4 @@
-"""Search over what a manager or researcher may see: a few hits of each kind, those that begin with the words first."""
+"""Search over what a manager or researcher may see: a few hits of each kind."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
@@ -19,7 +20,7 @@ from images.models import Collection, CollectionImage, JobState
 from images.permissions import collections_in
 from images.selectors.attributions import lacks_author, lacks_licence
 from inference.models import ModelCaption
-from people.models import Project, User
+from people.models import Project, Role, User
 from people.selectors.consent import has_gaps, newest_consent_text
 
 OVER = (RoundState.CLOSED, RoundState.ACCEPTED)
@@ -138,7 +139,9 @@ def _linked(
                 step=step,
                 url=_url_of(step, project, collection, facts),
                 is_next=step is following,
-                languages=[(one.name, _page_of(project, one)) for one in step.languages] if project else [],
+                languages=[(one.name, _page_of(project, one)) for one in step.languages]
+                if project and step.step != Step.PEOPLE
+                else [],
             )
             for number, step in enumerate(steps, start=1)
         ]
@@ -159,7 +162,11 @@ def _url_of(step: SetupStep, project: Project | None, collection: Collection | N
         return reverse("annotation:project-create")
     if step.step in OF_LANGUAGES and len(step.languages) == 1:
         return _page_of(project, step.languages[0])
-    return reverse(PAGES[step.step], args=[project.slug])
+    page = reverse(PAGES[step.step], args=[project.slug])
+    if step.step == Step.PEOPLE:
+        asked = [("role", Role.ANNOTATOR.value), *(("language", one.tag) for one in step.languages)]
+        return f"{page}?{urlencode(asked)}"
+    return page
 
 
 def _url_of_images(collection: Collection | None, facts: Facts) -> str:

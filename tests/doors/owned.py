@@ -117,6 +117,7 @@ def make_owning(word: str) -> Owning:
         "inference:caption-switch caption_id": [ModelCaption.objects.filter(model=model).latest("pk").pk],
         "inference:stabilisers-export slug": [collection.slug],
     }
+    known |= {f"dashboard:collection-{name} slug": [collection.slug] for name in ("settings", "duplicate", "delete")}
     known |= {f"images:{name} slug": [collection.slug] for name in OF_COLLECTIONS}
     return Owning(
         word, project, manager, researcher, collection, model, other, variant, translated, encoder, run, embedding_run,

@@ -23,12 +23,13 @@ from tests.leaks.addresses import Route, Unfillable, routes_of
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
 THEIRS = "giraffe"
-THINGS = ("images:", "inference:")
+THINGS = ("images:", "inference:", "dashboard:collection-")
 """Apps whose addresses name no project: each row knows whose it is."""
 CHANGING = {
     *("images:images-add", "images:collection-owner", "inference:model-owner", "inference:run-owner"),
     *("inference:model-edit", "inference:model-retire", "inference:caption-switch"),
     *("images:images-edit", "images:collection-image-edit"),
+    *("dashboard:collection-settings", "dashboard:collection-duplicate", "dashboard:collection-delete"),
 }
 STEERING = {f"inference:run-{name}" for name in ("pause", "resume", "cancel", "retry")}
 STEERING |= {f"inference:training-{name}" for name in ("pause", "resume", "cancel")}

@@ -206,6 +206,8 @@ def make_world(media: Path) -> World:
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
     known["inference:caption-switch caption_id"] = [described.first().pk]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
+    for name in ("settings", "duplicate", "delete"):
+        known[f"dashboard:collection-{name} slug"] = [seeded.main.collection.slug]
     # A name that no address has any more would fill none.
     assert {key.partition(" ")[0] for key in known if " " in key} <= {route.name for route in routes()}
     insiders = [manager, seeded.ann, seeded.rae, bob, cid, rita, player.user]

@@ -1,0 +1,65 @@
+"""A collection as a whole: its name, a copy of it, its deletion."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from dashboard.forms.collections import CollectionNameForm
+from dashboard.selectors.collection_uses import uses_of
+from images.permissions import collection_to_change
+from images.services import collection_changes as services
+from images.services.collection_changes import CollectionUsedError
+from people.requests import user_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def collection_settings(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_to_change(request.user, slug)
+    now_named = {"name": collection.name, "description": collection.description}
+    form = CollectionNameForm(request.POST or None, initial=now_named, collection=collection, by=user_of(request))
+    if not form.is_valid():
+        context = {"collection": collection, "form": form}
+        return render(request, "dashboard/collection_settings.html", context, status=422 if form.is_bound else 200)
+    services.rename_collection(collection=collection, by=user_of(request), now=timezone.now(), **form.cleaned_data)
+    messages.success(request, _("Saved."))
+    return redirect("images:collection-show", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def collection_duplicate(request: HttpRequest, slug: str) -> HttpResponse:
+    collection, by = collection_to_change(request.user, slug), user_of(request)
+    name = {"name": _("Copy of %(name)s") % {"name": collection.name}}
+    form = CollectionNameForm(request.POST or None, initial=name, collection=collection, by=by, is_copy=True)
+    if not form.is_valid():
+        context = {"collection": collection, "form": form}
+        return render(request, "dashboard/collection_duplicate.html", context, status=422 if form.is_bound else 200)
+    made = services.duplicate_collection(
+        collection=collection, name=form.cleaned_data["name"], by=by, now=timezone.now()
+    )
+    messages.success(request, _("The collection was made."))
+    return redirect("images:collection-show", made.slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
+    collection = collection_to_change(request.user, slug)
+    if request.method != "POST":
+        context = {"collection": collection, "uses": uses_of(collection, user_of(request))}
+        context["images"] = collection.entries.count()
+        return render(request, "dashboard/collection_delete.html", context)
+    try:
+        services.delete_collection(collection=collection, by=user_of(request), now=timezone.now())
+    except CollectionUsedError as refused:
+        messages.error(request, str(refused))
+        return redirect("dashboard:collection-delete", slug)
+    messages.success(request, _("%(name)s was deleted.") % {"name": collection.name})
+    return redirect("images:collection-list")
