@@ -67,7 +67,7 @@ class Facts:
     has_consent_gaps: bool = False
     has_default_guidelines: bool = False
     languages: Sequence[LanguageFacts] = ()
-    releases: int = 0
+    is_released: bool = False
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _of_languages(
 
 
 def _release(facts: Facts) -> SetupStep:
-    if facts.releases:
+    if facts.is_released:
         return SetupStep(Step.RELEASE, State.DONE)
     if not any(one.is_main_closed for one in facts.languages):
         return SetupStep(Step.RELEASE, State.WAITS, _("After a main round."))

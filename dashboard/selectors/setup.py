@@ -9,14 +9,14 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
 
 from annotation import defaults
 from annotation.models import Guidelines, Release, RoundKind, RoundState
 from annotation.selectors.overview import ENGLISH, ProjectProgress, RoundProgress, project_progress
 from dashboard.rules.setup import Facts, LanguageFacts, SetupStep, Step, next_step, setup_steps
-from images.models import Collection, CollectionImage, JobState
+from images.models import CollectionImage, JobState
 from images.permissions import collections_in
 from images.selectors.attributions import lacks_author, lacks_licence
 from inference.models import ModelCaption
@@ -55,20 +55,21 @@ def is_released(project: Project) -> bool:
     return Release.objects.filter(project=project, state=JobState.DONE).exists()
 
 
-def setup_of(project: Project, *, now: datetime, progress: ProjectProgress | None = None) -> Setup:
+def setup_of(project: Project, *, released: bool, now: datetime, progress: ProjectProgress | None = None) -> Setup:
     """Describe the setup of a project; `progress` where the page has it already."""
     progress = progress or project_progress(project, now=now)
     collections = {row.round.collection_id for row in progress.rounds}
+    counts = _images_in(CollectionImage.objects.filter(collection__in=collections))
+    collection = counts.pop("collection") or ""
     facts = Facts(
+        **counts,
         has_collection=bool(collections),
-        **_images_in(CollectionImage.objects.filter(collection__in=collections)),
         without_english=progress.left_out,
         has_consent_gaps=has_gaps(newest_consent_text(project)),
         has_default_guidelines=_has_default_guidelines(project),
         languages=_languages(progress.rounds),
-        releases=Release.objects.filter(project=project, state=JobState.DONE).count(),
+        is_released=released,
     )
-    collection = Collection.objects.filter(pk__in=collections).order_by("pk").first()
     return _linked(setup_steps(facts), project=project, collection=collection, facts=facts)
 
 
@@ -79,8 +80,11 @@ def setup_without_project(user: User) -> Setup:
     if collection is not None:
         entries = CollectionImage.objects.filter(collection=collection)
         described = ModelCaption.objects.in_use().filter(language=ENGLISH, image=OuterRef("image"))
-        facts = replace(facts, **_images_in(entries), without_english=entries.filter(~Exists(described)).count())
-    return _linked(setup_steps(facts), project=None, collection=collection, facts=facts)
+        counts = _images_in(entries)
+        del counts["collection"]
+        facts = replace(facts, **counts, without_english=entries.filter(~Exists(described)).count())
+    slug = collection.slug if collection is not None else ""
+    return _linked(setup_steps(facts), project=None, collection=slug, facts=facts)
 
 
 def _images_in(entries: QuerySet[CollectionImage]) -> dict[str, Any]:
@@ -89,7 +93,10 @@ def _images_in(entries: QuerySet[CollectionImage]) -> dict[str, Any]:
 
     return dict(
         entries.aggregate(
-            images=count(), unlicensed=count(lacks_licence("image__")), unauthored=count(lacks_author("image__"))
+            images=count(),
+            unlicensed=count(lacks_licence("image__")),
+            unauthored=count(lacks_author("image__")),
+            collection=Min("collection__slug"),
         )
     )
 
@@ -128,9 +135,7 @@ def _language(rows: Sequence[RoundProgress]) -> LanguageFacts:
     )
 
 
-def _linked(
-    steps: Sequence[SetupStep], *, project: Project | None, collection: Collection | None, facts: Facts
-) -> Setup:
+def _linked(steps: Sequence[SetupStep], *, project: Project | None, collection: str, facts: Facts) -> Setup:
     following = next_step(steps)
     return Setup(
         [
@@ -152,7 +157,7 @@ def _page_of(project: Project, language: LanguageFacts) -> str:
     return reverse("annotation:language-show", args=[project.slug, language.tag])
 
 
-def _url_of(step: SetupStep, project: Project | None, collection: Collection | None, facts: Facts) -> str:
+def _url_of(step: SetupStep, project: Project | None, collection: str, facts: Facts) -> str:
     """Return where a step is done; of one in a single language, the page of that language."""
     if step.step == Step.IMAGES:
         return _url_of_images(collection, facts)
@@ -169,10 +174,10 @@ def _url_of(step: SetupStep, project: Project | None, collection: Collection | N
     return page
 
 
-def _url_of_images(collection: Collection | None, facts: Facts) -> str:
-    if collection is None:
+def _url_of_images(collection: str, facts: Facts) -> str:
+    if not collection:
         return reverse("images:collection-create")
-    page = reverse("images:collection-show", args=[collection.slug])
+    page = reverse("images:collection-show", args=[collection])
     if facts.unlicensed:
         return f"{page}?licence=none"
     return f"{page}?licence=no-author" if facts.unauthored else page

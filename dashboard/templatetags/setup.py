@@ -19,7 +19,7 @@ def setup_summary(project: Project, progress: ProjectProgress) -> dict[str, Any]
     """Show how far the setup is, and its next step; nothing once the project has a release or is archived."""
     if project.is_archived or is_released(project):
         return {}
-    return {"project": project, "setup": setup_of(project, now=timezone.now(), progress=progress)}
+    return {"project": project, "setup": setup_of(project, released=False, now=timezone.now(), progress=progress)}
 
 
 @register.inclusion_tag("dashboard/_setup_steps.html")

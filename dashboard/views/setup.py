@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.selectors.setup import setup_of
+from dashboard.selectors.setup import is_released, setup_of
 from people.models import Role
 from people.permissions import project_for
 
@@ -17,5 +17,5 @@ from people.permissions import project_for
 @login_required
 def setup_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    context = {"project": project, "setup": setup_of(project, now=timezone.now())}
+    context = {"project": project, "setup": setup_of(project, released=is_released(project), now=timezone.now())}
     return render(request, "dashboard/setup.html", context)

@@ -230,7 +230,7 @@ class TestTheProjectPage:
 
     def test_it_links_to_all_that_a_manager_does_without_inline_script_or_style(self, manager, project):
         page = manager.get(reverse("annotation:project-show", args=["lions"])).content.decode()
-        for name in ("people:invitation-create", "people:member-list", "people:consent-publish"):
+        for name in ("people:invitation-create", "people:member-list", "dashboard:project-settings"):
             assert reverse(name, args=["lions"]) in page
         for layout in ("xm3600", "jsonl", "csv"):
             assert reverse("annotation:captions-export", args=["lions", layout]) in page

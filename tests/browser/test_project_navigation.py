@@ -13,7 +13,7 @@ from tests.factories import make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SETTINGS = "/projects/lions/people/consent/"
+SETTINGS = "/projects/lions/settings/"
 ADDRESSES = ("/projects/lions/", "/projects/lions/comparisons/", "/projects/lions/people/invitations/new/")
 
 
@@ -79,4 +79,4 @@ def test_on_a_phone_a_button_says_where_one_is_and_opens_it(page: Page) -> None:
     place.click()
     page.locator("#project").get_by_role("link", name="Settings").click()
     page.wait_for_url(f"**{SETTINGS}")
-    expect(page.locator(".project-place")).to_contain_text("Consent text")
+    expect(page.locator(".project-place")).to_contain_text("Project")

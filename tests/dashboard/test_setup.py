@@ -107,7 +107,7 @@ class TestRules:
         facts = replace(ALL, languages=[done])
         assert next_step(setup_steps(facts)).step == Step.RELEASE
         assert states(replace(facts, unlicensed=1))["release"] == State.WAITS
-        assert next_step(setup_steps(replace(facts, releases=1))) is None
+        assert next_step(setup_steps(replace(facts, is_released=True))) is None
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def project() -> Project:
 
 
 def found(project: Project) -> dict[str, State]:
-    return {one.step.step: one.step.state for one in setup_of(project, now=NOW).steps}
+    return {one.step.step: one.step.state for one in setup_of(project, released=False, now=NOW).steps}
 
 
 class TestOfAProject:
@@ -161,20 +161,20 @@ class TestOfAProject:
             (pilot, RoundState.ACCEPTED, "main"),
         ):
             Round.objects.filter(pk=round.pk).update(state=state, decided_at=NOW)
-            setup = setup_of(project, now=NOW)
+            setup = setup_of(project, released=False, now=NOW)
             assert setup.next.step.step == following, state
         Round.objects.filter(pk=main.pk).update(awaits_tasks=True, state=RoundState.OPEN)
         fill_round(round_id=main.pk)
         figures.compute(round_id=main.pk, now=NOW)
         Round.objects.filter(pk=main.pk).update(state=RoundState.CLOSED)
-        assert setup_of(project, now=NOW).next.step.step == Step.VERIFICATION
+        assert setup_of(project, released=False, now=NOW).next.step.step == Step.VERIFICATION
         Round.objects.filter(verifies=main).update(state=RoundState.ACCEPTED, decided_at=NOW)
-        assert setup_of(project, now=NOW).next.step.step == Step.RELEASE
+        assert setup_of(project, released=False, now=NOW).next.step.step == Step.RELEASE
 
     def test_each_open_step_leads_to_a_page_that_opens(self, project):
         make_annotator(project.rounds.get(kind=RoundKind.PILOT))
         client = client_of(project.created_by)
-        setup = setup_of(project, now=NOW)
+        setup = setup_of(project, released=False, now=NOW)
         opened = [one for one in setup.steps if one.step.is_open]
         assert {one.step.step for one in opened} == {"images", "consent", "pilot"}
         for one in opened:
@@ -183,7 +183,7 @@ class TestOfAProject:
 
     def test_people_are_invited_for_the_languages_that_lack_some(self, project):
         begin_language(project, project.rounds.first().collection, "th", beginning=Beginning(pilot_images=2))
-        steps = {one.step.step: one for one in setup_of(project, now=NOW).steps}
+        steps = {one.step.step: one for one in setup_of(project, released=False, now=NOW).steps}
         assert steps["people"].url.endswith("?role=annotator&language=de&language=th")
         assert client_of(project.created_by).get(steps["people"].url).status_code == 200
 
@@ -224,7 +224,7 @@ class TestOfAProject:
 
 def queries_of(project: Project) -> int:
     with CaptureQueriesContext(connection) as queries:
-        setup_of(project, now=NOW)
+        setup_of(project, released=False, now=NOW)
     return len(queries)
 
 
