@@ -230,6 +230,7 @@ def _first_values(coverage: Coverage, last: SettingsUsed | None) -> dict[str, An
     if last:
         values |= {"replication": last.replication, "batch_size": last.batch_size, "lease_h": hours(last.lease_s)}
         values |= {REPLICATION + tag: number for tag, number in last.own_replications.items()}
+        values |= dict(zip(("rate", "currency"), last.rate or (), strict=False))
     return values
 
 
