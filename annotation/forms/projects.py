@@ -68,7 +68,7 @@ class _Estimated(forms.Form):
         label=_("People in each language"), min_value=1, max_value=MOST_PEOPLE, initial=5, required=False
     )
     hours_a_day = forms.DecimalField(
-        label=_("Hours a day that each of them works"),
+        label=_("Hours a day, each"),
         min_value=Decimal("0.25"),
         max_value=24,
         decimal_places=2,
