@@ -80,7 +80,7 @@ class TextLine:
 
 @dataclass(frozen=True)
 class Row:
-    """`name` and `value` are what a reader is told who points at it, as in all marks here."""
+    """Whoever points at it reads `name` and `value`, as for all marks here."""
 
     name: str
     value: str

@@ -22,7 +22,7 @@ LABEL_FROM = 9.0
 class Piece:
     """`kind` goes into the name of the class that colours it; `label` is empty where there is no room.
 
-    `name` and `value` are what a reader is told who points at it.
+    Whoever points at it reads `name` and `value`.
     """
 
     kind: str

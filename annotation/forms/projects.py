@@ -68,7 +68,7 @@ class _Estimated(forms.Form):
         label=_("People in each language"), min_value=1, max_value=MOST_PEOPLE, initial=5, required=False
     )
     hours_a_day = forms.DecimalField(
-        label=_("Hours a day that each of them works"),
+        label=_("Hours a day, each"),
         min_value=Decimal("0.25"),
         max_value=24,
         decimal_places=2,
@@ -230,6 +230,7 @@ def _first_values(coverage: Coverage, last: SettingsUsed | None) -> dict[str, An
     if last:
         values |= {"replication": last.replication, "batch_size": last.batch_size, "lease_h": hours(last.lease_s)}
         values |= {REPLICATION + tag: number for tag, number in last.own_replications.items()}
+        values |= dict(zip(("rate", "currency"), last.rate or (), strict=False))
     return values
 
 

@@ -98,6 +98,11 @@ def totals_of(rows: Sequence[CostRow]) -> CostTotals:
     return totals
 
 
+def rate_of(project: Project) -> tuple[Decimal, str] | None:
+    """Return what an hour costs in the languages without a rate of their own, and in which currency."""
+    return HourlyRate.objects.filter(project=project, language=None).values_list("rate", "currency").first()
+
+
 def rates_of(project: Project) -> Mapping[str, HourlyRate]:
     """Return the rates by language tag; that of the other languages is under the empty one."""
     return {rate.language_id or "": rate for rate in HourlyRate.objects.filter(project=project)}

@@ -20,9 +20,10 @@ from inference.models import ModelCaption
 from languages.models import Language
 from languages.rules.groups import GROUPS
 from people.models import Project
+from recruitment.services.rates import Rate, set_rates
 from tests.annotation.submitting import begin_language
 from tests.clients import client_of
-from tests.factories import make_captioner, make_collection, make_project, make_round, make_user
+from tests.factories import NOW, make_captioner, make_collection, make_project, make_round, make_user
 
 PLAN = Plan(images=3600, replication=2, batch_size=15, pilot_images=150, people=5, hours_a_day=Decimal(2))
 
@@ -129,6 +130,17 @@ class TestSelectors:
         assert found.project == newest
         assert (found.replication, found.own_replications) == (3, {"sw": 1})
         assert (found.batch_size, found.lease_s) == (7, 7200)
+
+    def test_the_rate_of_the_last_project_is_used_again(self):
+        project = begin(make_project(), make_collection(2)).project
+        found = settings_used(project)
+        assert found is not None
+        assert found.rate is None
+        rates = {"": Rate(Decimal("11.50"), "EUR"), "de": Rate(Decimal(20), "EUR")}
+        set_rates(project=project, rates=rates, by=project.created_by, now=NOW)
+        found = settings_used(project)
+        assert found is not None
+        assert found.rate == (Decimal("11.50"), "EUR")
 
     def test_captions_from_a_file_are_no_settings(self):
         round = make_round(images=1, source="XM3600, CC BY 4.0")

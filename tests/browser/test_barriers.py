@@ -20,7 +20,16 @@ from tests.leaks.addresses import routes
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
-ABOVE = ("annotation:project-list", "annotation:project-create", "images:collection-list", "api:docs")
+ABOVE = (
+    "annotation:project-list",
+    "annotation:project-create",
+    "images:collection-list",
+    "inference:model-list",
+    "dashboard:need-list",
+    "dashboard:email-choices",
+    "dashboard:search-show",
+    "api:docs",
+)
 """Pages that belong to no project."""
 
 
