@@ -27,11 +27,12 @@ CALIBRATION_S = 0.030
 RUN_BY_ONE_PROCESS = (
     "tests/browser/test_long_way.py",
     "tests/inference/test_encoder_decoder.py",
+    "tests/inference/test_trainings.py",
     "tests/inference/test_transformer_runs.py",
     "tests/test_demo_content.py",
     "tests/test_demo_launcher.py",
 )
-"""Files whose tests share what takes some ten seconds to make."""
+"""Files whose tests share what takes some ten seconds to make, or, of trainings on PostgreSQL, to import."""
 PRESSURE = Path("/proc/pressure/cpu")
 OWN_S = pytest.StashKey[float]()
 
