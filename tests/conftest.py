@@ -51,6 +51,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # Processes of xdist keep this order as long as they are handed tests from the front: not with `--dist worksteal`.
     # What takes long begins first, so that no process of xdist waits for another one's at the end.
     items.sort(key=lambda item: (_is_transactional(item), item.get_closest_marker("slow") is None))
+    for file in config.pluginmanager.get_plugin("tests.tiers").RUN_BY_ONE_PROCESS:
+        if len({_is_transactional(item) for item in items if item.nodeid.startswith(f"{file}::")}) > 1:
+            raise pytest.UsageError(f"{file} is run by one process, all at once: transactional tests go elsewhere")
     if not _is_on_postgres():
         for item in items:
             if _runs_on_postgres(item) and set(item.path.parents) & set(ON_SQLITE_ALONE):

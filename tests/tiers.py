@@ -25,13 +25,21 @@ NOISE = 1.5
 CALIBRATION_S = 0.030
 """Processor time of `_calibrate` on the machine that the budget is meant for; a slower one is given more."""
 RUN_BY_ONE_PROCESS = (
+    "tests/annotation/test_verification_pages.py",
+    "tests/api/test_odd_requests.py",
+    "tests/api/test_projects.py",
+    "tests/api/test_work.py",
     "tests/browser/test_long_way.py",
     "tests/inference/test_encoder_decoder.py",
+    "tests/inference/test_trainings.py",
     "tests/inference/test_transformer_runs.py",
+    "tests/sxs_eval/test_across_pages.py",
+    "tests/sxs_eval/test_exports.py",
+    "tests/sxs_eval/test_reports.py",
     "tests/test_demo_content.py",
     "tests/test_demo_launcher.py",
 )
-"""Files whose tests share what takes some ten seconds to make."""
+"""Files whose tests share what takes a second or more to make, or on PostgreSQL to import."""
 PRESSURE = Path("/proc/pressure/cpu")
 OWN_S = pytest.StashKey[float]()
 

@@ -11,8 +11,8 @@ from tests.factories import make_annotator
 
 
 @pytest.fixture
-def campaign() -> Campaign:
-    return Campaign()
+def campaign(made_once) -> Campaign:
+    return made_once(Campaign)
 
 
 @pytest.fixture

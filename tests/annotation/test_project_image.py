@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def campaign(media) -> Campaign:
-    return Campaign()
+def campaign(media, made_once) -> Campaign:
+    return made_once(Campaign)
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ ANSWERS = {"list": 200, "create": 200, "show": 200, "progress": 302, "archive": 
 
 
 @pytest.fixture
-def campaign(media) -> Campaign:
-    return Campaign()
+def campaign(media, made_once) -> Campaign:
+    return made_once(Campaign)
 
 
 @pytest.fixture

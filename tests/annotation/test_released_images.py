@@ -22,8 +22,8 @@ PAGES = ("release-images", "release-image", "release-image-random")
 
 
 @pytest.fixture
-def campaign(media) -> Campaign:
-    return Campaign()
+def campaign(media, made_once) -> Campaign:
+    return made_once(Campaign)
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ def built(release: Release) -> Release:
 
 
 @pytest.fixture
-def campaign(media) -> Campaign:
-    return Campaign()
+def campaign(media, made_once) -> Campaign:
+    return made_once(Campaign)
 
 
 class TestStarting:

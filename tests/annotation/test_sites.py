@@ -47,8 +47,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def release(media) -> Release:
-    campaign = Campaign()
+def release(media, made_once) -> Release:
+    campaign = made_once(Campaign)
     made = campaign.start()
     build(release_id=made.pk, clock=lambda: UNTIL)
     for image in Image.objects.all():

@@ -127,6 +127,7 @@ def test_an_option_that_names_no_image_encoder_is_refused(features: dict[str, An
 
 
 @pytest.mark.django_db
+@pytest.mark.sqlite_only  # As with any training, which test_trainings.py tries on both.
 @pytest.mark.usefixtures("media")
 class TestPlatform:
     @pytest.fixture(autouse=True)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import signal
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,12 +17,9 @@ from inference.models import CaptioningModel, ModelCaption, RunState, Training
 from inference.services import training_worker, trainings
 from inference.services.trainings import TrainingRefusedError
 from inference.training import trainer
-from inference.training.options import TrainingOptions
-from tests import servers
 from tests.factories import make_captioner, make_project
 from tests.inference.embedded import painted_collection
 from tests.inference.fake_runs import begin, go
-from tests.inference.test_run_crashes import Place
 from tests.inference.training_runs import OPTIONS, examples_of, losses, make_training, work
 from tests.torch_extra import needs_torch
 
@@ -323,37 +315,3 @@ def test_models_of_several_languages_are_told_which_to_write():
     assert training.state == RunState.DONE, training.error
     assert training.model.options["prompts"] == {"de": "de:", "en": "en:"}
     assert set(training.validations.first().languages) == {"de", "en"}
-
-
-@pytest.mark.long(reason="a process is started and killed; what a crash leaves is always tried above")
-@pytest.mark.django_db(transaction=True)
-def test_a_training_whose_worker_is_killed_is_resumed_by_another_with_the_same_losses(tmp_path, settings):
-    options = TrainingOptions(steps=120, batch_size=3, validate_every=10, learning_rate=1e-3, max_tokens=6)
-    examples = examples_of(painted_collection(6))
-    whole, killed = (make_training(examples=examples, name=name, options=options) for name in ("Whole", "Killed"))
-    work(whole)
-    code = "import sys; from tests.inference.training_process import main; main(int(sys.argv[1]))"
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "tests.inference.worker_settings",
-        "TEST_WORKER_DATABASE": json.dumps(Place(tmp_path)._database("")),
-        "TEST_TRAININGS_FOLDER": str(settings.TRAININGS_FOLDER),
-        "TEST_MEDIA": default_storage.path(""),
-    }
-
-    command = [sys.executable, "-c", code, str(killed.pk)]
-    process = subprocess.Popen(command, cwd=servers.ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
-        if int(line) >= 35:
-            break
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    killed.refresh_from_db()
-    assert killed.state == RunState.RUNNING, "it was killed in the middle"
-    assert killed.step < 120
-
-    work(killed, worker="two:2", later_s=120)
-
-    assert killed.state == RunState.DONE, killed.error
-    assert losses(killed) == losses(whole)
-    assert [message for message in killed.events.values_list("message", flat=True) if "Resumed after" in message]

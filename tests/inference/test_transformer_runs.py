@@ -23,6 +23,8 @@ from tests.torch_extra import needs_torch
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.usefixtures("media", "models"),
+    # What models say, which no database decides: how runs store it, tests/inference/test_runs.py tries on both.
+    pytest.mark.sqlite_only,
     # In PaliGemma's processor, which is not ours.
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
     needs_torch,

@@ -176,6 +176,7 @@ def test_vectors_are_opened_once(tmp_path):
     assert vectors_of(signature) is vectors_of(signature)
 
 
+@pytest.mark.sqlite_only  # What the vectors say; rows and constraints of imports are tried above, on both.
 @pytest.mark.slow(reason="400,000 vectors")
 def test_the_packaged_glove_knows_that_a_supermarket_is_a_shop():
     imported = import_packaged(name="glove-6b-50d", now=NOW)
@@ -186,6 +187,7 @@ def test_the_packaged_glove_knows_that_a_supermarket_is_a_shop():
     assert table.similarity("supermarket", "supermrket") is None
 
 
+@pytest.mark.sqlite_only
 def test_the_packaged_encoder_knows_words_in_several_languages():
     imported = import_packaged(name="use-multilingual-v3", language=Language.objects.get(pk="es"), now=NOW)
     assert (imported.vectors.kind, imported.vectors.words) == (VectorKind.ENCODER, None)

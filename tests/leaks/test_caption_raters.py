@@ -138,7 +138,11 @@ def write_about(round: Round, author: str, stem: str) -> User:
 
 
 @pytest.fixture
-def world() -> World:
+def world(made_once: Callable[[Callable[[], World]], World]) -> World:
+    return made_once(make_world)
+
+
+def make_world() -> World:
     collection = make_collection(IMAGES)
     for entry in collection.entries.select_related("image"):
         make_sizes(entry.image.public_id, AUTHOR)

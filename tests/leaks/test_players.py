@@ -139,7 +139,11 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
+def world(made_once: Callable[[Callable[[], World]], World]) -> World:
+    return made_once(make_world)
+
+
+def make_world() -> World:
     now = timezone.now()
     vectors = make_vectors("en", {WORD: (1.0, 0.0), LONGER: (1.0, 0.0), "dog": (0.8, 0.6), "car": (0.6, 0.8)})
     season = make_season(items=0, vectors=vectors, starts_at=now - timedelta(days=1), ends_at=now + timedelta(days=1))

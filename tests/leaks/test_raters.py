@@ -136,7 +136,11 @@ def judge_all(comparison: Comparison, rater: User, comment: str = "") -> None:
 
 
 @pytest.fixture
-def world() -> World:
+def world(made_once: Callable[[Callable[[], World]], World]) -> World:
+    return made_once(make_world)
+
+
+def make_world() -> World:
     collection = make_collection(IMAGES)
     for entry in collection.entries.select_related("image"):
         make_sizes(entry.image.public_id, MODELS[0])
