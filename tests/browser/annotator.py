@@ -80,6 +80,10 @@ def covered(page: Page, selector: str) -> list[str]:
     return found
 
 
+def scrolls_sideways(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
 def barriers(page: Page) -> list[str]:
     """What axe-core finds on the page, one line each."""
     page.evaluate(AXE)

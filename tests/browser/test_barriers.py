@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.annotation.submitting import submit_captions
-from tests.browser.annotator import barriers, sign_in
+from tests.browser.annotator import barriers, scrolls_sideways, sign_in
 from tests.doors.asking import signed_in
 from tests.doors.conftest import world  # noqa: F401
 from tests.doors.test_project_navigation import pages_of
@@ -46,8 +46,7 @@ def addresses(of: World) -> list[str]:
 def what_is_wrong(page: Page) -> list[str]:
     """Look at the page with all that can be opened on it open."""
     page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
-    is_wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    return [*barriers(page), *(["wider than the screen"] if is_wide else [])]
+    return [*barriers(page), *(["wider than the screen"] if scrolls_sideways(page) else [])]
 
 
 @pytest.mark.slow(reason="axe-core reads every page")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from annotation import tasks
 from annotation.models import Rating, Round
@@ -17,7 +17,7 @@ from annotation.services.campaign import Beginning
 from annotation.services.guidelines import NewExample, publish_guidelines
 from people.models import User
 from tests.annotation.submitting import begin_language, submit_captions, take
-from tests.browser.annotator import barriers, make_images, sign_in
+from tests.browser.annotator import barriers, make_images, scrolls_sideways, sign_in
 from tests.factories import make_annotator, make_collection, make_language, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -72,10 +72,6 @@ def manager(browser: Browser, pilot: Round, live_server: Any, request: Any) -> I
     sign_in(context, pilot.project.created_by, live_server.url)
     yield context
     context.close()
-
-
-def scrolls_sideways(page: Page) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
 @pytest.mark.parametrize(

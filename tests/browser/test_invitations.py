@@ -14,7 +14,7 @@ from annotation.models import Round, Tally
 from languages.models import Language
 from people.models import Invitation, MailState, Project, User
 from people.services.consent import publish_consent_text
-from tests.browser.annotator import barriers, sign_in
+from tests.browser.annotator import barriers, scrolls_sideways, sign_in
 from tests.factories import make_annotator, make_project, make_round
 from tests.people.invitations import link_of, make_invitation
 
@@ -50,10 +50,6 @@ def manager(browser: Browser, project: Project, live_server: Any, request: Any) 
     sign_in(context, project.created_by, live_server.url)
     yield context
     context.close()
-
-
-def scrolls_sideways(page: Page) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
 def fill_in(page: Page) -> None:

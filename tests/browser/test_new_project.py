@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from images.models import Collection
 from people.models import Project
-from tests.browser.annotator import barriers, sign_in
+from tests.browser.annotator import barriers, scrolls_sideways, sign_in
 from tests.factories import make_captioner, make_collection, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -36,10 +36,6 @@ def page(browser: Browser, collection: Collection, live_server: Any, request: An
     page.goto(f"/projects/new/?collection={collection.slug}")
     yield page
     context.close()
-
-
-def scrolls_sideways(page: Page) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
 def test_all_36_languages_take_one_click_and_their_cost_is_known_before_the_project(page: Page) -> None:

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import Round
 from tests.annotation.submitting import submit_captions
-from tests.browser.annotator import barriers, sign_in
+from tests.browser.annotator import barriers, scrolls_sideways, sign_in
 from tests.factories import make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -32,7 +32,7 @@ def round() -> Round:
 
 @pytest.fixture(params=[{"width": 1366, "height": 768}, {"width": 390, "height": 800}], ids=["desk", "phone"])
 def page(browser: Browser, round: Round, live_server: Any, request: Any) -> Iterator[Page]:
-    scheme = "dark" if request.param["width"] < 400 else "light"
+    scheme: Any = "dark" if request.param["width"] < 400 else "light"
     context = browser.new_context(viewport=request.param, color_scheme=scheme, locale="en-GB", has_touch=True)
     sign_in(context, round.project.created_by, live_server.url)
     page = context.new_page()
@@ -87,7 +87,7 @@ def test_one_day_is_no_giant_bar_and_the_legend_is_beside_or_beneath(page: Page)
         assert legend["y"] >= bar["y"] + bar["height"]
     else:
         assert legend["x"] >= bar["x"] + bar["width"]
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert not scrolls_sideways(page)
     assert barriers(page) == []
 
 
