@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 NAMED = 5
 """How many languages a sentence names."""
@@ -183,11 +187,11 @@ def _people(facts: Facts) -> SetupStep:
 
 def _of_languages(
     step: Step,
-    text: str,
+    text: StrPromise,
     *,
     is_done: Callable[[LanguageFacts], bool],
     may_begin: Callable[[LanguageFacts], bool],
-    before: str,
+    before: StrPromise,
 ) -> Callable[[Facts], SetupStep]:
     """Make a step that is done language by language; it waits until it may begin in one of those that are left."""
 

@@ -68,5 +68,11 @@ def delete_collection(*, collection: Collection, by: User, now: datetime) -> Non
 
 def _record(collection: Collection, what: str, *, by: User, now: datetime, **details: Any) -> None:
     if collection.project is not None:
-        about = {"project": collection.project, "by": by, "now": now, "details": details}
-        audit_log.record(action=f"collection.{what}", about=collection.slug, **about)
+        audit_log.record(
+            project=collection.project,
+            action=f"collection.{what}",
+            about=collection.slug,
+            by=by,
+            now=now,
+            details=details,
+        )

@@ -219,7 +219,7 @@ class TestNobodyChangesIt:
         client = client_of(round.project.created_by)
         page = client.get(reverse("annotation:project-show", args=[round.project.slug]))
         assert page.status_code == 200
-        assert "has been archived since March 2, 2026" in page.content.decode()
+        assert "has been archived since" in page.content.decode()
         assert client.get(reverse("annotation:captions-export", args=[round.project.slug, "jsonl"])).status_code == 200
 
     def test_programs_are_refused_too(self, round):
