@@ -43,7 +43,7 @@ GROUPS = (
                 _("Progress"),
                 ("", "progress/", "languages/", "rounds/", "tasks/", "images/"),
             ),
-            Page("dashboard:setup-show", _("Setup"), ("setup/",)),
+            Page("dashboard:setup-show", pgettext_lazy("of a project", "Setup"), ("setup/",)),
         ),
     ),
     Group(
