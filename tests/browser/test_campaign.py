@@ -184,7 +184,7 @@ def _set_up(campaign: Campaign, collection: Collection) -> None:
     page.get_by_label("Images in the pilot").fill(str(PILOT_IMAGES))
     page.get_by_label("Images per batch").fill("3")
     page.get_by_role("checkbox", name="German").check()
-    page.get_by_label("Captions per image", exact=True).fill("2")
+    page.get_by_role("spinbutton", name="Captions per image").fill("2")
     page.get_by_role("button", name="Create project").click()
     page.wait_for_url(re.compile("/projects/street-life/$"))
     tasks.sweep_rounds()
