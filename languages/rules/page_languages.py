@@ -83,7 +83,7 @@ FILES_OF_WORK = (
     "people/forms/invitations.py",
     "people/forms/languages.py",
     "people/forms/profile.py",
-    "people/models.py",
+    "people/models/*.py",
     "people/permissions.py",
     "people/rules/devices.py",
     "people/rules/passwords.py",
