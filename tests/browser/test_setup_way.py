@@ -10,7 +10,7 @@ from typing import Any
 import PIL.Image
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from annotation.models import Release, Round, RoundKind
 from config.celery import app
@@ -43,7 +43,7 @@ MANIFEST = "file,title,author,licence\n" + "".join(f"{n}.png,Picture {n},An Auth
 ENGLISH = "".join(f'{{"image": "{n}.png", "caption": "A picture of something, number {n}."}}\n' for n in range(IMAGES))
 
 
-def picture(number: int) -> dict[str, Any]:
+def picture(number: int) -> FilePayload:
     content = BytesIO()
     PIL.Image.new("RGB", (320, 240), (40 * number, 90, 160)).save(content, "PNG")
     return {"name": f"{number}.png", "mimeType": "image/png", "buffer": content.getvalue()}
@@ -80,7 +80,7 @@ def test_the_setup_leads_from_an_empty_database_to_a_release(page: Page) -> None
     page.get_by_role("button", name="Create collection").click()
     follow(page, "Images with licences")
     page.locator("input[type=file]").first.set_input_files(
-        [*map(picture, range(IMAGES)), {"name": "manifest.csv", "mimeType": "text/csv", "buffer": MANIFEST.encode()}]
+        [*map(picture, range(IMAGES)), FilePayload(name="manifest.csv", mimeType="text/csv", buffer=MANIFEST.encode())]
     )
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_text("Import of 3 files")).to_be_visible()

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from datetime import datetime
+from typing import cast
+
 from allauth.account.models import EmailAddress
 from django.core import mail
+from django.core.mail import EmailMultiAlternatives
 
 from dashboard.models import Notice
 from dashboard.services.notice_mails import NOTICES
@@ -15,13 +19,19 @@ def confirm_address(user: User) -> User:
     return user
 
 
-def send_all(at=NOW) -> list[mail.EmailMessage]:
+def send_all(at: datetime = NOW) -> list[EmailMultiAlternatives]:
     """Send what is due and return it."""
     before = len(mail.outbox)
     for pk in NOTICES.due(now=at):
         NOTICES.send(mail_id=pk, post=post_by_server, clock=lambda: at)
-    return mail.outbox[before:]
+    return cast(list[EmailMultiAlternatives], mail.outbox[before:])
 
 
 def kinds_for(user: User) -> list[str]:
     return list(Notice.objects.filter(person=user).order_by("pk").values_list("kind", flat=True))
+
+
+def html_of(message: EmailMultiAlternatives) -> str:
+    ((content, kind),) = message.alternatives
+    assert kind == "text/html"
+    return str(content)

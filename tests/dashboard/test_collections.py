@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.apps import apps
 from django.db.models import PROTECT
@@ -29,7 +31,7 @@ def collection() -> Collection:
     return make_collection(3, project=project, is_shared=False, created_by=project.created_by)
 
 
-def by(collection: Collection) -> dict[str, object]:
+def by(collection: Collection) -> dict[str, Any]:
     return {"collection": collection, "by": collection.project.created_by, "now": NOW}
 
 

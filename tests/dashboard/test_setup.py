@@ -184,8 +184,8 @@ class TestOfAProject:
     def test_people_are_invited_for_the_languages_that_lack_some(self, project):
         begin_language(project, project.rounds.first().collection, "th", beginning=Beginning(pilot_images=2))
         steps = {one.step.step: one for one in setup_of(project, released=False, now=NOW).steps}
-        assert steps["people"].url.endswith("?role=annotator&language=de&language=th")
-        assert client_of(project.created_by).get(steps["people"].url).status_code == 200
+        assert steps[Step.PEOPLE].url.endswith("?role=annotator&language=de&language=th")
+        assert client_of(project.created_by).get(steps[Step.PEOPLE].url).status_code == 200
 
     def test_the_number_of_languages_does_not_change_the_queries(self, project):
         with_one = queries_of(project)
