@@ -42,6 +42,7 @@ class ProjectSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
     roles = serializers.ListField(child=serializers.ChoiceField(Role.choices), help_text="Your roles in it.")
+    archived_at = serializers.DateTimeField(allow_null=True, help_text="Since when it offers no work; null if it does.")
 
 
 class SkillSerializer(serializers.Serializer[Any]):
@@ -65,7 +66,8 @@ def me(request: Request) -> Response:
 
 @api.list("projects", "Your projects", "ProjectPage", ProjectSerializer)
 def project_list(request: Request) -> Response:
-    mine = Project.objects.filter(pk__in=Membership.objects.filter(user=asker(request)).values("project"))
+    member = Membership.objects.filter(user=asker(request)).values("project")
+    mine = Project.objects.filter(pk__in=member, deletion=None)
     return page(request, [Part(0, mine)], order=["pk"], show=lambda rows: _shown(asker(request), rows))
 
 

@@ -18,7 +18,7 @@ from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import caption_from_file, make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
-from tests.factories import make_annotator, make_collection, make_project, make_round, make_user
+from tests.factories import NOW, make_annotator, make_collection, make_project, make_round, make_user
 
 pytestmark = pytest.mark.django_db
 LISTS = ("round-list", "image-list", "caption-list", "rating-list", "verdict-list", "feedback-list", "release-list")
@@ -46,6 +46,9 @@ def test_one_is_told_who_one_is_and_finds_the_projects_that_one_is_in(seeded, mi
     assert [(row["slug"], row["roles"]) for row in mine] == [("lions", ["manager", "researcher"])]
     assert mia.get(address("project-show", "lions")).json() == mine[0]
     assert code(mia.get(address("project-show", "zebras"))) == (404, "not-found")
+    assert mine[0]["archived_at"] is None
+    Project.objects.filter(pk=seeded.project.pk).update(archived_at=NOW)
+    assert mia.all_of(address("project-list"))[0]["archived_at"] == "2026-03-02T09:00:00Z"
 
 
 def test_rounds_are_told_with_their_states(seeded, mia):
