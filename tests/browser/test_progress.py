@@ -68,7 +68,7 @@ def test_a_table_is_sorted_by_the_head_of_a_column_without_scripts(
     page = context.new_page()
     page.goto(live_server.url + reverse("annotation:project-show", args=["lions"]))
     expect(page.locator("tbody th").first).to_contain_text("Arabic")
-    page.get_by_role("link", name="Done").click()
+    page.get_by_role("link", name="Done", exact=True).click()
     expect(page.locator("tbody th").first).to_contain_text("German")
     expect(page.locator("[aria-sort]")).to_contain_text("Done")
     page.get_by_label("Rounds").select_option("pilot")
