@@ -5,6 +5,7 @@
 Run in the environment of the database to measure. Every image has two captions in every language, but for the batches
 that are assigned; every person writes in several languages. A pilot, its rating and a verification of each language add
 to the tallies that pages read. The baseline is the same numbers counted from the rows, as one would without tallies.
+Steps over all languages are timed at the end.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ django.setup()
 from django.db import connection, transaction
 from django.db.models import Count, F, Sum
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from allocation.selectors import progress_of_pools
 from annotation.models import Caption, Round, RoundKind, RoundState, Tally
+from annotation.rules.campaign import UnfinishedBatches
 from annotation.rules.tallies import COLUMNS
 from annotation.selectors.statistics import project_statistics
 from annotation.services import figures, tallies
@@ -61,12 +64,16 @@ def main() -> None:
         "background_per_round": summary_of(computed),
         "pages": _pages(project, options.times),
         "counted": _counted(project, max(3, options.times // 10)),
+        # At the end, because it changes the rounds.
+        "steps": _steps(project),
     }
     lines = [f"Managers' pages, {captions:,} captions in {options.languages} languages, {connection.vendor}:"]
     for name, page in result["pages"].items():
         lines.append(f"  {name:22} p50 {page['median_ms']:7.1f} ms   p95 {page['p95_ms']:7.1f} ms")
     for name, counted in result["counted"].items():
         lines.append(f"  the numbers of {name!r} by counting, without a page: {counted['median_ms']:.0f} ms")
+    for name, seconds in result["steps"].items():
+        lines.append(f"  {name:22} {seconds:6.2f} s over {options.languages} languages in one step")
     tell(result, "\n".join(lines))
 
 
@@ -97,6 +104,25 @@ def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
     assert client.get(poll, {"seen": seen}, secure=True).status_code == 204
     pages["project, asked again"] = summary_of([partial(client.get, poll, {"seen": seen}, secure=True)] * times)
     return pages
+
+
+def _steps(project: Project) -> dict[str, float]:
+    """Seconds of one action on the main rounds of all languages, as the form of the overview sends it."""
+    client = Client(headers={"host": "127.0.0.1"})
+    client.force_login(project.created_by)
+    address, rounds = reverse("annotation:rounds-act", args=[project.slug]), _mains(project)
+    actions: dict[str, dict[str, Any]] = {
+        "settings": {"replication": REPLICATION + 1},
+        "close": {"assigned": UnfinishedBatches.LET_FINISH},
+        "reopen": {},
+    }
+    steps: dict[str, float] = {}
+    for action, about in actions.items():
+        sent = {"action": action, "round": rounds, **about}
+        steps[action], _, answer = timed(partial(client.post, address, sent, secure=True))
+        assert answer.status_code == 302, answer.status_code
+    assert set(project.rounds.filter(pk__in=rounds).values_list("state", flat=True)) == {RoundState.OPEN}
+    return steps
 
 
 def _counted(project: Project, times: int) -> dict[str, dict[str, float]]:

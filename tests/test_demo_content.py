@@ -335,7 +335,7 @@ class TestPlaces:
         page = reverse("annotation:project-show", args=["photographs-by-place"])
         ways = (
             ("/guidelines/", "/selections/", "/selections/1/", "/selections/1/languages/ja/"),
-            ("/people/consent/", "/where-spoken/"),
+            ("/settings/", "/where-spoken/"),
             ("/releases/", "/releases/1/", "/releases/1/images/", "/releases/1/images/1/"),
         )
         for way in ways:
