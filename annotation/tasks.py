@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from celery import shared_task
 from django.db import transaction
@@ -45,13 +44,18 @@ def compute_figures(round_id: int) -> None:
 
 def nudge_figures(round_id: int) -> None:
     """Update the tables after a submission; if no message can be sent, a sweep does it."""
-    transaction.on_commit(partial(compute_figures.delay, round_id), robust=True)
+    transaction.on_commit(lambda: compute_figures.delay(round_id), robust=True)
+
+
+def _nudge_one(round_id: int) -> None:
+    # Not a partial: Django would fail to say what could not be called, and with it the request.
+    transaction.on_commit(lambda: fill_round.delay(round_id), robust=True)
 
 
 def nudge_filling(round_ids: Iterable[int]) -> None:
     """Make tasks now; if no message can be sent, the sweep makes them a little later."""
     for round_id in round_ids:
-        transaction.on_commit(partial(fill_round.delay, round_id), robust=True)
+        _nudge_one(round_id)
 
 
 @shared_task
@@ -67,4 +71,4 @@ def sweep_releases() -> None:
 
 def ask_for_release(release_id: int) -> None:
     """Build the files once the transaction is committed; if no message can be sent, the sweep does it."""
-    transaction.on_commit(partial(build_release.delay, release_id), robust=True)
+    transaction.on_commit(lambda: build_release.delay(release_id), robust=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from celery import Task, shared_task
 from django.db import transaction
@@ -37,11 +36,16 @@ def sweep_scorings() -> None:
         run_pass.delay(pass_id)
 
 
+def _ask_for_pass(pass_id: int) -> None:
+    # Not a partial: Django would fail to say what could not be called, and with it the request.
+    transaction.on_commit(lambda: run_pass.delay(pass_id), robust=True)
+
+
 def ask_for_passes(scorings: Iterable[Scoring]) -> None:
     """Send tasks for the open passes after the transaction commits; if none can be sent, the sweep sends them later."""
     waiting = Pass.objects.filter(scoring__in=list(scorings), state__in=OPEN_STATES)
     for pass_id in waiting.order_by("pk").values_list("pk", flat=True):
-        transaction.on_commit(partial(run_pass.delay, pass_id), robust=True)
+        _ask_for_pass(pass_id)
 
 
 @shared_task
@@ -79,7 +83,7 @@ def sweep_reference_translations() -> None:
 
 def ask_for_translation(translation_id: int) -> None:
     """Send the task after the transaction commits; if it cannot be sent, the sweep sends it later."""
-    transaction.on_commit(partial(_send_translation, translation_id), robust=True)
+    transaction.on_commit(lambda: _send_translation(translation_id), robust=True)
 
 
 def _send_translation(translation_id: int) -> None:

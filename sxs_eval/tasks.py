@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from celery import shared_task
 from django.db import transaction
@@ -24,7 +23,12 @@ def sweep_comparisons() -> None:
         comparisons.fill_comparison(comparison_id=comparison_id)
 
 
+def _nudge_one(comparison_id: int) -> None:
+    # Not a partial: Django would fail to say what could not be called, and with it the request.
+    transaction.on_commit(lambda: fill_comparison.delay(comparison_id), robust=True)
+
+
 def nudge_filling(comparison_ids: Iterable[int]) -> None:
     """Make pairs now; if no message can be sent, the sweep makes them a little later."""
     for comparison_id in comparison_ids:
-        transaction.on_commit(partial(fill_comparison.delay, comparison_id), robust=True)
+        _nudge_one(comparison_id)
