@@ -154,15 +154,18 @@ def _put_in_place(folder: Path, manifest: Manifest) -> None:
     """Rename the folder to its signature, unless it exists already; a broken one is replaced."""
     place = folder_of(manifest.signature)
     try:
-        check_table(place)
-        return
-    except MalformedTableError:
-        shutil.rmtree(place, ignore_errors=True)
-    try:
+        # Fails where there is one, which another import of the same may be reading.
         folder.rename(place)
+        return
     except OSError:
-        # Another import of the same was quicker; anything else is an error here too.
-        read_manifest(place)
+        if not place.exists():
+            raise
+    try:
+        check_table(place)
+    except MalformedTableError:
+        place.rename(folder / "broken")
+        folder.rename(place)
+        shutil.rmtree(place / "broken", ignore_errors=True)
 
 
 def _check_name(name: str, language: Language, signature: str) -> None:
