@@ -16,7 +16,7 @@ def main() -> None:
         execute_from_command_line(sys.argv)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever reads, such as `head`, has enough. What is left in the buffer is written on exit, so it goes nowhere.
+        # The reader, such as `head`, has enough. What is left in the buffer is written on exit, so it goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
 

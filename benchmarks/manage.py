@@ -4,8 +4,9 @@
 
 Run in the environment of the database to measure. Every image has two captions in every language, but for the batches
 that are assigned; every person writes in several languages. A pilot, its rating and a verification of each language add
-to the tallies that pages read. The baseline is the same numbers counted from the rows, as one would without tallies.
-Steps over all languages are timed at the end.
+to the tallies that pages read. The figures of all rounds are computed, and then somebody submits in every main round,
+as while all languages are being worked on: pages read those tallies anew. The baseline is the same numbers counted from
+the rows, as one would without tallies. Steps over all languages are timed at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import django
 django.setup()
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Sum
+from django.db.models import Count, F, Max, Sum
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -36,6 +37,7 @@ from annotation.services import figures, tallies
 from annotation.services.rounds import create_round
 from benchmarks import seed
 from benchmarks.harness import arguments, summary_of, tell, timed
+from config.celery import app
 from languages.models import Language
 from people.models import LanguageSkill, Level, Membership, Project, Role, User
 from people.services.invitation_mails import Mailing
@@ -49,10 +51,13 @@ TEXT = f"substr('{2 * SENTENCE}', 1, 24 + CAST(own.id * 37 %% 90 AS int))"
 
 
 def main() -> None:
+    # Steps send messages; a queue that is missing would be waited for.
+    app.conf.broker_url = "memory://"
     options = arguments(__doc__, languages=36, images=3600, people=200, times=40)
     seed.migrate()
     seeding_s, _, project = timed(lambda: _seed(options))
-    computed = [partial(figures.compute, round_id=pk, now=timezone.now()) for pk in _mains(project)]
+    every = project.rounds.order_by("pk").values_list("pk", flat=True)
+    computed = [partial(figures.compute, round_id=pk, now=timezone.now()) for pk in every]
     captions = Caption.objects.count()
     result: dict[str, Any] = {
         "database": connection.vendor,
@@ -62,6 +67,7 @@ def main() -> None:
         "rounds": Round.objects.count(),
         "seeding_s": round(seeding_s),
         "background_per_round": summary_of(computed),
+        "submitted_since": _submit_since(project),
         "pages": _pages(project, options.times),
         "counted": _counted(project, max(3, options.times // 10)),
         # At the end, because it changes the rounds.
@@ -106,20 +112,27 @@ def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
     return pages
 
 
+def _submit_since(project: Project) -> int:
+    """Let a tally of each main round be newer than the round's figures."""
+    newest = Tally.objects.filter(round__in=_mains(project)).values("round").annotate(pk=Max("pk")).values("pk")
+    return Tally.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(revision=F("revision") + 1)
+
+
 def _steps(project: Project) -> dict[str, float]:
     """Seconds of one action on the main rounds of all languages, as the form of the overview sends it."""
     client = Client(headers={"host": "127.0.0.1"})
     client.force_login(project.created_by)
     address, rounds = reverse("annotation:rounds-act", args=[project.slug]), _mains(project)
     actions: dict[str, dict[str, Any]] = {
-        "settings": {"replication": REPLICATION + 1},
+        "settings": {"lease_h": 36},
+        "replication": {"replication": REPLICATION + 1},
         "close": {"assigned": UnfinishedBatches.LET_FINISH},
         "reopen": {},
     }
     steps: dict[str, float] = {}
-    for action, about in actions.items():
-        sent = {"action": action, "round": rounds, **about}
-        steps[action], _, answer = timed(partial(client.post, address, sent, secure=True))
+    for name, about in actions.items():
+        sent = {"action": "settings" if name == "replication" else name, "round": rounds, **about}
+        steps[name], _, answer = timed(partial(client.post, address, sent, secure=True))
         assert answer.status_code == 302, answer.status_code
     assert set(project.rounds.filter(pk__in=rounds).values_list("state", flat=True)) == {RoundState.OPEN}
     return steps

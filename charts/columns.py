@@ -1,4 +1,4 @@
-"""Columns side by side, of days or of lengths: where each goes. Templates draw them, the style sheet colours them.
+"""Columns side by side, of days or of lengths: where each goes. Templates draw the rest, the style sheet colours them.
 
 Along the axis places are in percent of the width and text keeps its size, so that one plot is readable on a phone and
 on a wide screen; down the page they are in pixels.
@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
+from typing import NamedTuple
+
+from django.utils.safestring import SafeString
 
 from charts import texts
+from charts.markup import joined
 from charts.plots import round_end
 
 START, END = 13.0, 99.0
@@ -25,8 +29,13 @@ WIDEST = 6.0
 """Percent of the width: a few columns are no broader than many."""
 
 
-@dataclass(frozen=True)
-class ColumnMark:
+COLUMN = (
+    '<rect class="plot__bar plot__bar--images" data-name="{4}" data-value="{5}" x="{0}" y="{1}" width="{2}" '
+    'height="{3}"><title>{4}: {5}</title></rect>'
+)
+
+
+class ColumnMark(NamedTuple):
     x: str
     y: str
     width: str
@@ -61,6 +70,10 @@ class ColumnPlot:
     columns: Sequence[ColumnMark]
     labels: Sequence[Label]
     lines: Sequence[Line]
+
+    @property
+    def marks(self) -> SafeString:
+        return joined(COLUMN, self.columns)
 
 
 def column_plot(

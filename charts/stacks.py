@@ -1,4 +1,4 @@
-"""Where each piece of a bar goes. Templates draw it, the style sheet colours it.
+"""Where each piece of a bar goes. Templates draw the rest, the style sheet colours it.
 
 Along the axis places are in percent of the width and text keeps its size, so that one plot is readable on a phone and
 on a wide screen; down the page they are in pixels.
@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.utils.safestring import SafeString
 
 from charts import texts
+from charts.markup import joined
 
 BAR_TOP, ROW = 22, 56
 BESIDE_ROW, BESIDE_START = 30, 36.0
@@ -18,11 +22,16 @@ LABEL_FROM = 9.0
 """Percent of the width that a piece needs to have its own percentage written into it."""
 
 
-@dataclass(frozen=True)
-class Piece:
+PIECE = (
+    '<rect class="plot__piece plot__piece--{0}" data-name="{1}" data-value="{2}" x="{3}" y="{7}" width="{4}" '
+    'height="22"><title>{1}: {2}</title></rect>'
+)
+
+
+class Piece(NamedTuple):
     """`kind` goes into the name of the class that colours it; `label` is empty where there is no room.
 
-    Whoever points at it reads `name` and `value`.
+    `name` and `value` are shown when a pointer is over it.
     """
 
     kind: str
@@ -42,6 +51,11 @@ class StackedBar:
     y: int
     label_y: int
     pieces: Sequence[Piece]
+
+    @property
+    def marks(self) -> SafeString:
+        """The pieces, without what stands over them."""
+        return joined(PIECE, ((*piece, self.y) for piece in self.pieces))
 
 
 @dataclass(frozen=True)

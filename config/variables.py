@@ -37,7 +37,7 @@ OPTIONAL = {
     "SIGN_IN_PROVIDERS": "/srv/sign-in.json, other services that people sign in with (default: none)",
     "WEBHOOKS_TO_PRIVATE_ADDRESSES": "on or off (default: off); on if webhooks may lead to servers on your own network",
     "LOG_FORMAT": "json or text (default: json in production, text embedded)",
-    "METRICS_TOKEN": "20 or more random characters, which whoever asks for /metrics sends (default: none)",
+    "METRICS_TOKEN": "20 or more random characters, needed to read /metrics (default: none)",
     "AWS_ACCESS_KEY_ID": "for STORAGE_URL=s3://…, unless the machine has a role",
     "AWS_SECRET_ACCESS_KEY": "for STORAGE_URL=s3://…, unless the machine has a role",
 }

@@ -53,7 +53,7 @@ NOTICE_STATES = [*MailState.values, NOT_NEEDED]
 
 
 class Notice(OutgoingMail):
-    """One e-mail. `about` names its occasion, so that nobody gets two about one, whoever asks for them."""
+    """One e-mail. `about` names its occasion, so that nobody gets two about the same one."""
 
     NOT_NEEDED: ClassVar[str] = NOT_NEEDED
 

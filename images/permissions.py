@@ -21,7 +21,7 @@ def check_manager(user: User | AnonymousUser) -> None:
     Raises
     ------
     Http404
-        For whoever manages no project.
+        The user manages no project.
     """
     if not manages_anything(user):
         raise Http404(_("There is no such page."))
@@ -48,7 +48,7 @@ def collection_for(user: User | AnonymousUser, slug: str) -> Collection:
     Raises
     ------
     Http404
-        Also where it exists, for whoever manages no project that may use it.
+        It does not exist, or the user manages no project that may use it.
     """
     collection = collections_for(user).select_related("project").filter(slug=slug).first()
     if collection is None:

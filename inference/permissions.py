@@ -21,7 +21,7 @@ def check_researcher(user: User | AnonymousUser) -> None:
     Raises
     ------
     Http404
-        For whoever neither manages a project nor does research in one.
+        The user neither manages a project nor does research in one.
     """
     if not Membership.objects.filter(user=user.pk, role__in=READERS).exists() and not manages_anything(user):
         raise Http404(_("There is no such page."))
@@ -66,7 +66,7 @@ def model_for(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
     Raises
     ------
     Http404
-        Also where it exists, for whoever does no research in a project that may use it.
+        It does not exist, or the user does no research in a project that may use it.
     """
     check_researcher(user)
     related = ("english_model", "translator", "variant_of", "created_by", "project")
@@ -85,7 +85,7 @@ def run_for(user: User | AnonymousUser, run_id: int) -> Run:
     Raises
     ------
     Http404
-        Also where it exists, for whoever may not see it.
+        It does not exist, or the user may not see it.
     """
     check_researcher(user)
     related = ("model", "encoder", "collection", "created_by", "project")
@@ -113,7 +113,7 @@ def training_for(user: User | AnonymousUser, training_id: int) -> Training:
     Raises
     ------
     Http404
-        Also where it exists, for whoever may not see it.
+        It does not exist, or the user may not see it.
     """
     check_researcher(user)
     related = ("base", "model", "created_by", "project")
@@ -156,7 +156,7 @@ def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
     Raises
     ------
     Http404
-        Also where it exists, for whoever may not see it.
+        It does not exist, or the user may not see it.
     """
     check_researcher(user)
     related = ("encoder", "run__collection", "run__project", "captions_of", "language")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
 
@@ -18,6 +18,7 @@ from annotation.pages.tables import Column, Head
 from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import ProjectProgress
+from languages.models import Language
 
 CURRENT, ALL = "current", "all"
 COLUMNS, DEFAULT = "columns", "default"
@@ -129,6 +130,10 @@ def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
     which, state, waits = query.get("rounds", CURRENT), query.get("state", ""), query.get("waits", "")
     search = query.get("search", "").strip().casefold()
 
+    def is_found(language: Language) -> bool:
+        names = (language.name, language.own_name, language.english_name, language.pk)
+        return not search or any(search in name.casefold() for name in names)
+
     def is_asked(row: RoomRow) -> bool:
         round = row.round
         if which in RoundKind.values:
@@ -136,12 +141,7 @@ def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
                 return False
         elif which != ALL and not row.is_current:
             return False
-        names = (round.language.name, round.language.own_name, round.language.english_name, round.language_id)
-        return (
-            state in ("", round.state)
-            and waits in ("", row.waiting.who)
-            and any(search in name.casefold() for name in names)
-        )
+        return state in ("", round.state) and waits in ("", row.waiting.who) and is_found(round.language)
 
     return [row for row in rows if is_asked(row)]
 
@@ -166,7 +166,7 @@ def _total(column: RoomColumn, rows: Sequence[RoomRow], wide: Collection[str]) -
 
 
 def _narrowed(column: RoomColumn, cell: Cell, wide: Collection[str]) -> Cell:
-    return replace(cell, kind=f"{cell.kind} is-wide") if column.name in wide else cell
+    return cell._replace(kind=f"{cell.kind} is-wide") if column.name in wide else cell
 
 
 def _seen(progress: ProjectProgress, lines: Sequence[Line], totals: Sequence[Cell]) -> str:

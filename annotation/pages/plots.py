@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
 from math import ceil
+from typing import NamedTuple
 
 from django.http import QueryDict
 from django.utils.formats import date_format
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -21,6 +23,7 @@ from annotation.selectors.annotators import RoundOfOne
 from annotation.selectors.series import RoundSeries
 from charts import texts
 from charts.columns import ColumnPlot, column_plot
+from charts.markup import joined
 from charts.stacks import Shares, StackedPlot, stacked_plot
 from crosslens_metrics.caption_stats import mean_to_one_decimal
 from languages.models import Language
@@ -35,8 +38,11 @@ LONGEST_BESIDE = 20
 ANY = "any"
 
 
-@dataclass(frozen=True)
-class Cell:
+NAME = '<th scope="row" data-in-file="{1}">{0}</th>'
+VALUE = '<td class="number" data-in-file="{1}">{0}</td>'
+
+
+class Cell(NamedTuple):
     """`text` as the page shows it, and as a file has it: without unit, in no language."""
 
     text: str
@@ -47,6 +53,11 @@ class Cell:
 class PlotTable:
     heads: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
+
+    @property
+    def body(self) -> SafeString:
+        rows = (joined(NAME, [name]) + joined(VALUE, values) for name, *values in self.rows)
+        return mark_safe("".join(f"<tr>{row}</tr>" for row in rows))  # noqa: S308 - escaped
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.urls import reverse
 from django.utils.formats import date_format
@@ -32,8 +32,7 @@ class Shown(Enum):
     WIDE = "wide"
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """`kind` is a class of the style sheet; `note` follows in small type; `mark` says who is waited for."""
 
     text: str
@@ -88,7 +87,7 @@ def _state(row: RoomRow) -> Cell:
         return Cell(_("Finished"), "state state--accepted")
     if state == RoundState.CLOSED:
         return Cell(_("Closed"), "state state--closed")
-    return Cell(str(round.get_state_display()), f"state state--{state}")
+    return Cell(str(RoundState(state).label), f"state state--{state}")
 
 
 WHO_FIRST = {WaitsFor.YOU: 0, WaitsFor.PEOPLE: 1, WaitsFor.NOTHING: 2}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from crosslens_metrics.caption_stats import words_and_characters
 
@@ -87,6 +88,16 @@ def sums_of(answers: Iterable[Answer]) -> Sums:
     sums.batches = len(batches)
     sums.ratings, sums.warnings, sums.lengths, sums.days = map(dict, (ratings, warnings, lengths, days))
     return sums
+
+
+def stored(sums: Sums) -> dict[str, Any]:
+    """Return sums as JSON may hold them; see `restored`."""
+    return asdict(sums) | {"last_at": sums.last_at.isoformat() if sums.last_at else None}
+
+
+def restored(stored: Mapping[str, Any]) -> Sums:
+    at = stored["last_at"]
+    return Sums(**dict(stored, last_at=datetime.fromisoformat(at) if at else None))
 
 
 def total(each: Iterable[Sums]) -> Sums:

@@ -18,6 +18,7 @@ from annotation.selectors.figures import (
     computed_figures,
     shared_by,
     shared_in,
+    sums_of_rounds,
     tallies_of,
     to_correct,
 )
@@ -159,13 +160,9 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
         Tally.objects.filter(round__project=project, person=person).values_list("round", flat=True)
     )
     rounds = project.rounds.filter(pk__in=theirs)
-    sums: dict[int, list[Sums]] = defaultdict(list)
-    own: dict[int, Sums] = {}
-    for (round_id, person_id), one in tallies_of(rounds):
-        sums[round_id].append(one)
-        if person_id == person.pk:
-            own[round_id] = one
+    own = {round_id: sums for (round_id, _), sums in tallies_of(rounds, person=person)}
     kept, back = computed_figures(project), to_correct(project)
+    by_all = sums_of_rounds(rounds, kept)
     rows = [
         RoundOfOne(
             round=round,
@@ -174,7 +171,7 @@ def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[Roun
             to_correct=back.get((round.pk, person.pk), 0),
             shared=shared_by(kept.get(round.pk), person.pk),
             shared_by_all=shared_in(kept.get(round.pk)),
-            by_all=total(sums[round.pk]),
+            by_all=by_all.get(round.pk) or Sums(),
         )
         for round in rounds.select_related("language", "verifies")
     ]

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Sum
 
-from allocation.models import AssignmentState, Batch, BatchState
+from allocation.models import Assignment, AssignmentState, Batch, BatchState
 from annotation.models import Caption, CorrectionRequest, Round, RoundFigures, Stage, Tally
-from annotation.rules.tallies import COLUMNS, Sums
-from people.models import Project
+from annotation.rules.tallies import COLUMNS, Sums, restored, total
+from people.models import Project, User
 
+SUMS = "sums"
+"""The key of `RoundFigures.figures` with the sums of all tallies of the round."""
 Key = tuple[int, int]
 """A round and a person."""
 
@@ -44,23 +46,55 @@ class Shared:
         return self.same / self.pairs if self.pairs else None
 
 
-def tallies_of(rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS) -> Iterator[tuple[Key, Sums]]:
-    """Yield the tallies of every person in every round; only `columns` are read."""
-    for round, person, *values in Tally.objects.filter(round__in=rounds).values_list("round", "person", *columns):
-        yield (round, person), Sums(**dict(zip(columns, values, strict=True)))
+def tallies_of(
+    rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS, person: User | None = None
+) -> Iterator[tuple[Key, Sums]]:
+    """Yield the tallies of every person in every round, or of one; only `columns` are read."""
+    tallies = Tally.objects.filter(round__in=rounds)
+    if person:
+        tallies = tallies.filter(person=person)
+    for round, one, *values in tallies.values_list("round", "person", *columns):
+        yield (round, one), Sums(**dict(zip(columns, values, strict=True)))
+
+
+def sums_of_rounds(
+    rounds: QuerySet[Round], kept: Mapping[int, RoundFigures], *, columns: tuple[str, ...] = COLUMNS
+) -> dict[int, Sums]:
+    """Add up everybody's tallies, for rounds that have any; `columns` at least are right.
+
+    `kept` has the sums as they were when the figures were computed. Only the tallies of rounds in which somebody has
+    submitted since are read.
+    """
+    tallies = Tally.objects.filter(round__in=rounds).order_by()
+    sums: dict[int, Sums] = {}
+    changed = []
+    for round, revision in tallies.values_list("round").annotate(revised=Sum("revision")):
+        figures = kept.get(round)
+        if figures and figures.revision == revision and SUMS in figures.figures:
+            sums[round] = restored(figures.figures[SUMS])
+        else:
+            changed.append(round)
+    if not changed:
+        return sums
+    of_everyone = defaultdict(list)
+    for (round, _), one in tallies_of(Round.objects.filter(pk__in=changed), columns=columns):
+        of_everyone[round].append(one)
+    return sums | {round: total(each) for round, each in of_everyone.items()}
 
 
 def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]:
     """Return unfinished batches: open, and expired without being submitted. Both are few."""
     unfinished: dict[Key, AssignedWork] = defaultdict(AssignedWork)
     batches = Batch.objects.filter(pool__round__project=project).order_by()
-    assigned = Count("assignments", filter=Q(assignments__state=AssignmentState.ASSIGNED))
-    open_ones = batches.filter(state=BatchState.OPEN).annotate(assigned=assigned)
-    for round, person, deadline, images in open_ones.values_list("pool__round", "person", "deadline", "assigned"):
+    open_ones = list(batches.filter(state=BatchState.OPEN).values_list("pk", "pool__round", "person", "deadline"))
+    # In two steps: in one, a database may begin with all assignments.
+    of_open = Assignment.objects.filter(state=AssignmentState.ASSIGNED, batch__in=[pk for pk, *_ in open_ones])
+    images = dict(of_open.order_by().values_list("batch").annotate(Count("pk")))
+    for pk, round, person, deadline in open_ones:
         one = unfinished[round, person]
         if deadline > now:
             one.batches += 1
-            one.images += images
+            one.images += images.get(pk, 0)
         else:
             one.expired += 1
     late = Q(caption_batch__stage=Stage.SUBMITTED) | Q(verification_batch__submitted_at__isnull=False)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from annotation.models import Round, RoundFigures, RoundKind
 from annotation.rules.tallies import Sums, total
-from annotation.selectors.figures import computed_figures, tallies_of
+from annotation.selectors.figures import computed_figures, sums_of_rounds
 from annotation.selectors.statistics import project_statistics
 from corpora.rules.image_filters import ImageFilter
 from crosslens_metrics.caption_stats import CaptionStatistics
@@ -52,23 +52,21 @@ def live_statistics(project: Project) -> list[LanguageStatistics]:
     mains = project.rounds.filter(kind=RoundKind.MAIN)
     for round in mains.select_related("language").order_by("language", "pk"):
         rounds[round.language_id].append(round)
-    sums: dict[int, list[Sums]] = defaultdict(list)
-    for (round_id, _), one in tallies_of(mains, columns=("captions", "words", "characters")):
-        sums[round_id].append(one)
     kept = computed_figures(project)
+    sums = sums_of_rounds(mains, kept, columns=("captions", "words", "characters"))
     return [
-        _of_language(group, {round.pk: total(sums[round.pk]) for round in group}, kept) for group in rounds.values()
+        _of_language(group, [sums[round.pk] for round in group if round.pk in sums], kept) for group in rounds.values()
     ]
 
 
-def _of_language(rounds: list[Round], sums: dict[int, Sums], kept: dict[int, RoundFigures]) -> LanguageStatistics:
+def _of_language(rounds: list[Round], sums: list[Sums], kept: dict[int, RoundFigures]) -> LanguageStatistics:
     figures = [kept[round.pk] for round in rounds if round.pk in kept and kept[round.pk].computed_at]
     newest = max(figures, key=lambda one: str(one.computed_at), default=None)
     statistics = CaptionStatistics(**newest.figures.get("statistics", {})) if newest else CaptionStatistics()
     counted = statistics.captions
     # Captions from a file have no author and no tally: a language that has some is counted in the background.
     if not any(round.source for round in rounds):
-        now = total(sums.values())
+        now = total(sums)
         statistics.captions, statistics.words, statistics.characters = now.captions, now.words, now.characters
     return LanguageStatistics(
         language=rounds[0].language,

@@ -21,14 +21,14 @@ from annotation.models import (
 )
 from annotation.permissions import RATERS
 from annotation.rules.pace import Pace, pace
-from annotation.rules.tallies import Sums, total
+from annotation.rules.tallies import Sums
 from annotation.selectors.figures import (
     AssignedWork,
     Shared,
     assigned_work,
     computed_figures,
     shared_in,
-    tallies_of,
+    sums_of_rounds,
     to_correct,
 )
 from annotation.selectors.quality import QUALITY
@@ -128,9 +128,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     for round in rounds:
         round.project = project
     kept = computed_figures(project)
-    work = defaultdict(list)
-    for (round_id, _), sums in tallies_of(project.rounds.all(), columns=PROGRESS_COLUMNS):
-        work[round_id].append(sums)
+    work = sums_of_rounds(project.rounds.all(), kept, columns=PROGRESS_COLUMNS)
     assigned: dict[int, list[AssignedWork]] = defaultdict(list)
     for (round_id, _), unfinished in assigned_work(project, now=now).items():
         assigned[round_id].append(unfinished)
@@ -144,7 +142,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
             _progress(
                 round,
                 kept.get(round.pk),
-                total(work[round.pk]),
+                work.get(round.pk) or Sums(),
                 assigned[round.pk],
                 to_correct=back[round.pk],
                 size=sizes.get(round.collection_id, 0),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
 from annotation.models import Round, RoundKind
-from annotation.rules.tallies import Sums, total
-from annotation.selectors.figures import tallies_of
+from annotation.rules.tallies import Sums
+from annotation.selectors.figures import computed_figures, sums_of_rounds
 from annotation.selectors.overview import in_campaign
 from languages.models import Language
 from people.models import Project
@@ -30,12 +29,10 @@ class RoundSeries:
 def round_series(project: Project, *, language: Language | None = None) -> list[RoundSeries]:
     """Return rounds with submitted work: by the name of the language, in the order of its campaign."""
     rounds = project.rounds.all() if language is None else project.rounds.filter(language=language)
-    sums_by_round: dict[int, list[Sums]] = defaultdict(list)
-    for (round_id, _), sums in tallies_of(rounds, columns=SERIES_COLUMNS):
-        sums_by_round[round_id].append(sums)
+    sums = sums_of_rounds(rounds, computed_figures(project), columns=SERIES_COLUMNS)
     series = [
-        RoundSeries(round, total(sums_by_round[round.pk]))
-        for round in rounds.filter(pk__in=list(sums_by_round)).select_related("language", "verifies")
+        RoundSeries(round, sums[round.pk])
+        for round in rounds.filter(pk__in=list(sums)).select_related("language", "verifies")
     ]
     series.sort(key=lambda one: (in_campaign(one.round), one.round.number))
     return [one for one in series if one.sums.captions]

@@ -17,6 +17,8 @@ from django.db.models.functions import Coalesce
 
 from allocation.models import Batch, BatchState, Pool, Task
 from annotation.models import Caption, CaptionState, Round, RoundFigures, RoundKind, Tally
+from annotation.rules.tallies import stored, total
+from annotation.selectors.figures import SUMS, tallies_of
 from annotation.selectors.quality import QUALITY
 from annotation.selectors.statistics import statistics_in
 from annotation.selectors.verification_figures import figures_of
@@ -110,9 +112,11 @@ def _check_places(round: Round) -> None:
 
 
 def _figures(round: Round) -> dict[str, Any]:
+    everybody = tallies_of(Round.objects.filter(pk=round.pk))
+    figures: dict[str, Any] = {SUMS: stored(total(sums for _, sums in everybody))}
     if round.kind == RoundKind.VERIFICATION:
-        return {QUALITY: figures_of(round)}
-    figures: dict[str, Any] = _agreement(round)
+        return figures | {QUALITY: figures_of(round)}
+    figures |= _agreement(round)
     figures["captions"] = Caption.objects.counted().filter(round=round).count()
     if round.kind == RoundKind.MAIN:
         figures["statistics"] = asdict(statistics_in(round.project, round.language))

@@ -158,7 +158,7 @@ def add_languages(
 
 
 def change_round(*, round: Round, settings: RoundSettings, by: User, now: datetime) -> int:
-    """Change the settings of a round; return how many images have more places than the new replication.
+    """Change the settings of a round; return how many images keep more places than a replication that is new.
 
     Nobody loses a place: an image with more captions or open assignments than the new replication keeps them.
     """
@@ -174,8 +174,11 @@ def change_round(*, round: Round, settings: RoundSettings, by: User, now: dateti
         if round.state == RoundState.PLANNED and round.kind != RoundKind.MAIN:
             round.sample_size = settings.sample_size
         round.save(update_fields=["needs_qualification", "sample_size"])
-        above = change_replication(pool=round.pool, replication=settings.replication)
-        figures.places_changed(round=round)
+        above = 0
+        # Other settings touch no task, of which there are thousands.
+        if settings.replication != before.replication:
+            above = change_replication(pool=round.pool, replication=settings.replication)
+            figures.places_changed(round=round)
         record_of_round(round, "changed", by=by, now=now, before=asdict(before), after=asdict(settings))
     return above
 

@@ -1,4 +1,4 @@
-"""What a command gets and gives, whoever calls it."""
+"""What a command takes and returns, from a shell or from a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets an e-mail about what. Each occasion is one row, whoever looks and however often."""
+"""The e-mails that people get about their work: one row for each occasion, however often a sweep looks."""
 
 from __future__ import annotations
 

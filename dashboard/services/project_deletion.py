@@ -75,7 +75,7 @@ def delete_project(*, deletion_id: int, now: datetime) -> None:
         ).first()  # fmt: skip
         if deletion is None or deletion.project is None:
             return
-        # Whoever saves to a batch, or adds a row of the project, finishes first, or finds nothing.
+        # A save to a batch, or of a new row of the project, is over before this, or finds nothing.
         pools = _lock_all(deletion.project)
         project = Project.objects.select_for_update().get(pk=deletion.project.pk)
         deletion.files = files_of(project)

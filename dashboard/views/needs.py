@@ -59,7 +59,7 @@ def _who_has_projects(request: HttpRequest) -> User:
     Raises
     ------
     Http404
-        For whoever neither manages a project nor does research in one.
+        The user neither manages a project nor does research in one.
     """
     user = user_of(request)
     if not Membership.objects.filter(user=user, role__in=RESEARCHERS).exists() and not manages_anything(user):

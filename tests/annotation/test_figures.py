@@ -9,6 +9,8 @@ import pytest
 
 from annotation import tasks
 from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, RoundKind
+from annotation.rules.tallies import Sums, total
+from annotation.selectors.figures import SUMS, computed_figures, sums_of_rounds, tallies_of
 from annotation.services import batches as services
 from annotation.services import figures, tallies
 from annotation.services.projects import RoundSettings, change_round
@@ -226,3 +228,42 @@ class TestStatistics:
 
     def test_a_pilot_has_none(self):
         assert "statistics" not in of(make_round(kind=RoundKind.PILOT))
+
+
+class TestSumsOfRounds:
+    """What pages show of a round is what all tallies add up to, whatever was submitted since it was computed."""
+
+    def sums(self, round: Round) -> Sums:
+        rounds = Round.objects.filter(pk=round.pk)
+        shown = sums_of_rounds(rounds, computed_figures(round.project))
+        assert shown.get(round.pk, Sums()) == total(sums for _, sums in tallies_of(rounds))
+        return shown.get(round.pk, Sums())
+
+    def test_they_are_right_before_the_first_computation_and_after_each_change(self, round):
+        assert self.sums(round) == Sums()
+        submit_captions(round, make_annotator(round))
+        assert self.sums(round).captions == 4
+        figures.compute(round_id=round.pk, now=NOW)
+        assert self.sums(round).captions == 4
+        submit_captions(round, make_annotator(round))
+        assert self.sums(round).captions == 8
+        figures.compute(round_id=round.pk, now=LATER)
+        assert self.sums(round).captions == 8
+
+    def test_tallies_are_read_only_for_rounds_that_changed(self, round, django_assert_num_queries):
+        submit_captions(round, make_annotator(round))
+        figures.compute(round_id=round.pk, now=NOW)
+        kept = computed_figures(round.project)
+        with django_assert_num_queries(1):
+            assert sums_of_rounds(Round.objects.all(), kept)[round.pk].captions == 4
+        submit_captions(round, make_annotator(round))
+        with django_assert_num_queries(2):
+            assert sums_of_rounds(Round.objects.all(), kept)[round.pk].captions == 8
+
+    def test_figures_of_an_earlier_version_have_none(self, round):
+        submit_captions(round, make_annotator(round))
+        figures.compute(round_id=round.pk, now=NOW)
+        kept = RoundFigures.objects.get(round=round)
+        del kept.figures[SUMS]
+        kept.save()
+        assert self.sums(round).captions == 4

@@ -1,0 +1,13 @@
+"""Markup of which a page has hundreds of pieces, for which a template's loop would take several times as long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from django.utils.safestring import SafeString, mark_safe
+
+
+def joined(form: str, rows: Iterable[Sequence[object]]) -> SafeString:
+    """Fill in `form` for each row, as `format_html_join` does, which takes three times as long; nothing may be safe."""
+    return mark_safe("".join(form.format(*[escape(str(one)) for one in row]) for row in rows))  # noqa: S308 - escaped
