@@ -52,7 +52,7 @@ TEXT = f"substr('{2 * SENTENCE}', 1, 24 + CAST(own.id * 37 %% 90 AS int))"
 
 def main() -> None:
     # Steps send messages; a queue that is missing would be waited for.
-    app.conf.broker_url = "memory://"
+    app.conf.update(broker_url="memory://")
     options = arguments(__doc__, languages=36, images=3600, people=200, times=40)
     seed.migrate()
     seeding_s, _, project = timed(lambda: _seed(options))
@@ -114,8 +114,9 @@ def _pages(project: Project, times: int) -> dict[str, dict[str, float]]:
 
 def _submit_since(project: Project) -> int:
     """Let a tally of each main round be newer than the round's figures."""
-    newest = Tally.objects.filter(round__in=_mains(project)).values("round").annotate(pk=Max("pk")).values("pk")
-    return Tally.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(revision=F("revision") + 1)
+    of_mains = Tally.objects.filter(round__in=_mains(project)).order_by().values("round")
+    newest = list(of_mains.annotate(newest=Max("pk")).values_list("newest", flat=True))
+    return Tally.objects.filter(pk__in=newest).update(revision=F("revision") + 1)
 
 
 def _steps(project: Project) -> dict[str, float]:
