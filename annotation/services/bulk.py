@@ -18,7 +18,7 @@ from annotation.permissions import feedback_readers
 from annotation.rules.campaign import Action, UnfinishedBatches
 from annotation.services import campaign
 from annotation.services.feedback import clean_note, tell
-from annotation.services.projects import change_round, settings_of
+from annotation.services.projects import change_locked, lock_to_change, settings_of
 from people.models import User
 
 
@@ -88,9 +88,8 @@ def _outcome(step: Callable[..., Any], round: Round, about: Mapping[str, Any]) -
 
 def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime) -> Outcome:
     with transaction.atomic():
-        rounds = Round.objects.select_for_update(no_key=True, of=("self",))
         # Read under the lock: another manager may just have changed another setting.
-        locked = rounds.select_related("pool", "project", "language", "verifies").get(pk=round.pk)
+        locked = lock_to_change(round)
         before = settings_of(locked)
         after = replace(before, **changes)
         if locked.state != RoundState.OPEN:
@@ -99,7 +98,7 @@ def _change(round: Round, changes: Mapping[str, Any], *, by: User, now: datetime
             after = replace(after, is_open=before.is_open)
         if after == before:
             return Outcome(locked, _("It has these settings already."))
-        change_round(round=locked, settings=after, by=by, now=now)
+        change_locked(round=locked, settings=after, by=by, now=now)
     return Outcome(locked)
 
 

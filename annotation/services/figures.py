@@ -36,9 +36,11 @@ ROUNDS_AT_ONCE = 200
 
 def places_changed(*, round: Round) -> None:
     """Store how many tasks a round has and how many answers they need; call within the transaction that changed it."""
-    # Captions that are rated but no longer count need no further rating.
-    is_gone = Q(verification_task__isnull=False) & ~Q(verification_task__caption__state=CaptionState.COUNTED)
-    wanted = Sum(Case(When(is_gone, then=F("places_taken")), default=F("places")))
+    wanted: Sum = Sum("places")
+    if round.kind == RoundKind.VERIFICATION:
+        # Captions that are rated but no longer count need no further rating.
+        is_gone = Q(verification_task__isnull=False) & ~Q(verification_task__caption__state=CaptionState.COUNTED)
+        wanted = Sum(Case(When(is_gone, then=F("places_taken")), default=F("places")))
     counted = Task.objects.filter(pool=round.pool_id).aggregate(tasks=Count("pk"), wanted=wanted)
     places = {"tasks": counted["tasks"], "wanted": counted["wanted"] or 0}
     RoundFigures.objects.update_or_create(round=round, defaults=places)

@@ -163,23 +163,32 @@ def change_round(*, round: Round, settings: RoundSettings, by: User, now: dateti
     Nobody loses a place: an image with more captions or open assignments than the new replication keeps them.
     """
     with transaction.atomic():
-        # Background work that is adding tasks locks this row too, so none is added with the old replication.
-        round = Round.objects.select_for_update(no_key=True, of=("self",)).select_related("pool").get(pk=round.pk)
-        before = settings_of(round)
-        is_open = settings.is_open and round.state == RoundState.OPEN
-        Pool.objects.filter(pk=round.pool_id).update(
-            batch_size=settings.batch_size, lease_s=settings.lease_s, is_open=is_open
-        )
-        round.needs_qualification = settings.needs_qualification
-        if round.state == RoundState.PLANNED and round.kind != RoundKind.MAIN:
-            round.sample_size = settings.sample_size
-        round.save(update_fields=["needs_qualification", "sample_size"])
-        above = 0
-        # Other settings touch no task, of which there are thousands.
-        if settings.replication != before.replication:
-            above = change_replication(pool=round.pool, replication=settings.replication)
-            figures.places_changed(round=round)
-        record_of_round(round, "changed", by=by, now=now, before=asdict(before), after=asdict(settings))
+        return change_locked(round=lock_to_change(round), settings=settings, by=by, now=now)
+
+
+def lock_to_change(round: Round) -> Round:
+    """Lock and read a round; background work that is adding tasks does too, so none is added with old settings."""
+    rounds = Round.objects.select_for_update(no_key=True, of=("self",))
+    return rounds.select_related("pool", "project", "language", "verifies").get(pk=round.pk)
+
+
+def change_locked(*, round: Round, settings: RoundSettings, by: User, now: datetime) -> int:
+    """Do what `change_round` does, within a transaction that got `round` from `lock_to_change`."""
+    before = settings_of(round)
+    is_open = settings.is_open and round.state == RoundState.OPEN
+    Pool.objects.filter(pk=round.pool_id).update(
+        batch_size=settings.batch_size, lease_s=settings.lease_s, is_open=is_open
+    )
+    round.needs_qualification = settings.needs_qualification
+    if round.state == RoundState.PLANNED and round.kind != RoundKind.MAIN:
+        round.sample_size = settings.sample_size
+    round.save(update_fields=["needs_qualification", "sample_size"])
+    above = 0
+    # Other settings touch no task, of which there are thousands.
+    if settings.replication != before.replication:
+        above = change_replication(pool=round.pool, replication=settings.replication)
+        figures.places_changed(round=round)
+    record_of_round(round, "changed", by=by, now=now, before=asdict(before), after=asdict(settings))
     return above
 
 
