@@ -19,6 +19,7 @@ from annotation.rules.waiting import WaitsFor
 from annotation.selectors.control_room import RoomRow, room_rows
 from annotation.selectors.overview import ProjectProgress
 from languages.models import Language
+from people.pages.addresses import address
 
 CURRENT, ALL = "current", "all"
 COLUMNS, DEFAULT = "columns", "default"
@@ -28,7 +29,7 @@ CHOSEN = ("language", "round", "choose")
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table; `name` and `value` are those of its checkbox."""
+    """A row of the table; `name` and `value` are those of its checkbox. The last three are addresses."""
 
     row: RoomRow
     language: str
@@ -37,6 +38,9 @@ class Line:
     name: str
     value: str
     is_chosen: bool
+    page: str
+    samples: str
+    settings: str
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,10 @@ def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
     search = query.get("search", "").strip().casefold()
 
     def is_found(language: Language) -> bool:
+        if not search:
+            return True
         names = (language.name, language.own_name, language.english_name, language.pk)
-        return not search or any(search in name.casefold() for name in names)
+        return any(search in name.casefold() for name in names)
 
     def is_asked(row: RoomRow) -> bool:
         round = row.round
@@ -141,7 +147,9 @@ def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
                 return False
         elif which != ALL and not row.is_current:
             return False
-        return state in ("", round.state) and waits in ("", row.waiting.who) and is_found(round.language)
+        if state not in ("", round.state) or not is_found(round.language):
+            return False
+        return not waits or waits == row.waiting.who
 
     return [row for row in rows if is_asked(row)]
 
@@ -149,15 +157,19 @@ def _asked(rows: Iterable[RoomRow], query: QueryDict) -> list[RoomRow]:
 def _line(
     row: RoomRow, shown: Sequence[RoomColumn], wide: Collection[str], query: QueryDict, *, is_current: bool
 ) -> Line:
-    name, value = ("language", row.round.language_id) if is_current else ("round", str(row.round.pk))
+    round, slug = row.round, row.round.project.slug
+    name, value = ("language", round.language_id) if is_current else ("round", str(round.pk))
     return Line(
         row=row,
-        language=row.round.language.name,
-        title=row.round.title,
+        language=round.language.name,
+        title=round.title,
         cells=[_narrowed(column, column.cell(row), wide) for column in shown],
         name=name,
         value=value,
         is_chosen=query.get("choose") == ALL or value in query.getlist(name),
+        page=address("annotation:language-show", slug, round.language_id),
+        samples=address("annotation:samples-show", slug, round.pk) if round.opened_at or round.source else "",
+        settings=address("annotation:round-settings", slug, round.pk),
     )
 
 

@@ -8,7 +8,6 @@ from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,6 +19,7 @@ from annotation.rules.waiting import WaitsFor, Where
 from annotation.selectors.control_room import RoomRow
 from annotation.selectors.quality import QualityRow, ShareOfCaptions
 from charts import texts
+from people.pages.addresses import address
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -103,12 +103,12 @@ def _address(row: RoomRow) -> str:
     slug, round, where = row.round.project.slug, row.round, row.waiting.where
     if where == Where.INVITE:
         role = "&role=rater" if round.kind == RoundKind.VERIFICATION else ""
-        return f"{reverse('people:invitation-create', args=[slug])}?language={round.language_id}{role}"
+        return f"{address('people:invitation-create', slug)}?language={round.language_id}{role}"
     if where == Where.SETTINGS:
-        return reverse("annotation:round-settings", args=[slug, round.pk])
+        return address("annotation:round-settings", slug, round.pk)
     if where == Where.CAPTIONS:
-        return f"{reverse('annotation:check-show', args=[slug, round.language_id])}?round={round.pk}"
-    return f"{reverse('annotation:language-show', args=[slug, round.language_id])}#round-{round.pk}"
+        return f"{address('annotation:check-show', slug, round.language_id)}?round={round.pk}"
+    return f"{address('annotation:language-show', slug, round.language_id)}#round-{round.pk}"
 
 
 def _day(day: date | None, today: date) -> str:

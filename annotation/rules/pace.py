@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 WINDOW_DAYS = 7
@@ -32,10 +33,18 @@ class Pace:
         return today + timedelta(days=days) if days <= MOST_DAYS_AHEAD else None
 
 
-def pace(days: Mapping[str, int], *, today: date) -> Pace:
-    """Compute the pace; `days` has how much was done by day, such as {“2026-11-21”: 15}."""
-    window = {(today - timedelta(days=ago)).isoformat() for ago in range(WINDOW_DAYS)}
-    done = sum(count for day, count in days.items() if day in window)
-    began = min(days, default=today.isoformat())
-    since = (today - date.fromisoformat(began)).days + 1
-    return Pace(done, max(1, min(WINDOW_DAYS, since)))
+@lru_cache(maxsize=8)
+def window(today: date) -> tuple[str, ...]:
+    """Return the days that count, from today back."""
+    return tuple((today - timedelta(days=ago)).isoformat() for ago in range(WINDOW_DAYS))
+
+
+def pace(days: Mapping[str, int], *, total: int, today: date) -> Pace:
+    """Compute the pace; `days` has how much was done by day, such as {“2026-11-21”: 15}, at least in the window.
+
+    `total` is all that was ever done: if it is more than that, work began before the window.
+    """
+    counts = [days.get(day, 0) for day in window(today)]
+    if total > sum(counts):
+        return Pace(sum(counts), WINDOW_DAYS)
+    return Pace(total, max((ago for ago, count in enumerate(counts, 1) if count), default=1))

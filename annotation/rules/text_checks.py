@@ -55,6 +55,8 @@ class CaptionFault:
 
 
 COPIED = CaptionFault("copied", _("This is almost the same as what was shown on the first screen. Use your own words."))
+WARNINGS = ("script", "short", "repeated", COPIED.code)
+"""The codes of faults with which somebody may submit all the same."""
 
 
 def as_nfc(text: str) -> str:

@@ -7,17 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.db.models import Max, Sum
+
 from allocation.models import Batch
 from annotation.models import AnnotatorState, AnnotatorStatus, Exclusion, Round, RoundKind, Tally
 from annotation.rules.pace import Pace, pace
-from annotation.rules.tallies import Sums, total
+from annotation.rules.tallies import Sums
 from annotation.selectors.figures import (
     AssignedWork,
     Shared,
     assigned_work,
     computed_figures,
+    recent_sums,
     shared_by,
     shared_in,
+    shared_with,
     sums_of_rounds,
     tallies_of,
     to_correct,
@@ -26,8 +30,6 @@ from annotation.selectors.overview import in_campaign
 from languages.models import Language
 from people.models import LanguageSkill, Membership, Project, Role, User
 from people.selectors.qualification import WORKING_LEVELS
-
-LIST_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days", "last_at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,19 +76,18 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
     """
     rounds = {round.pk: round for round in project.rounds.select_related("language").order_by("pk")}
     languages = {round.language_id: round.language for round in rounds.values()}
-    kept = computed_figures(project)
-    wrote: dict[tuple[int, str], list[Sums]] = defaultdict(list)
-    rated: dict[tuple[int, str], list[Sums]] = defaultdict(list)
+    today = now.astimezone(UTC).date()
+    tallies = Tally.objects.filter(round__project=project)
+    writing, by = tallies.exclude(round__kind=RoundKind.VERIFICATION), ("person", "round__language")
+    wrote = dict(recent_sums(writing, by=by, today=today))
+    ratings = tallies.filter(round__kind=RoundKind.VERIFICATION).order_by().values_list(*by)
+    rated = {one[:2]: one[2:] for one in ratings.annotate(Sum("captions"), Max("last_at"))}
     shared: dict[tuple[int, str], list[Shared]] = defaultdict(list)
     unfinished: dict[tuple[int, str], list[AssignedWork]] = defaultdict(list)
     back: dict[tuple[int, str], int] = defaultdict(int)
-    for (round_id, person_id), sums in tallies_of(project.rounds.all(), columns=LIST_COLUMNS):
-        round = rounds[round_id]
-        key = (person_id, round.language_id)
-        (rated if round.kind == RoundKind.VERIFICATION else wrote)[key].append(sums)
-        if (one := shared_by(kept.get(round_id), person_id)) is not None:
-            shared[key].append(one)
-    for (round_id, person_id), work in assigned_work(project, now=now).items():
+    for (round_id, person_id), one in shared_with(project):
+        shared[person_id, rounds[round_id].language_id].append(one)
+    for (round_id, person_id), work in assigned_work(rounds.values(), now=now).items():
         unfinished[person_id, rounds[round_id].language_id].append(work)
     for (round_id, person_id), number in to_correct(project).items():
         back[person_id, rounds[round_id].language_id] += number
@@ -94,22 +95,21 @@ def annotators(project: Project, *, now: datetime) -> list[AnnotatorRow]:
     statuses, excluded = _statuses(project)
     annotators = [person for person, role in members.items() if role == Role.ANNOTATOR]
     keys = {*wrote, *rated, *unfinished, *_able(annotators, languages)}
-    people = User.objects.in_bulk({person for person, _ in keys})
-    today = now.astimezone(UTC).date()
+    people = User.objects.only("username").in_bulk({person for person, _ in keys})
     rows = []
     for person_id, tag in keys:
         key = (person_id, tag)
-        written, given = total(wrote[key]), total(rated[key])
-        written.last_at = max(filter(None, (written.last_at, given.last_at)), default=None)
+        written, (number, rated_at) = wrote.get(key, Sums()), rated.get(key, (0, None))
+        written.last_at = max(filter(None, (written.last_at, rated_at)), default=None)
         rows.append(
             AnnotatorRow(
                 person=people[person_id],
                 language=languages[tag],
                 sums=written,
-                rated=given.captions,
+                rated=number,
                 unfinished=sum(unfinished[key], AssignedWork()),
                 to_correct=back[key],
-                pace=pace(written.days, today=today),
+                pace=pace(written.days, total=written.captions, today=today),
                 shared=_together(shared[key]),
                 status=statuses.get(key, ""),
                 is_excluded=key in excluded,
@@ -155,7 +155,8 @@ def is_of_project(person: User, project: Project) -> bool:
 
 def rounds_of_one(project: Project, person: User, *, now: datetime) -> list[RoundOfOne]:
     """List the rounds in which somebody worked or has a batch, beside everybody's figures for them."""
-    unfinished = {key: work for key, work in assigned_work(project, now=now).items() if key[1] == person.pk}
+    everybody = assigned_work(project.rounds.all(), now=now)
+    unfinished = {key: work for key, work in everybody.items() if key[1] == person.pk}
     theirs = {round for round, _ in unfinished} | set(
         Tally.objects.filter(round__project=project, person=person).values_list("round", flat=True)
     )

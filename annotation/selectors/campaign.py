@@ -149,9 +149,7 @@ def language_page(project: Project, language: Language, *, now: datetime) -> Lan
     work = tallies_of(Round.objects.filter(project=project, language=language), columns=("captions",))
     for (round_id, person), sums in work:
         done[round_id][person] += sums.captions
-    assigned = {
-        key: work for key, work in assigned_work(project, now=now).items() if key[0] in {each.pk for each in rounds}
-    }
+    assigned = assigned_work(rounds, now=now)
     steps = steps_of(rounds)
     return LanguagePage(
         language=language,
@@ -177,7 +175,7 @@ def _steps(
         count = done.get(round.pk, 0)
         if round.source and figures:
             # Captions from a file have no author, and so no tally.
-            count = figures.figures.get("captions", 0)
+            count = figures.figures.get(0)
         wanted = max(figures.wanted if figures else 0, count)
         is_next = not is_next_found and step.state in rules.UNDECIDED and _is_next(step, steps)
         is_next_found = is_next_found or is_next

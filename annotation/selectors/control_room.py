@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 
 from annotation.models import Round, RoundKind, RoundState
@@ -19,19 +20,55 @@ from annotation.selectors.quality import QualityRow
 
 @dataclass(frozen=True)
 class RoomRow:
-    """A round of a language. `quality` is the newest that is known about captions of the language at this round."""
+    """A round of a language, one of its `rounds`; `now` is when its progress was computed."""
 
     progress: RoundProgress
     step: Step
+    rounds: Sequence[RoundProgress]
     steps: Sequence[Step]
-    waiting: Waiting
-    quality: QualityRow | None
-    batches: int
     is_current: bool
+    now: datetime
 
     @property
     def round(self) -> Round:
         return self.progress.round
+
+    @cached_property
+    def batches(self) -> int:
+        """Unfinished ones; of a pilot, also those of its rating, as both are decided together."""
+        of_rating = self.rounds if self.step.kind == rules.PILOT else ()
+        return self.progress.batches + sum(row.batches for row in of_rating if row.round.verifies_id == self.round.pk)
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        row = self.progress
+        since = row.last_at or row.round.opened_at
+        facts = Facts(
+            wanted=row.wanted,
+            done=row.done,
+            assigned=row.assigned,
+            free=row.open,
+            to_correct=row.to_correct,
+            batches=self.batches,
+            able=row.able,
+            invited=row.invited,
+            idle_days=(self.now - since).days if since else 0,
+            is_paused=not row.round.pool.is_open,
+            awaits_tasks=row.round.awaits_tasks,
+        )
+        return waiting(self.step, self.steps, facts)
+
+    @cached_property
+    def quality(self) -> QualityRow | None:
+        """What is known: of a main round without a verification of its own, the rating of the last pilot."""
+        row = self.progress
+        if row.round.kind == RoundKind.VERIFICATION:
+            return QualityRow(row.round, row.quality)
+        ratings = [one for one in self.rounds if one.round.verifies_id and one.round.state != RoundState.SKIPPED]
+        own = [one for one in ratings if one.round.verifies_id == row.round.pk]
+        if row.round.kind == RoundKind.MAIN and not any(one.quality.get("verified") for one in own):
+            own = [one for one in ratings if one.quality.get("verified")]
+        return QualityRow(own[-1].round, own[-1].quality) if own else None
 
 
 def room_rows(progress: ProjectProgress, *, now: datetime) -> list[RoomRow]:
@@ -51,55 +88,6 @@ def _of_language(rounds: Sequence[RoundProgress], now: datetime) -> list[RoomRow
     steps = steps_of(row.round for row in rounds)
     current = campaign_order.current(steps)
     return [
-        _row(row, step, rounds, steps, now=now, is_current=step == current)
+        RoomRow(row, step, rounds, steps, is_current=step == current, now=now)
         for row, step in zip(rounds, steps, strict=True)
     ]
-
-
-def _row(
-    row: RoundProgress,
-    step: Step,
-    rounds: Sequence[RoundProgress],
-    steps: Sequence[Step],
-    *,
-    now: datetime,
-    is_current: bool,
-) -> RoomRow:
-    batches = row.batches
-    if step.kind == rules.PILOT:
-        # Both are decided together.
-        batches += sum(other.batches for other in rounds if other.round.verifies_id == row.round.pk)
-    since = row.last_at or row.round.opened_at
-    facts = Facts(
-        wanted=row.wanted,
-        done=row.done,
-        assigned=row.assigned,
-        free=row.open,
-        to_correct=row.to_correct,
-        batches=batches,
-        able=row.able,
-        invited=row.invited,
-        idle_days=(now - since).days if since else 0,
-        is_paused=not row.round.pool.is_open,
-        awaits_tasks=row.round.awaits_tasks,
-    )
-    return RoomRow(
-        progress=row,
-        step=step,
-        steps=steps,
-        waiting=waiting(step, steps, facts),
-        quality=_quality(row, rounds),
-        batches=batches,
-        is_current=is_current,
-    )
-
-
-def _quality(row: RoundProgress, rounds: Sequence[RoundProgress]) -> QualityRow | None:
-    """Return the rating of a round's captions; of a main round's, that of the last pilot until there is its own."""
-    if row.round.kind == RoundKind.VERIFICATION:
-        return QualityRow(row.round, row.quality)
-    ratings = [one for one in rounds if one.round.verifies_id and one.round.state != RoundState.SKIPPED]
-    own = [one for one in ratings if one.round.verifies_id == row.round.pk]
-    if row.round.kind == RoundKind.MAIN and not any(one.quality.get("verified") for one in own):
-        own = [one for one in ratings if one.quality.get("verified")]
-    return QualityRow(own[-1].round, own[-1].quality) if own else None

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Aggregate, Count, IntegerField, Max, Q, QuerySet, Sum
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState
 from annotation.models import Caption, CorrectionRequest, Round, RoundFigures, Stage, Tally
+from annotation.rules import text_checks
+from annotation.rules.pace import window
 from annotation.rules.tallies import COLUMNS, Sums, restored, total
+from annotation.selectors.quality import QUALITY
 from people.models import Project, User
 
 SUMS = "sums"
@@ -46,6 +51,17 @@ class Shared:
         return self.same / self.pairs if self.pairs else None
 
 
+@dataclass(frozen=True)
+class KeptFigures:
+    """The places of a round, and of what was computed in the background: captions that count, quality, agreement."""
+
+    tasks: int = 0
+    wanted: int = 0
+    captions: int = 0
+    quality: Mapping[str, Any] = field(default_factory=dict)
+    shared: Shared | None = None
+
+
 def tallies_of(
     rounds: QuerySet[Round], *, columns: tuple[str, ...] = COLUMNS, person: User | None = None
 ) -> Iterator[tuple[Key, Sums]]:
@@ -55,6 +71,39 @@ def tallies_of(
         tallies = tallies.filter(person=person)
     for round, one, *values in tallies.values_list("round", "person", *columns):
         yield (round, one), Sums(**dict(zip(columns, values, strict=True)))
+
+
+def recent_sums(tallies: QuerySet[Tally], *, by: Sequence[str], today: date) -> Iterator[tuple[tuple[Any, ...], Sums]]:
+    """Add up tallies in the database, by the fields `by`; `days` has only those that count for the pace.
+
+    Reading them all to add them up here takes five times as long.
+    """
+    days, codes = window(today), text_checks.WARNINGS
+    sums: list[Aggregate] = [Sum("captions"), Sum("late"), Sum("rating_ms"), Sum("writing_ms"), Max("last_at")]
+    sums += [_sum_in("days", day) for day in days] + [_sum_in("warnings", code) for code in codes]
+    named = {f"sum_{number}": one for number, one in enumerate(sums)}
+    for row in tallies.order_by().values_list(*by).annotate(**named):
+        captions, late, rating_ms, writing_ms, last_at, *counts = row[len(by) :]
+        yield (
+            row[: len(by)],
+            Sums(
+                captions=captions,
+                late=late,
+                rating_ms=rating_ms,
+                writing_ms=writing_ms,
+                last_at=last_at,
+                days=_counted(days, counts[: len(days)]),
+                warnings=_counted(codes, counts[len(days) :]),
+            ),
+        )
+
+
+def _sum_in(table: str, key: str) -> Sum:
+    return Sum(Cast(KeyTextTransform(key, table), IntegerField()))
+
+
+def _counted(keys: Sequence[str], counts: Sequence[int | None]) -> dict[str, int]:
+    return {key: count for key, count in zip(keys, counts, strict=True) if count}
 
 
 def sums_of_rounds(
@@ -82,16 +131,18 @@ def sums_of_rounds(
     return sums | {round: total(each) for round, each in of_everyone.items()}
 
 
-def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]:
-    """Return unfinished batches: open, and expired without being submitted. Both are few."""
+def assigned_work(rounds: Iterable[Round], *, now: datetime) -> dict[Key, AssignedWork]:
+    """Return the unfinished batches of `rounds`: open, and expired without being submitted. Both are few."""
     unfinished: dict[Key, AssignedWork] = defaultdict(AssignedWork)
-    batches = Batch.objects.filter(pool__round__project=project).order_by()
-    open_ones = list(batches.filter(state=BatchState.OPEN).values_list("pk", "pool__round", "person", "deadline"))
+    # By pool, and not joined with rounds: a database may make that join anew for each batch.
+    round_of = {round.pool_id: round.pk for round in rounds}
+    batches = Batch.objects.filter(pool__in=list(round_of)).order_by()
+    open_ones = list(batches.filter(state=BatchState.OPEN).values_list("pk", "pool", "person", "deadline"))
     # In two steps: in one, a database may begin with all assignments.
     of_open = Assignment.objects.filter(state=AssignmentState.ASSIGNED, batch__in=[pk for pk, *_ in open_ones])
     images = dict(of_open.order_by().values_list("batch").annotate(Count("pk")))
-    for pk, round, person, deadline in open_ones:
-        one = unfinished[round, person]
+    for pk, pool, person, deadline in open_ones:
+        one = unfinished[round_of[pool], person]
         if deadline > now:
             one.batches += 1
             one.images += images.get(pk, 0)
@@ -99,8 +150,8 @@ def assigned_work(project: Project, *, now: datetime) -> dict[Key, AssignedWork]
             one.expired += 1
     late = Q(caption_batch__stage=Stage.SUBMITTED) | Q(verification_batch__submitted_at__isnull=False)
     expired = batches.filter(state=BatchState.EXPIRED).exclude(late)
-    for round, person, number in expired.values_list("pool__round", "person").annotate(number=Count("pk")):
-        unfinished[round, person].expired += number
+    for pool, person, number in expired.values_list("pool", "person").annotate(number=Count("pk")):
+        unfinished[round_of[pool], person].expired += number
     return unfinished
 
 
@@ -114,6 +165,23 @@ def to_correct(project: Project) -> Mapping[Key, int]:
         if project_id == project.pk and author is not None:
             counts[round, author] += 1
     return counts
+
+
+def kept_figures(project: Project) -> dict[int, KeptFigures]:
+    """Return what an overview shows, without reading the rest."""
+    keys = ("figures__captions", f"figures__{QUALITY}", "figures__agreement")
+    rows = RoundFigures.objects.filter(round__project=project).values_list("round", "tasks", "wanted", *keys)
+    return {
+        round: KeptFigures(tasks, wanted, captions or 0, quality or {}, _shared(agreement) if agreement else None)
+        for round, tasks, wanted, captions, quality, agreement in rows
+    }
+
+
+def shared_with(project: Project) -> Iterator[tuple[Key, Shared]]:
+    """Yield the agreement of each person with the others, round by round."""
+    kept = RoundFigures.objects.filter(round__project=project).values_list("round", "figures__agreement_of")
+    for round, stored in kept:
+        yield from (((round, int(person)), _shared(one)) for person, one in (stored or {}).items())
 
 
 def computed_figures(project: Project) -> dict[int, RoundFigures]:

@@ -24,14 +24,13 @@ from annotation.rules.pace import Pace, pace
 from annotation.rules.tallies import Sums
 from annotation.selectors.figures import (
     AssignedWork,
+    KeptFigures,
     Shared,
     assigned_work,
-    computed_figures,
-    shared_in,
-    sums_of_rounds,
+    kept_figures,
+    recent_sums,
     to_correct,
 )
-from annotation.selectors.quality import QUALITY
 from images.models import Collection, CollectionImage
 from inference.models import CaptioningModel, ModelCaption
 from people.models import Invitation, Membership, Project, Role, User
@@ -118,19 +117,20 @@ class ProjectProgress:
         return any(row.round.awaits_tasks for row in self.rounds)
 
 
-PROGRESS_COLUMNS = ("captions", "late", "rating_ms", "writing_ms", "warnings", "days", "last_at")
-
-
 def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
     """Compute progress from tallies, figures and unfinished batches, without counting captions, items or tasks."""
-    rounds = list(Round.objects.filter(project=project).select_related("language", "pool", "verifies"))
-    rounds.sort(key=in_campaign)
-    for round in rounds:
+    by_pk = Round.objects.filter(project=project).select_related("language", "pool").in_bulk()
+    for round in by_pk.values():
         round.project = project
-    kept = computed_figures(project)
-    work = sums_of_rounds(project.rounds.all(), kept, columns=PROGRESS_COLUMNS)
+        if round.verifies_id:
+            round.verifies = by_pk[round.verifies_id]
+    rounds = sorted(by_pk.values(), key=in_campaign)
+    today = now.astimezone(UTC).date()
+    kept = kept_figures(project)
+    tallies = Tally.objects.filter(round__project=project)
+    work = {round_id: sums for (round_id,), sums in recent_sums(tallies, by=["round"], today=today)}
     assigned: dict[int, list[AssignedWork]] = defaultdict(list)
-    for (round_id, _), unfinished in assigned_work(project, now=now).items():
+    for (round_id, _), unfinished in assigned_work(rounds, now=now).items():
         assigned[round_id].append(unfinished)
     back: Counter[int] = Counter()
     for (round_id, _), number in to_correct(project).items():
@@ -141,14 +141,14 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
         [
             _progress(
                 round,
-                kept.get(round.pk),
+                kept.get(round.pk, KeptFigures()),
                 work.get(round.pk) or Sums(),
                 assigned[round.pk],
                 to_correct=back[round.pk],
                 size=sizes.get(round.collection_id, 0),
                 able=people.able(round),
                 invited=people.invited(round),
-                today=now.astimezone(UTC).date(),
+                today=today,
             )
             for round in rounds
         ]
@@ -157,7 +157,7 @@ def project_progress(project: Project, *, now: datetime) -> ProjectProgress:
 
 def _progress(
     round: Round,
-    kept: RoundFigures | None,
+    kept: KeptFigures,
     sums: Sums,
     assigned: Sequence[AssignedWork],
     *,
@@ -167,19 +167,19 @@ def _progress(
     invited: int,
     today: date,
 ) -> RoundProgress:
-    tasks, wanted, done = (kept.tasks, kept.wanted, sums.captions) if kept else (0, 0, sums.captions)
-    if round.source and kept:
+    wanted, done = kept.wanted, sums.captions
+    if round.source:
         # Captions from a file have no author, and so no tally.
-        done = kept.figures.get("captions", 0)
+        done = kept.captions
         wanted = max(wanted, done)
     unfinished = sum(assigned, AssignedWork())
-    how_fast = pace(sums.days, today=today)
+    how_fast = pace(sums.days, total=sums.captions, today=today)
     is_worked_on = round.state in (RoundState.OPEN, RoundState.CLOSED)
     # Tasks are created when a round is opened.
     has_images = round.kind == RoundKind.MAIN and not round.source and round.state != RoundState.PLANNED
     return RoundProgress(
         round=round,
-        tasks=tasks,
+        tasks=kept.tasks,
         wanted=wanted,
         done=done,
         assigned=unfinished.images,
@@ -187,22 +187,18 @@ def _progress(
         expired=unfinished.expired,
         late=sums.late,
         to_correct=to_correct,
-        left_out=max(0, size - tasks) if has_images else 0,
+        left_out=max(0, size - kept.tasks) if has_images else 0,
         able=able,
         invited=invited,
         batches=unfinished.batches,
         last_at=sums.last_at,
-        quality=(kept.figures.get(QUALITY) if kept else None) or {},
+        quality=kept.quality,
         pace=how_fast,
         ends_on=how_fast.ends_on(wanted - done, today=today) if is_worked_on else None,
         minutes=sums.minutes_per_caption,
         overridden=sums.overridden,
-        shared=_shared(round, kept),
+        shared=kept.shared,
     )
-
-
-def _shared(round: Round, kept: RoundFigures | None) -> Shared | None:
-    return None if round.kind == RoundKind.VERIFICATION else shared_in(kept)
 
 
 def in_campaign(round: Round) -> tuple[str, str, int, int, bool]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 
 from django import template
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from annotation.pages.room_columns import Cell
@@ -19,7 +19,7 @@ def cells(row: Iterable[Cell]) -> SafeString:
 
 
 def _cell(cell: Cell) -> str:
-    text: str = escape(cell.text)
+    text = escape(cell.text)
     if cell.url:
         text = f'<a href="{escape(cell.url)}">{text}</a>'
     if cell.mark:

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
-from django.urls import reverse
 
 from annotation import defaults
 from annotation.models import Guidelines, Release, RoundKind, RoundState
@@ -21,6 +20,7 @@ from images.permissions import collections_in
 from images.selectors.attributions import lacks_author, lacks_licence
 from inference.models import ModelCaption
 from people.models import Project, Role, User
+from people.pages.addresses import address
 from people.selectors.consent import has_gaps, newest_consent_text
 
 OVER = (RoundState.CLOSED, RoundState.ACCEPTED)
@@ -154,7 +154,7 @@ def _linked(steps: Sequence[SetupStep], *, project: Project | None, collection: 
 
 
 def _page_of(project: Project, language: LanguageFacts) -> str:
-    return reverse("annotation:language-show", args=[project.slug, language.tag])
+    return address("annotation:language-show", project.slug, language.tag)
 
 
 def _url_of(step: SetupStep, project: Project | None, collection: str, facts: Facts) -> str:
@@ -162,12 +162,12 @@ def _url_of(step: SetupStep, project: Project | None, collection: str, facts: Fa
     if step.step == Step.IMAGES:
         return _url_of_images(collection, facts)
     if step.step == Step.ENGLISH:
-        return reverse("inference:captions-import")
+        return address("inference:captions-import")
     if project is None:
-        return reverse("annotation:project-create")
+        return address("annotation:project-create")
     if step.step in OF_LANGUAGES and len(step.languages) == 1:
         return _page_of(project, step.languages[0])
-    page = reverse(PAGES[step.step], args=[project.slug])
+    page = address(PAGES[step.step], project.slug)
     if step.step == Step.PEOPLE:
         asked = [("role", Role.ANNOTATOR.value), *(("language", one.tag) for one in step.languages)]
         return f"{page}?{urlencode(asked)}"
@@ -176,8 +176,8 @@ def _url_of(step: SetupStep, project: Project | None, collection: str, facts: Fa
 
 def _url_of_images(collection: str, facts: Facts) -> str:
     if not collection:
-        return reverse("images:collection-create")
-    page = reverse("images:collection-show", args=[collection])
+        return address("images:collection-create")
+    page = address("images:collection-show", collection)
     if facts.unlicensed:
         return f"{page}?licence=none"
     return f"{page}?licence=no-author" if facts.unauthored else page

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import defaultdict
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
 from annotation import tasks
-from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, RoundKind
+from annotation.models import Caption, CaptionItem, CaptionState, Rating, Round, RoundFigures, RoundKind, Tally
+from annotation.rules.pace import pace
 from annotation.rules.tallies import Sums, total
-from annotation.selectors.figures import SUMS, computed_figures, sums_of_rounds, tallies_of
+from annotation.selectors.figures import SUMS, computed_figures, recent_sums, sums_of_rounds, tallies_of
 from annotation.services import batches as services
 from annotation.services import figures, tallies
 from annotation.services.projects import RoundSettings, change_round
@@ -228,6 +230,44 @@ class TestStatistics:
 
     def test_a_pilot_has_none(self):
         assert "statistics" not in of(make_round(kind=RoundKind.PILOT))
+
+
+class TestRecentSums:
+    """What the database adds up is what adding up all tallies here gives."""
+
+    @pytest.mark.parametrize("by", [("round",), ("person", "round__language")])
+    def test_they_are_those_of_all_tallies(self, round, by):
+        today = date(2026, 3, 9)
+        days = [{"2026-03-09": 3, "2026-03-03": 2, "2026-03-02": 4}, {"2026-03-09": 1, "2025-12-31": 1}, {}]
+        warned: list[dict[str, int]] = [{"short": 2, "copied": 1}, {"script": 3, "short": 1, "repeated": 1}, {}]
+        person = make_annotator(round)
+        more = make_round(project=round.project, collection=round.collection, number=2, kind=RoundKind.PILOT)
+        whose = [(round, person), (round, make_annotator(round)), (more, person)]
+        for number, (where, who) in enumerate(whose):
+            Tally.objects.create(
+                round=where,
+                person=who,
+                captions=sum(days[number].values()),
+                late=number,
+                rating_ms=10 * number,
+                writing_ms=7,
+                warnings=warned[number],
+                days=days[number],
+                last_at=NOW + timedelta(hours=number) if number else None,
+            )
+        fields = ("captions", "late", "rating_ms", "writing_ms", "last_at", "overridden", "minutes_per_caption")
+        shown = dict(recent_sums(Tally.objects.all(), by=by, today=today))
+        expected: dict[tuple[Any, ...], list[Sums]] = defaultdict(list)
+        for (pk, person_id), sums in tallies_of(Round.objects.all()):
+            expected[(pk,) if by == ("round",) else (person_id, round.language_id)].append(sums)
+        assert set(shown) == set(expected)
+        for key, each in expected.items():
+            whole = total(each)
+            assert [getattr(shown[key], name) for name in fields] == [getattr(whole, name) for name in fields]
+            assert shown[key].warnings == whole.warnings
+            of_all = pace(whole.days, total=whole.captions, today=today)
+            assert pace(shown[key].days, total=whole.captions, today=today) == of_all
+            assert shown[key].days == {day: n for day, n in whole.days.items() if day > "2026-03-02"}
 
 
 class TestSumsOfRounds:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.rules.pace import MOST_DAYS_AHEAD, pace
+from annotation.rules import pace as rules
+from annotation.rules.pace import MOST_DAYS_AHEAD, WINDOW_DAYS, Pace
 
 TODAY = date(2026, 3, 9)
 
@@ -16,6 +17,10 @@ TODAY = date(2026, 3, 9)
 def days(**ago: int) -> dict[str, int]:
     """`d3=5`: five, three days ago."""
     return {(TODAY - timedelta(days=int(name[1:]))).isoformat(): count for name, count in ago.items()}
+
+
+def pace(days: dict[str, int], *, today: date) -> Pace:
+    return rules.pace(days, total=sum(days.values()), today=today)
 
 
 def test_the_mean_is_of_the_last_seven_days_with_today_among_them():
@@ -58,3 +63,14 @@ def test_at_the_pace_the_rest_is_done_by_the_end_and_not_a_day_before(counts, le
     if end is not None:
         ahead = (end - TODAY).days
         assert ahead * measured.done >= left * measured.days > (ahead - 1) * measured.done
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.integers(0, 20), st.integers(1, 50)))
+def test_days_before_the_window_need_not_be_given(counts):
+    everything = {(TODAY - timedelta(days=ago)).isoformat(): count for ago, count in counts.items()}
+    recent = {(TODAY - timedelta(days=ago)).isoformat(): count for ago, count in counts.items() if ago < WINDOW_DAYS}
+    began = min(WINDOW_DAYS, max(counts, default=0) + 1)
+    expected = Pace(sum(recent.values()), began)
+    assert pace(everything, today=TODAY) == expected
+    assert rules.pace(recent, total=sum(everything.values()), today=TODAY) == expected

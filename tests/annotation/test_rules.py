@@ -20,6 +20,7 @@ from annotation.rules.text_checks import (
     LONGEST_CAPTION,
     LONGEST_DRAFT,
     NEAR_IDENTICAL,
+    WARNINGS,
     CaptionFault,
     as_nfc,
     hard_error,
@@ -79,7 +80,9 @@ NOT_LATIN = [entry.tag for entry in LANGUAGES if "Latn" not in entry.scripts]
 
 def codes(text: str, tag: str = "en", *, others: tuple[str, ...] = (), english: str = ENGLISH) -> list[str]:
     warnings = [warning.code for warning in soft_warnings(text, language=LANGUAGE[tag], others=others)]
-    return [*warnings, COPIED.code] if is_copied(text, english) else warnings
+    found = [*warnings, COPIED.code] if is_copied(text, english) else warnings
+    assert set(found) <= set(WARNINGS)
+    return found
 
 
 def error_code(text: str) -> str | None:
