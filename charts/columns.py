@@ -35,6 +35,13 @@ COLUMN = (
 )
 
 
+LINE = (
+    '<line class="plot__tick" x1="{3}" x2="{4}" y1="{1}" y2="{1}" />'
+    '<text class="plot__note" x="{3}" y="{2}" dx="-6" text-anchor="end" aria-hidden="true">{0}</text>'
+)
+LABEL = '<text class="plot__note" x="{1}" y="{3}" text-anchor="{2}" aria-hidden="true">{0}</text>'
+
+
 class ColumnMark(NamedTuple):
     x: str
     y: str
@@ -44,15 +51,13 @@ class ColumnMark(NamedTuple):
     value: str
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     text: str
     x: str
     anchor: str
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     text: str
     y: str
     text_y: str
@@ -73,7 +78,13 @@ class ColumnPlot:
 
     @property
     def marks(self) -> SafeString:
-        return joined(COLUMN, self.columns)
+        """The columns, over the lines behind them."""
+        behind = joined(LINE, ((*line, self.start_x, self.end_x) for line in self.lines))
+        return behind + joined(COLUMN, self.columns)
+
+    @property
+    def names(self) -> SafeString:
+        return joined(LABEL, ((*label, self.label_y) for label in self.labels))
 
 
 def column_plot(

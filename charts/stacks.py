@@ -22,10 +22,15 @@ LABEL_FROM = 9.0
 """Percent of the width that a piece needs to have its own percentage written into it."""
 
 
+HATCHED = "bad"
+"""The kind of piece that is marked by more than its colour."""
 PIECE = (
     '<rect class="plot__piece plot__piece--{0}" data-name="{1}" data-value="{2}" x="{3}" y="{7}" width="{4}" '
     'height="22"><title>{1}: {2}</title></rect>'
 )
+
+
+LABEL = '<text class="plot__over" x="{0}" y="{2}" text-anchor="middle" aria-hidden="true">{1}</text>'
 
 
 class Piece(NamedTuple):
@@ -56,6 +61,14 @@ class StackedBar:
     def marks(self) -> SafeString:
         """The pieces, without what stands over them."""
         return joined(PIECE, ((*piece, self.y) for piece in self.pieces))
+
+    @property
+    def hatched(self) -> list[Piece]:
+        return [piece for piece in self.pieces if piece.kind == HATCHED]
+
+    @property
+    def labels(self) -> SafeString:
+        return joined(LABEL, ((piece.label_x, piece.label, self.label_y) for piece in self.pieces if piece.label))
 
 
 @dataclass(frozen=True)

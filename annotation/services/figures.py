@@ -42,8 +42,10 @@ def places_changed(*, round: Round) -> None:
         is_gone = Q(verification_task__isnull=False) & ~Q(verification_task__caption__state=CaptionState.COUNTED)
         wanted = Sum(Case(When(is_gone, then=F("places_taken")), default=F("places")))
     counted = Task.objects.filter(pool=round.pool_id).aggregate(tasks=Count("pk"), wanted=wanted)
-    places = {"tasks": counted["tasks"], "wanted": counted["wanted"] or 0}
-    RoundFigures.objects.update_or_create(round=round, defaults=places)
+    places = RoundFigures(round=round, tasks=counted["tasks"], wanted=counted["wanted"] or 0)
+    RoundFigures.objects.bulk_create(
+        [places], update_conflicts=True, unique_fields=["round"], update_fields=["tasks", "wanted"]
+    )
 
 
 def stale_rounds(*, now: datetime) -> list[int]:
