@@ -27,12 +27,10 @@ LEASE_COLUMNS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchHead:
-    """The head of every page of a batch."""
+class LeaseHead:
+    """A batch as its lease knows it."""
 
     id: UUID
-    project: Project
-    language: Language
     size: int
     state: BatchState
     deadline: datetime
@@ -41,6 +39,14 @@ class BatchHead:
     @property
     def is_open(self) -> bool:
         return self.state == BatchState.OPEN and not self.is_late
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchHead(LeaseHead):
+    """The head of every page of a batch."""
+
+    project: Project
+    language: Language
 
 
 HeadT = TypeVar("HeadT", bound=BatchHead)
@@ -63,7 +69,7 @@ class OwnWork(Generic[HeadT]):
 
 
 def lease_fields(lease: Batch, *, now: datetime) -> dict[str, Any]:
-    """Return the fields of a `BatchHead` that come from its lease."""
+    """Return the fields of a `LeaseHead` that come from its lease."""
     state = BatchState(lease.state)
     return {"id": lease.pk, "state": state, "deadline": lease.deadline, "is_late": lease.is_late_at(now)}
 

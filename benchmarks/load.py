@@ -4,10 +4,11 @@
 
 ID is that of a round or of a comparison, or a season's name with the number of its words: "season:100000". Each
 annotator signs in once, then takes a batch, rates every caption with a request of its own as the page does, opens
-screen 2, and for each image fetches its page and sends a caption; after the last the batch is submitted. Every step is
-timed apart. An annotator's task is one image captioned, all the steps before it included, a
-rater's is one pair judged, a player's one turn. Players guess as often as the game lets them, once a second, and fetch
-the images that a guess brings.
+screen 2 with its first image, and saves a caption of each image as the page's script does, which brings the next; after
+the last the batch is submitted. Every step is timed apart.
+
+An annotator's task is one image captioned, all the steps before it included, a rater's is one pair judged, a player's
+one turn. Players guess as often as the game lets them, once a second, and fetch the images that a guess brings.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TURN = re.compile(r"/game/turns/[0-9a-f-]{36}/")
 IMAGE = re.compile(r'src="(/game/turns/[0-9a-f-]{36}/[\w-]{24}/)"')
 BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
 
-ACCEPTED = {"judge": "application/json"}
+ACCEPTED = {"judge": "application/json", "save": "application/json"}
 IN_PLACE = {"guess", "next sentence"}
 BETWEEN_GUESSES_S = 1.001
 
@@ -72,7 +73,7 @@ class Person:
 
 
 class Annotator(Person):
-    batch = ""
+    batch = page = ""
     positions: tuple[int, ...] = ()
 
     async def prepare(self) -> bool:
@@ -87,26 +88,28 @@ class Annotator(Person):
         for position in positions:
             await self._request("rate", "POST", f"{self.batch}/rate/{position}/", 200, rating="GOOD", active_ms="900")
         await self._request("open", "POST", f"{self.batch}/write/open/", 302)
+        self.page, _ = await self._request("first image", "GET", f"{self.batch}/write/{positions[0]}/", 200)
         self.positions = tuple(positions)
         return True
 
     async def one_task(self) -> bool:
         if not self.positions and not await self.prepare():
             return False
-        position = self.positions[0]
-        page, _ = await self._request("next", "GET", f"{self.batch}/write/{position}/", 200)
-        revision = REVISION.search(page)
-        await self._request(
-            "submit",
+        position, *following = self.positions
+        revision = REVISION.search(self.page)
+        if not revision:
+            raise UnexpectedAnswerError(f"no image on the page: {self.page[:120]!r}")
+        answer, _ = await self._request(
+            "save",
             "POST",
-            f"{self.batch}/write/{position}/",
-            302,
+            f"{self.batch}/write/{position}/draft/",
+            200,
             text=f"Ein kleiner Hund läuft neben dem Ball Nummer {position} über die Wiese.",
-            revision=revision[1] if revision else "0",
+            revision=revision[1],
             active_ms="2000",
-            go="following",
+            **({"ahead": str(following[0])} if following else {}),
         )
-        self.positions = self.positions[1:]
+        self.page, self.positions = json.loads(answer)["ahead"], tuple(following)
         if not self.positions:
             await self._request("submit batch", "POST", f"{self.batch}/submit/", 302)
         return True
@@ -197,7 +200,7 @@ async def run(kind: type[Person], base: str, target: str, people: int, seconds: 
         for name, times in annotator.times.items():
             kinds[name] += times
     # The share of each person's time that went into fetching and sending captions, as a peer's tasks are measured.
-    writing_s = sum(kinds.get("next", [])) + sum(kinds.get("submit", []))
+    writing_s = sum(kinds.get("first image", [])) + sum(kinds.get("save", []))
     return {
         "people": people,
         "wall_s": round(wall_s, 1),

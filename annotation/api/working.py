@@ -181,8 +181,9 @@ def draft_save(request: Request, batch_id: UUID, position: int) -> Response:
         item = batches.save_draft(
             batch_id=batch_id, person=asker(request), position=position, now=timezone.now(), **sent
         )
-    warnings = work.warnings_of(item, work.language_of(item.batch.round_id))
-    kept = {"position": position, "revision": item.revision, "written": work.written_so_far(item.batch)}
+    texts = work.texts_of(item.batch)
+    warnings = work.warnings_of(item, work.language_of(item.batch.round_id), texts)
+    kept = {"position": position, "revision": item.revision, "written": work.written_in(texts)}
     return Response(DraftedSerializer({**kept, "warnings": warnings}).data)
 
 

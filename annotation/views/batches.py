@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -25,13 +27,15 @@ from annotation.selectors.work import (
     first_to_write,
     language_of,
     own_captions,
+    page_ahead,
     rate_page,
     submitted,
+    texts_of,
     warnings_of,
     work_of,
     workable,
     write_page,
-    written_so_far,
+    written_in,
 )
 from annotation.services import batches as services
 from annotation.views.addresses import CAPTIONS
@@ -42,6 +46,8 @@ UNFINISHED = "unfinished"
 """In the address of a caption: say what must be fixed before going on."""
 REFUSED = "refused-caption"
 """In the session: a text that was not stored, until its page has shown it."""
+FRAME, AHEAD = "annotation/_annotator.html", "annotation/_ahead.html"
+"""What screen 2 stands in: a whole page, or what the script takes of one."""
 LONGEST_KEPT = 2 * text_checks.LONGEST_DRAFT
 
 
@@ -141,7 +147,7 @@ def _writing(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpRe
     if page is None:
         raise Http404(_("This image is no longer assigned to you."))
     unfinished = text_checks.hard_error(page.item.text) if UNFINISHED in request.GET else None
-    context = {**vars(page), "error": unfinished and unfinished.message}
+    context = {**vars(page), "error": unfinished and unfinished.message, "frame": FRAME}
     if request.session.get(REFUSED, {}).get("url") == request.path:
         # Shown once: reloading the page shows what is stored.
         refused = request.session.pop(REFUSED)
@@ -191,8 +197,10 @@ def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResp
 
 
 @require_POST
+@gzip_page
 @saves(CAPTIONS, stays=True)
 def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
+    """Save what was typed; with `ahead`, a position, the response brings the page of that image, too."""
     item = services.save_draft(
         batch_id=batch_id,
         person=user_of(request),
@@ -202,7 +210,8 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         active_ms=active_ms_of(request),
         now=timezone.now(),
     )
-    warnings = warnings_of(item, language_of(item.batch.round_id))
+    texts = texts_of(item.batch)
+    warnings = warnings_of(item, language_of(item.batch.round_id), texts)
     problem = text_checks.hard_error(item.text)
     return JsonResponse(
         {
@@ -210,9 +219,19 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
             "revision": item.revision,
             "error": str(problem.message) if problem else "",
             "warnings": [{"code": warning.code, "message": str(warning.message)} for warning in warnings],
-            "written": written_so_far(item.batch),
+            "written": written_in(texts),
+            "ahead": _ahead(request, item.batch, texts),
         }
     )
+
+
+def _ahead(request: HttpRequest, batch: CaptionBatch, texts: Mapping[int, str]) -> str:
+    """Return the page of the image that the script will ask for next, without its frame; empty if it asks for none."""
+    asked = _number(request.POST.get("ahead"))
+    page = page_ahead(batch, texts, asked, user_of(request), timezone.now()) if asked else None
+    if page is None:
+        return ""
+    return render_to_string("annotation/write.html", {**vars(page), "frame": AHEAD}, request)
 
 
 @require_safe

@@ -111,11 +111,11 @@ export class CaptionField {
 
   /**
    * Begin to leave the text: resolves to whether it is "saved" on the server, "kept" on this device without a network, or
-   * null. `end` or `stay` must follow.
+   * null. `end` or `stay` must follow. `about` is sent with the text, and asks for more in the response.
    */
-  async settle() {
+  async settle(about = {}) {
     this.#left = this.text;
-    if (await this.saver.flush({ withTime: true })) return "saved";
+    if (await this.saver.flush({ withTime: true, about })) return "saved";
     return this.state === "offline" && this.saver.isKept ? "kept" : null;
   }
 

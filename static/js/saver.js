@@ -227,9 +227,9 @@ export class Saver {
   }
 
   /** Whether the server has the text now. `withTime`: send the time on task also where the text is the same. */
-  async flush({ withTime = false } = {}) {
+  async flush({ withTime = false, about = {} } = {}) {
     clearTimeout(this.#timer);
-    this.#flight ??= this.#send(withTime).finally(() => (this.#flight = null));
+    this.#flight ??= this.#send(withTime, about).finally(() => (this.#flight = null));
     const isSaved = await this.#flight;
     return isSaved && this.isDirty ? this.flush() : isSaved;
   }
@@ -262,7 +262,7 @@ export class Saver {
     this.#show("saved");
   }
 
-  async #send(withTime) {
+  async #send(withTime, about = {}) {
     if (this.conflict) return false;
     if (!this.isDirty && !withTime) {
       this.#confirm();
@@ -274,7 +274,7 @@ export class Saver {
     if (this.isDirty) this.isKept = this.#kept.put(this.revision, text, this.#sent.add(text));
     let answer;
     try {
-      answer = await send(this.#url, { text, revision: this.revision, active_ms: ms });
+      answer = await send(this.#url, { text, revision: this.revision, active_ms: ms, ...about });
     } catch {
       answer = { status: 0 };
     }

@@ -15,6 +15,14 @@ export function fetchAhead(path) {
   if (path && !ahead.has(path)) ahead.set(path, read(path).catch(() => null));
 }
 
+/** Keep the page that came with a save. */
+export function keepAhead(text) {
+  const page = parsed(text);
+  if (page) ahead.set(page.url, Promise.resolve(page));
+}
+
+export const isAhead = (path) => ahead.has(path);
+
 /** The page at `path`; null if anything but an image of this batch came. Rejects without a network, if it is not kept. */
 export const pageAt = async (path) => (await ahead.get(path)) ?? read(path);
 
@@ -22,8 +30,13 @@ export const pageAt = async (path) => (await ahead.get(path)) ?? read(path);
 export async function read(url) {
   const response = await ask(url);
   if (!response.ok || response.redirected) return null;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  return parsed(await response.text());
+}
+
+function parsed(text) {
+  const page = new DOMParser().parseFromString(text, "text/html");
   if (!isLikeThisOne(page)) return null;
+  const url = page.querySelector(".steps [aria-current]").getAttribute("href");
   // Now, for its picture to be fetched.
   const parts = new Map(partsOf(page).map((part) => [part.dataset.swap, document.importNode(part, true)]));
   return { url, page, parts, readAt: performance.now() };
@@ -79,8 +92,8 @@ export function swap({ url, page, parts }) {
     Object.assign(form.querySelectorAll(".write__actions button")[index], { value, textContent, hidden });
   }
   for (const name of ["revision", "csrfmiddlewaretoken"]) form.elements[name].value = next.querySelector(`[name=${name}]`).value;
-  const back = page.querySelector("[name=next]");
-  if (back) document.querySelector("[name=next]").value = back.value;
+  const back = document.querySelector("[name=next]");
+  if (back) back.value = url;
   const [ours, theirs] = [form.elements.text, next.querySelector("#text")];
   ours.dataset.stored = theirs.dataset.stored;
   ours.defaultValue = theirs.value;

@@ -5,7 +5,7 @@ import { CaptionField } from "./caption_field.js";
 import { keepBatch } from "./offline.js";
 import { announce, tellMoved } from "./page.js";
 import { Kept } from "./saver.js";
-import { fetchAhead, isOld, pageAt, read, revisionOf, swap } from "./turn.js";
+import { fetchAhead, isAhead, isOld, keepAhead, pageAt, read, revisionOf, swap } from "./turn.js";
 import { sender } from "./waiting.js";
 import { openZoom } from "./zoom.js";
 
@@ -23,13 +23,15 @@ const pathOf = (url) => new URL(url, location).pathname;
 const positionOf = (url) => /\/(\d+)\/$/.exec(pathOf(url))[1];
 const here = () => steps.querySelector("[aria-current]");
 const isHere = (url) => pathOf(url) === here().pathname;
+const pathAfter = (path) => links[links.findIndex((step) => step.pathname === path) + 1]?.pathname;
 
 function markWritten(step, text) {
   step.classList.toggle("is-done", text.trim() !== "");
   step.querySelector("[data-written]").hidden = text.trim() === "";
 }
 
-function showSaved({ written }, before) {
+function showSaved({ written, ahead }, before) {
+  if (ahead) keepAhead(ahead);
   if (written !== undefined) {
     part("written-count").textContent = written;
     markWritten(here(), field.saver.text);
@@ -66,7 +68,9 @@ async function leave(path, { mustBeWritten = false, isFollowing = false } = {}) 
   const isReview = path === texts.review;
   const coming = isReview || isHere(path) ? null : pageAt(path);
   coming?.catch(() => {});
-  const settled = await field.settle();
+  // The next image's page is here, or on its way: the save brings the one after it.
+  const after = coming && pathAfter(path);
+  const settled = await field.settle(after && !isAhead(after) ? { ahead: positionOf(after) } : {});
   // The browser's own Back was never stopped by a text that cannot be saved: it stays on this device.
   if (!settled && !(isFollowing && field.saver.isKept)) return stay();
   if (mustBeWritten && field.fault) {

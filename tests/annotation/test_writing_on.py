@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import CaptionBatch
+from allocation.models import Assignment, AssignmentState
+from annotation.models import CaptionBatch, CaptionItem
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import make_annotator, make_round
@@ -63,3 +66,41 @@ def test_thanks_lead_to_the_next_batch_as_long_as_there_is_one(batch: CaptionBat
     assert taking in writer.get(done).content.decode()
     submit_captions(batch.round, batch.lease.person, now=timezone.now())
     assert taking not in writer.get(done).content.decode()
+
+
+def content_of(page: str) -> str:
+    """What stands on a page of screen 2 apart from its frame, and from the tokens, which differ each time."""
+    content = re.search('<div class="write__top">.*</dialog>', page, re.DOTALL)
+    assert content
+    return re.sub(r'(name="csrfmiddlewaretoken" value)="[^"]+"', r"\1", content[0])
+
+
+def save_and_ask(batch: CaptionBatch, writer: Client, ahead: str) -> str:
+    saved = {"text": "Ein Hund", "revision": 1, "active_ms": 0, "ahead": ahead}
+    answer = writer.post(reverse("annotation:draft-save", args=[batch.pk, 1]), saved)
+    assert answer.status_code == 200
+    assert CaptionItem.objects.get(batch=batch, position=1).text == "Ein Hund"
+    brought = answer.json()["ahead"]
+    assert isinstance(brought, str)
+    return brought
+
+
+def test_a_save_brings_the_page_of_the_image_that_comes_after_as_that_page_is(
+    batch: CaptionBatch, writer: Client
+) -> None:
+    brought = save_and_ask(batch, writer, "2")
+    page = writer.get(reverse("annotation:caption-write", args=[batch.pk, 2])).content.decode()
+    assert content_of(brought) == content_of(page)
+    assert "Eine Katze 2" in brought
+    assert "site-header" not in brought
+    assert not any(item.english.text in brought for item in batch.items.select_related("english"))
+
+
+@pytest.mark.parametrize("ahead", ["", "0", "3", "-1", "2.0", "x"])
+def test_a_save_brings_nothing_where_there_is_no_such_image(batch: CaptionBatch, writer: Client, ahead: str) -> None:
+    assert save_and_ask(batch, writer, ahead) == ""
+
+
+def test_a_save_brings_no_image_that_somebody_else_has_by_now(batch: CaptionBatch, writer: Client) -> None:
+    Assignment.objects.filter(batch=batch.lease, position=2).update(state=AssignmentState.REASSIGNED)
+    assert save_and_ask(batch, writer, "2") == ""

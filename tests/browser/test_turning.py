@@ -101,6 +101,24 @@ def test_the_focus_stays_where_fingers_tap_and_no_keyboard_comes_up_by_itself(
     context.close()
 
 
+def test_a_save_brings_the_page_after_the_next_so_that_none_is_asked_for(turner: Desk, page: Page) -> None:
+    # What was kept for times without a network would do as well.
+    expect(page.locator("[data-kept]")).to_be_visible()
+    page.evaluate("caches.keys().then((names) => Promise.all(names.map((name) => caches.delete(name))))")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if re.search(r"/write/\d+/$", request.url) else None)
+    page.fill("#text", CAT)
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 2)
+    page.fill("#text", f"{CAT}2")
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 3)
+    page.fill("#text", f"{CAT}3")
+    page.keyboard.press("Enter")
+    expect_image(page, turner, 4)
+    assert asked == []
+
+
 def test_back_and_forward_turn_too_and_save_what_is_typed(turner: Desk, page: Page) -> None:
     for number in (1, 2):
         page.fill("#text", f"{CAT}{number}")
