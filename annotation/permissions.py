@@ -38,6 +38,7 @@ from people.selectors.qualification import (
     missing_requirements_of,
     still_takes_part,
 )
+from people.statements import Statement
 
 # Those who may rate others' captions: annotators, and people who were invited only to rate.
 RATERS = (Role.ANNOTATOR, Role.RATER)
@@ -46,11 +47,17 @@ TO_REWRITE = "annotation: anew"
 LONGEST_KEY = 19
 """Digits of a primary key, at which a database gives up."""
 RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
+OWN_BATCH = Statement(
+    lambda batch, person: CaptionBatch.with_heads().filter(pk=batch, lease__person=person), batch=UUID, person=int
+)
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
     """Return the user's own batch, with what the head of its pages needs."""
-    return get_object_or_404(CaptionBatch.with_heads(), pk=batch_id, lease__person=user.pk)
+    try:
+        return OWN_BATCH.get(batch=batch_id, person=user.pk)
+    except CaptionBatch.DoesNotExist:
+        raise Http404(_("There is no such page.")) from None
 
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:

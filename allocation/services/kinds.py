@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cached_property
 from random import Random
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
@@ -30,6 +31,7 @@ from allocation.services.errors import BatchReturnedError, LeaseExpiredError
 from allocation.services.locks import lock_with_lease
 from people.models import User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError, check_not_archived
+from people.statements import Statement
 
 
 class HasPool(Protocol):
@@ -130,7 +132,15 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         ObjectDoesNotExist
             Of the kind's model: `person` has no such batch.
         """
-        return lock_with_lease(self.to_lock()).get(pk=batch_id, lease__person=person)
+        return self.own_locked.get(batch=batch_id, person=person.pk)
+
+    @cached_property
+    def own_locked(self) -> Statement[BatchT]:
+        return Statement(
+            lambda batch, person: lock_with_lease(self.to_lock()).filter(pk=batch, lease__person=person),
+            batch=UUID,
+            person=int,
+        )
 
     def close_if_done(self, person: User, work: WorkT, now: datetime) -> None:
         """Close an open batch in which all is done, where answers count one by one and nothing is submitted."""

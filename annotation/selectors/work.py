@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
@@ -28,6 +29,7 @@ from annotation.selectors.guidelines import News, news_for
 from images.selectors import ServedImage, served_image
 from languages.models import Language
 from people.models import Role, User
+from people.statements import Statement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,13 +107,21 @@ class RoundWork(OwnWork[RoundBatchHead]):
     news: News | None
 
 
-def workable(batch: CaptionBatch) -> QuerySet[CaptionItem]:
+def workable(batch: CaptionBatch | UUID) -> QuerySet[CaptionItem]:
     """The items of a batch that were not reassigned."""
     return (
         CaptionItem.objects.filter(batch=batch)
         .exclude(assignment__state=AssignmentState.REASSIGNED)
         .order_by("position")
     )
+
+
+TEXTS = Statement(lambda batch: workable(batch).values_list("position", "text"), batch=UUID)
+ITEM_WITH_IMAGE = Statement(
+    lambda batch, position: CaptionItem.objects.select_related("image").filter(batch=batch, position=position),
+    batch=UUID,
+    position=int,
+)
 
 
 @lru_cache(maxsize=10_000)
@@ -175,7 +185,7 @@ def first_to_write(batch: CaptionBatch) -> int | None:
 
 def texts_of(batch: CaptionBatch) -> dict[int, str]:
     """Return what was written so far, by position."""
-    return dict(workable(batch).values_list("position", "text"))
+    return dict(TEXTS.rows(batch=batch.pk))
 
 
 def written_in(texts: Mapping[int, str]) -> int:
@@ -204,7 +214,7 @@ def _write_page(
         return None
     positions = list(texts)
     index = positions.index(position)
-    item = CaptionItem.objects.select_related("image").get(batch=head.id, position=position)
+    item = ITEM_WITH_IMAGE.get(batch=head.id, position=position)
     # One reverse() instead of fifteen: the addresses of a batch differ only in their last part.
     address = reverse("annotation:caption-write", args=[head.id, 0]).removesuffix("0/")
     is_written = {other: bool(text.strip()) for other, text in texts.items()}

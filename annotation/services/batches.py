@@ -38,6 +38,7 @@ from annotation.services.round_batches import (
     rate_many,
 )
 from people.models import User
+from people.statements import Statement
 
 
 class InvalidCaptionError(Exception):
@@ -70,6 +71,11 @@ class NearCopyError(Exception):
     def __init__(self, positions: list[int]) -> None:
         super().__init__(positions)
         self.positions = positions
+
+
+ITEM = Statement(
+    lambda batch, position: CaptionItem.objects.filter(batch=batch, position=position), batch=UUID, position=int
+)
 
 
 class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
@@ -253,7 +259,7 @@ def _codes(warnings: list[text_checks.CaptionFault], item: CaptionItem) -> list[
 def _locked_item(batch_id: UUID, person: User, position: int) -> CaptionItem:
     # The batch's lock covers its items. Locking an item first could cause a deadlock.
     batch = KIND.locked(batch_id, person)
-    item = CaptionItem.objects.get(batch=batch, position=position)
+    item = ITEM.get(batch=batch_id, position=position)
     item.batch = batch
     return item
 

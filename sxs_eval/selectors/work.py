@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
+from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -16,6 +17,7 @@ from crosslens_metrics.scales import SCALES, Scale
 from images.models import Image
 from images.selectors import ServedImage, served_image
 from people.models import Role, User
+from people.statements import Statement
 from sxs_eval.models import LEFT_OUT, Comparison, Judgement, JudgingBatch, RaterStatus
 from sxs_eval.permissions import missing_requirements_of_comparisons
 
@@ -30,6 +32,20 @@ FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
     judgements__assignment__task__places_taken__lt=F("judgements__assignment__task__places"),
 )
 """For the trials of a batch that is not open: those that resuming it would bring back."""
+
+
+PROGRESS = ("position", "choice", "judged_at", "is_late", "assignment__state", "repeated__assignment__state")
+TRIALS = Statement(
+    lambda batch: Judgement.objects.filter(batch=batch).order_by("position").values_list(*PROGRESS), batch=UUID
+)
+CAPTIONS = Statement(
+    lambda batch, first, second: Judgement.objects.filter(
+        Q(position=first) | Q(position=second), batch=batch
+    ).select_related("pair__image", "pair__base_caption", "pair__test_caption", "gold__image"),
+    batch=UUID,
+    first=int,
+    second=int,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +129,7 @@ def workable(batch: JudgingBatch) -> QuerySet[Judgement]:
 
 def progress_of(batch: JudgingBatch) -> list[Progress]:
     """Return the same as `workable` in one plain query: every answer asks it."""
-    columns = ("position", "choice", "judged_at", "is_late", "assignment__state", "repeated__assignment__state")
-    rows = Judgement.objects.filter(batch=batch).order_by("position").values_list(*columns)
+    rows = TRIALS.rows(batch=batch.pk)
     return [Progress(*row[:4]) for row in rows if AssignmentState.REASSIGNED not in row[4:]]
 
 
@@ -139,7 +154,7 @@ def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPag
     trials = progress_of(batch)
     waiting = [trial.position for trial in trials if trial.choice is None]
     head = batch_head(batch, size=len(trials), answered=len(trials) - len(waiting), now=now)
-    upcoming = {row.position: row for row in _with_captions(batch, waiting[:2])} if head.is_open else {}
+    upcoming = {row.position: row for row in _with_captions(batch, waiting)} if head.is_open else {}
     number = next((number for number, one in enumerate(trials, start=1) if one.choice is None), 0)
     trial = _trial(upcoming[waiting[0]], number, viewer) if upcoming else None
     last = last_answered(trials) if head.is_open else None
@@ -152,10 +167,9 @@ def judging_page(batch: JudgingBatch, viewer: User, now: datetime) -> JudgingPag
     )
 
 
-def _with_captions(batch: JudgingBatch, positions: Sequence[int]) -> QuerySet[Judgement]:
-    return Judgement.objects.filter(batch=batch, position__in=positions).select_related(
-        "pair__image", "pair__base_caption", "pair__test_caption", "gold__image"
-    )
+def _with_captions(batch: JudgingBatch, positions: Sequence[int]) -> list[Judgement]:
+    """Return the trials at the first two of `positions`."""
+    return CAPTIONS.rows(batch=batch.pk, first=positions[0], second=positions[:2][-1]) if positions else []
 
 
 def _image(judgement: Judgement) -> Image:

@@ -25,6 +25,7 @@ from inference.selectors import assigned_work
 from people.models import TextKind, User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.selectors.texts import language_shown
+from people.statements import Statement
 from sxs_eval.models import (
     Comparison,
     GoldPair,
@@ -99,6 +100,11 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
 
 
 KIND = JudgingBatchKind()
+JUDGEMENT = Statement(
+    lambda batch, position: Judgement.objects.select_related("assignment").filter(batch=batch, position=position),
+    batch=UUID,
+    position=int,
+)
 return_batch, resume_batch = KIND.return_batch, KIND.resume_batch
 
 
@@ -230,7 +236,7 @@ class _Given:
 def _judge(batch_id: UUID, person: User, given: _Given, now: datetime, *, is_last_chance: bool) -> Judgement:
     with transaction.atomic():
         batch = KIND.locked(batch_id, person)
-        judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=given.position)
+        judgement = JUDGEMENT.get(batch=batch_id, position=given.position)
         judgement.batch = batch
         if judgement.choice is not None:
             if judgement.choice == given.choice:
@@ -298,7 +304,7 @@ def undo(*, batch_id: UUID, person: User, position: int, now: datetime) -> Judge
         KIND.check_still_qualified(person, batch.comparison)
         if not batch.lease.is_open_at(now):
             raise StaleTrialError
-        judgement = Judgement.objects.select_related("assignment").get(batch=batch, position=position)
+        judgement = JUDGEMENT.get(batch=batch_id, position=position)
         judgement.batch = batch
         if judgement.choice is None:
             return judgement
