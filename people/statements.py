@@ -56,7 +56,7 @@ class Statement(Generic[M]):
         made = self._made.get(connection.vendor) or self._make()
         if made.must_be_atomic and not connection.in_atomic_block:
             raise TransactionManagementError("select_for_update cannot be used outside of a transaction.")
-        # As Django does: a number that no column can hold matches nothing, and is not sent, for a database would refuse it.
+        # A number that no column can hold matches nothing. A database would refuse it.
         if any(isinstance(value, int) and abs(value) > LARGEST for value in values.values()):
             return []
         given = list(made.values)
