@@ -1,6 +1,7 @@
 """Why a step with a batch was refused: the one place that gives an error of a service its status, code and sentence.
 
-Pages, their scripts and the API answer from it. Apps add their own errors with `refusal_of.register`.
+Pages, their scripts and the API answer from it. Apps add their own errors with `refusal_of.register`, in a module that
+they name to `register_module`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
+from importlib import import_module
 from typing import Any
 from uuid import UUID
 
@@ -48,7 +50,21 @@ class RefusedError(Exception):
 @singledispatch
 def refusal_of(error: Exception) -> Refusal:
     """Explain an error of a service. Any other error is raised again."""
-    raise error
+    # Imported at the first error, not at each start: they import the services whose errors they explain.
+    for module in _modules:
+        import_module(module)
+    explain = refusal_of.dispatch(type(error))
+    if explain is refusal_of.dispatch(object):
+        raise error
+    return explain(error)
+
+
+_modules: list[str] = []
+
+
+def register_module(name: str) -> None:
+    """Have the module `name` imported before an error counts as unknown."""
+    _modules.append(name)
 
 
 @refusal_of.register

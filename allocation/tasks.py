@@ -1,10 +1,10 @@
 """Background tasks of the allocation."""
 
-from celery import shared_task
 from django.utils import timezone
 
 from allocation.services import sweeps
 from allocation.services.lifecycle import expire_overdue
+from people.rules.queue import shared_task
 
 
 @shared_task

@@ -7,17 +7,9 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import refusals  # noqa: F401 registers its own
+        from allocation import refusals
         from annotation.models import Round
         from annotation.permissions import TO_REWRITE
-        from annotation.selectors.corrections import images_to_rewrite
-        from annotation.selectors.data_export import data_export
-        from annotation.selectors.guidelines import newest_guidelines
-        from annotation.selectors.image_uses import rounds_of, uses_section
-        from annotation.selectors.verification import has_captions_to_rate, images_being_rated
-        from annotation.selectors.work import assigned_images
-        from annotation.services import withdrawal
-        from annotation.services.english_captions import english_switched_off
         from corpora.selectors import usage
         from images.models import Collection
         from images.selectors import image_pages
@@ -26,19 +18,33 @@ class AnnotationConfig(AppConfig):
         from inference.services import caption_switches
         from people import personal_data
         from people.models import TextKind
+        from people.rules.lazy import LazyModule
         from people.selectors import start_pages, texts
         from people.services.ownership import register
 
-        assigned_work.register("annotation", assigned_images, images_being_rated)
-        assigned_work.register(TO_REWRITE, images_to_rewrite)
+        data_export = LazyModule("annotation.selectors.data_export")
+        guidelines = LazyModule("annotation.selectors.guidelines")
+        image_uses = LazyModule("annotation.selectors.image_uses")
+        corrections = LazyModule("annotation.selectors.corrections")
+        verification = LazyModule("annotation.selectors.verification")
+        work = LazyModule("annotation.selectors.work")
+        withdrawal = LazyModule("annotation.services.withdrawal")
+        english_captions = LazyModule("annotation.services.english_captions")
+
+        refusals.register_module("annotation.refusals")
+        assigned_work.register("annotation", work.assigned_images, verification.images_being_rated)
+        assigned_work.register(TO_REWRITE, corrections.images_to_rewrite)
         personal_data.register(
-            "annotation", export=data_export, on_withdrawal=withdrawal.withdraw_answers, on_deletion=withdrawal.forget
+            "annotation",
+            export=data_export.data_export,
+            on_withdrawal=withdrawal.withdraw_answers,
+            on_deletion=withdrawal.forget,
         )
-        texts.register(TextKind.RATING, partial(newest_guidelines, part="rating"))
-        texts.register(TextKind.WRITING, partial(newest_guidelines, part="writing"))
-        start_pages.register_for_raters("annotation:work-show", has_captions_to_rate)
+        texts.register(TextKind.RATING, partial(guidelines.newest_guidelines, part="rating"))
+        texts.register(TextKind.WRITING, partial(guidelines.newest_guidelines, part="writing"))
+        start_pages.register_for_raters("annotation:work-show", verification.has_captions_to_rate)
         register(Collection, lambda used: Round.objects.filter(collection=used))
-        usage.register(rounds_of)
-        caption_switches.register(english_switched_off)
-        image_pages.register("rounds", uses_section)
+        usage.register(image_uses.rounds_of)
+        caption_switches.register(english_captions.english_switched_off)
+        image_pages.register("rounds", image_uses.uses_section)
         register(CaptioningModel, lambda used: Round.objects.filter(captioners=used))

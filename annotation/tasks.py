@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Round, RoundKind
 from annotation.services import figures, releases, rounds
 from annotation.services.verification import fill_verification
+from people.rules.queue import shared_task
 
 
 @shared_task

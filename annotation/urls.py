@@ -1,26 +1,24 @@
 """Addresses of annotation: the annotator's and the manager's pages."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from annotation.views import (
-    batches,
-    bulk,
-    campaign,
-    checks,
-    feedback,
-    figures,
-    guidelines,
-    progress,
-    project_images,
-    projects,
-    quality,
-    reassignment,
-    released_images,
-    releases,
-    setting_up,
-    verification,
-    work,
-)
+batches = LazyModule("annotation.views.batches")
+bulk = LazyModule("annotation.views.bulk")
+campaign = LazyModule("annotation.views.campaign")
+checks = LazyModule("annotation.views.checks")
+feedback = LazyModule("annotation.views.feedback")
+figures = LazyModule("annotation.views.figures")
+guidelines = LazyModule("annotation.views.guidelines")
+progress = LazyModule("annotation.views.progress")
+project_images = LazyModule("annotation.views.project_images")
+projects = LazyModule("annotation.views.projects")
+quality = LazyModule("annotation.views.quality")
+reassignment = LazyModule("annotation.views.reassignment")
+released_images = LazyModule("annotation.views.released_images")
+releases = LazyModule("annotation.views.releases")
+setting_up = LazyModule("annotation.views.setting_up")
+verification = LazyModule("annotation.views.verification")
+work = LazyModule("annotation.views.work")
 
 app_name = "annotation"
 urlpatterns = [

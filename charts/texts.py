@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.figures import Absent
+
+if TYPE_CHECKING:
+    from crosslens_metrics.intervals import Interval
 
 MINUS = "−"
 SMALLEST_P = 0.0001

@@ -1,5 +1,1 @@
 """Wiring only: settings, addresses, Celery, WSGI and ASGI entry points."""
-
-from config.celery import app as celery_app
-
-__all__ = ["celery_app"]

@@ -303,6 +303,8 @@ if HTTPS:
     LANGUAGE_COOKIE_SECURE = True
 
 _celery = _environment.celery()
+# The module that sets up Celery: people/rules/queue.py.
+QUEUE_APPLICATION = "config.celery"
 CELERY_BROKER_URL = _celery["broker_url"]
 CELERY_BROKER_TRANSPORT_OPTIONS = _celery["broker_transport_options"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
@@ -11,6 +10,7 @@ from corpora.services import candidate_imports, corpus_jobs, fetching, places, s
 from images.models import Collection, ImportKind
 from images.services import jobs
 from images.tasks import ask_for_sizes
+from people.rules.queue import shared_task
 
 PLACES_AT_ONCE = 20_000
 """Images that one sweep looks up; the next one continues."""

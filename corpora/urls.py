@@ -1,20 +1,18 @@
 """Addresses of choosing images by place and of building corpora."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from corpora.views import (
-    candidates,
-    corpora,
-    corpus_files,
-    corpus_statistics,
-    corpus_words,
-    exclusions,
-    places,
-    selected_files,
-    selections,
-    subsets,
-    tables,
-)
+candidates = LazyModule("corpora.views.candidates")
+corpora = LazyModule("corpora.views.corpora")
+corpus_files = LazyModule("corpora.views.corpus_files")
+corpus_statistics = LazyModule("corpora.views.corpus_statistics")
+corpus_words = LazyModule("corpora.views.corpus_words")
+exclusions = LazyModule("corpora.views.exclusions")
+places = LazyModule("corpora.views.places")
+selected_files = LazyModule("corpora.views.selected_files")
+selections = LazyModule("corpora.views.selections")
+subsets = LazyModule("corpora.views.subsets")
+tables = LazyModule("corpora.views.tables")
 
 app_name = "corpora"
 

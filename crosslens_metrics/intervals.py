@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
-import numpy as np
-import scipy
-from numpy.typing import ArrayLike, NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.95
 NORMAL_QUANTILE = NormalDist().inv_cdf(0.5 + LEVEL / 2)
@@ -41,6 +43,8 @@ def percentile_interval(resampled: ArrayLike) -> Interval:
     Interval
         In the unit of the figure.
     """
+    import numpy as np
+
     low, high = np.quantile(np.asarray(resampled, dtype=float), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
 
@@ -65,6 +69,10 @@ def share_bounds(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.fl
     ----------
     C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits.
     """
+    # Pages and tables need the type of an interval; SciPy takes longer to import than Django.
+    import numpy as np
+    import scipy
+
     successes, trials = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
     failures = trials - successes
     tail = (1 - LEVEL) / 2
@@ -112,7 +120,7 @@ def wilson_interval(successes: int, trials: int) -> Interval:
         raise ValueError(f"{successes} of {trials} is no share.")
     square = NORMAL_QUANTILE**2
     centre = successes + square / 2
-    reach = NORMAL_QUANTILE * float(np.sqrt(successes * (trials - successes) / trials + square / 4))
+    reach = NORMAL_QUANTILE * math.sqrt(successes * (trials - successes) / trials + square / 4)
     # At the ends the bound is the end itself, which rounding misses.
     low = (centre - reach) / (trials + square) if successes else 0.0
     high = (centre + reach) / (trials + square) if successes < trials else 1.0

@@ -5,8 +5,10 @@ class DashboardConfig(AppConfig):
     name = "dashboard"
 
     def ready(self) -> None:
-        from dashboard.selectors.data_export import data_export
-        from dashboard.services.choices import forget
         from people import personal_data
+        from people.rules.lazy import LazyModule
 
-        personal_data.register("dashboard", export=data_export, on_deletion=forget)
+        data_export = LazyModule("dashboard.selectors.data_export")
+        choices = LazyModule("dashboard.services.choices")
+
+        personal_data.register("dashboard", export=data_export.data_export, on_deletion=choices.forget)

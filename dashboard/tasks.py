@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
 from dashboard.services import project_deletion
 from dashboard.services.notice_mails import NOTICES
 from dashboard.services.notices import queue_about_work, queue_digests, queue_notices
+from people.rules.queue import shared_task
 from people.services.outbox import post_by_server
 
 

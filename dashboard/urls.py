@@ -1,8 +1,13 @@
 """Addresses of what spans projects and apps."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from dashboard.views import collections, emails, needs, projects, search, setup
+collections = LazyModule("dashboard.views.collections")
+emails = LazyModule("dashboard.views.emails")
+needs = LazyModule("dashboard.views.needs")
+projects = LazyModule("dashboard.views.projects")
+search = LazyModule("dashboard.views.search")
+setup = LazyModule("dashboard.views.setup")
 
 app_name = "dashboard"
 urlpatterns = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from celery import shared_task
 from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
@@ -16,6 +15,7 @@ from images.models import ImportKind
 from images.services import jobs
 from images.tasks import ask_for_sizes
 from inference.services.word_vectors import import_packaged
+from people.rules.queue import shared_task
 
 logger = logging.getLogger(__name__)
 ASK_AGAIN_S = 30

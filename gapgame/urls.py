@@ -1,8 +1,16 @@
 """Addresses of the Gap Filling Game: the players', and those of managers and researchers."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from gapgame.views import corpus_sets, images, items, play, players, reports, roster, seasons, vectors
+corpus_sets = LazyModule("gapgame.views.corpus_sets")
+images = LazyModule("gapgame.views.images")
+items = LazyModule("gapgame.views.items")
+play = LazyModule("gapgame.views.play")
+players = LazyModule("gapgame.views.players")
+reports = LazyModule("gapgame.views.reports")
+roster = LazyModule("gapgame.views.roster")
+seasons = LazyModule("gapgame.views.seasons")
+vectors = LazyModule("gapgame.views.vectors")
 
 app_name = "gapgame"
 GAME = "projects/<slug:slug>/game"

@@ -1,11 +1,11 @@
 """Celery tasks of images. The rows are the truth; a sweep sends lost messages again."""
 
-from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
 from images.models import ImportKind
 from images.services import images, imports, jobs
+from people.rules.queue import shared_task
 
 
 @shared_task

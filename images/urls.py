@@ -1,6 +1,9 @@
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from images.views import collection_images, collections, images, imports
+collection_images = LazyModule("images.views.collection_images")
+collections = LazyModule("images.views.collections")
+images = LazyModule("images.views.images")
+imports = LazyModule("images.views.imports")
 
 app_name = "images"
 IMAGE = "collections/<slug:slug>/images/<uuid:public_id>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from celery import Task, current_app, shared_task, signals
+from celery import Task, signals
 from celery.concurrency import get_implementation
 from django.db import transaction
 from django.utils import timezone
@@ -14,6 +14,7 @@ from images.services import jobs
 from inference.models import Run, Training
 from inference.services import executor, imports, routing, runs, training_worker, trainings, trials, worker_status
 from inference.services.heartbeat import heartbeat
+from people.rules.queue import current_app, shared_task
 
 MESSAGE_LIFETIME_S = 60
 """By then, others have done the work or the sweep has sent another message. Forwarding does not prolong it."""

@@ -5,8 +5,6 @@ class OperationsConfig(AppConfig):
     name = "operations"
 
     def ready(self) -> None:
-        # Importing connects them to Celery and to the database.
-        from operations.signals import database_errors, tasks
+        from operations.signals import database_errors
 
         database_errors.connect()
-        tasks.connect()

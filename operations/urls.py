@@ -1,8 +1,8 @@
 """Addresses of the installation itself, for machines."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from operations import views
+views = LazyModule("operations.views")
 
 urlpatterns = [
     path("healthz", views.health_show, name="health-show"),

@@ -22,10 +22,8 @@ from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Config
 from parallel_text.folder import Folder, LocalFolder
 from parallel_text.problems import CorpusError, Problems
+from parallel_text.step_names import STEP_NAMES
 from parallel_text.steps import Report, Step, Work
-
-STEP_NAMES = ("ingest", "candidates", "align", "dictionary", "senses", "intersect", "images", "index", "publish")
-"""The steps, in the order in which they run."""
 
 PARENT_CHECK_S = 1.0
 

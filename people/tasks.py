@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import SystemRandom
 from typing import Any
 
-from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
+from people.rules.queue import shared_task
 from people.services import mails, outgoing_http, webhooks
 from people.services.invitation_mails import INVITATIONS
 from people.services.outbox import post_by_server

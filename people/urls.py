@@ -1,8 +1,18 @@
 """Addresses of people: the start page, profile and consent, invitations, and the manager's pages about people."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from people.views import consent, home, invitations, inviting, log, members, profile, sessions, texts, tokens, webhooks
+consent = LazyModule("people.views.consent")
+home = LazyModule("people.views.home")
+invitations = LazyModule("people.views.invitations")
+inviting = LazyModule("people.views.inviting")
+log = LazyModule("people.views.log")
+members = LazyModule("people.views.members")
+profile = LazyModule("people.views.profile")
+sessions = LazyModule("people.views.sessions")
+texts = LazyModule("people.views.texts")
+tokens = LazyModule("people.views.tokens")
+webhooks = LazyModule("people.views.webhooks")
 
 app_name = "people"
 urlpatterns = [

@@ -1,8 +1,9 @@
 """Addresses of practice: for people who practise, and a manager's pages."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from practice.views import managing, practising
+managing = LazyModule("practice.views.managing")
+practising = LazyModule("practice.views.practising")
 
 app_name = "practice"
 MANAGED = "projects/<slug:slug>/practice/manage"

@@ -7,9 +7,11 @@ class RecruitmentConfig(AppConfig):
     def ready(self) -> None:
         from annotation.selectors.estimates import register_rate
         from people import personal_data
-        from recruitment.selectors.costs import rate_of
-        from recruitment.selectors.data_export import data_export
-        from recruitment.services.participants import forget
+        from people.rules.lazy import LazyModule
 
-        register_rate(rate_of)
-        personal_data.register("recruitment", export=data_export, on_deletion=forget)
+        costs = LazyModule("recruitment.selectors.costs")
+        data_export = LazyModule("recruitment.selectors.data_export")
+        participants = LazyModule("recruitment.services.participants")
+
+        register_rate(costs.rate_of)
+        personal_data.register("recruitment", export=data_export.data_export, on_deletion=participants.forget)

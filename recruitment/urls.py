@@ -1,8 +1,11 @@
 """Addresses of recruitment: what a panel sends people to, and a manager's pages of studies."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from recruitment.views import arriving, costs, events, studies
+arriving = LazyModule("recruitment.views.arriving")
+costs = LazyModule("recruitment.views.costs")
+events = LazyModule("recruitment.views.events")
+studies = LazyModule("recruitment.views.studies")
 
 app_name = "recruitment"
 ONE = "projects/<slug:slug>/studies/<int:study_id>"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from celery import Task, shared_task
+from celery import Task
 from django.db import transaction
 from django.utils import timezone
 
 from images.models import OPEN_STATES, ImportKind
 from images.services import jobs
 from inference.tasks import MESSAGE_LIFETIME_S, forward, slice_here_s
+from people.rules.queue import shared_task
 from scoring.models import Pass, ReferenceTranslation, Scoring
 from scoring.services import reference_imports, reference_translations, scoring_passes, scoring_sweep
 

@@ -1,8 +1,12 @@
 """URLs of scores and reference captions."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from scoring.views import exports, images, references, scores, trainings
+exports = LazyModule("scoring.views.exports")
+images = LazyModule("scoring.views.images")
+references = LazyModule("scoring.views.references")
+scores = LazyModule("scoring.views.scores")
+trainings = LazyModule("scoring.views.trainings")
 
 app_name = "scoring"
 SCORES = "projects/<slug:slug>/scores"

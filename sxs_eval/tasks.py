@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from celery import shared_task
 from django.db import transaction
 
+from people.rules.queue import shared_task
 from sxs_eval.models import Comparison
 from sxs_eval.services import comparisons
 

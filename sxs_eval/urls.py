@@ -1,8 +1,15 @@
 """Addresses of side-by-side evaluation: the rater's pages, and those of managers and researchers."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from sxs_eval.views import comparisons, exports, gold, judging, metrics, planning, raters, reports
+comparisons = LazyModule("sxs_eval.views.comparisons")
+exports = LazyModule("sxs_eval.views.exports")
+gold = LazyModule("sxs_eval.views.gold")
+judging = LazyModule("sxs_eval.views.judging")
+metrics = LazyModule("sxs_eval.views.metrics")
+planning = LazyModule("sxs_eval.views.planning")
+raters = LazyModule("sxs_eval.views.raters")
+reports = LazyModule("sxs_eval.views.reports")
 
 app_name = "sxs_eval"
 ONE = "projects/<slug:slug>/comparisons/<int:comparison_id>"

@@ -24,7 +24,7 @@ from annotation.formats.licences import LICENCES
 from annotation.models import Release
 from annotation.services import releases
 from images.models import JobState
-from people.api.operations import Operations
+from people.api.operations import Operations, one_address
 from people.api.pagination import Part, many, page
 from people.api.views import asker
 
@@ -157,3 +157,6 @@ def stored(name: str) -> File[bytes]:
         return default_storage.open(name)
     except FileNotFoundError as error:
         raise Http404(_("The file is no longer in storage. Ask the administrator of this site.")) from error
+
+
+release_list_or_start = one_address(release_list, release_start)

@@ -1,9 +1,12 @@
 """Addresses of annotation under /api/v1/."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from annotation.api import figures, managing, rating, releases, working
-from people.api.operations import one_address
+figures = LazyModule("annotation.api.figures")
+managing = LazyModule("annotation.api.managing")
+rating = LazyModule("annotation.api.rating")
+releases = LazyModule("annotation.api.releases")
+working = LazyModule("annotation.api.working")
 
 PROJECT = "projects/<slug:slug>"
 BATCH = "work/batches/<uuid:batch_id>"
@@ -22,7 +25,7 @@ urlpatterns = [
     path(f"{PROJECT}/verdicts/", managing.verdict_list, name="verdict-list"),
     path(f"{PROJECT}/feedback/", managing.feedback_list, name="feedback-list"),
     path(f"{PROJECT}/exports/<str:layout>/", managing.captions_export, name="captions-export"),
-    path(f"{PROJECT}/releases/", one_address(releases.release_list, releases.release_start), name="release-list"),
+    path(f"{PROJECT}/releases/", releases.release_list_or_start, name="release-list"),
     path(f"{PROJECT}/releases/<int:number>/", releases.release_show, name="release-show"),
     path(f"{PROJECT}/releases/<int:number>/archive/", releases.release_archive, name="release-archive"),
     path(f"{PROJECT}/releases/<int:number>/files/", releases.release_files, name="release-files"),

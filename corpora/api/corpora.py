@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from corpora.models import CorpusBuild, CorpusFile, FileRole, Side, StepState
 from corpora.permissions import corpus_managed_by
 from corpora.selectors.corpus_pages import CorpusPage, StepRow, builds_of, corpus_page, published_file
-from parallel_text.building import STEP_NAMES
+from parallel_text.step_names import STEP_NAMES
 from people.api.operations import Operations
 from people.api.pagination import Part, many, page
 from people.api.views import asker

@@ -21,7 +21,7 @@ from corpora.services import selections as services
 from images.models import Collection, JobState
 from images.permissions import collections_in
 from languages.models import Language
-from people.api.operations import Operations
+from people.api.operations import Operations, one_address
 from people.api.pagination import Part, many, page
 from people.api.problems import ApiError, explain
 from people.api.views import asker
@@ -190,3 +190,6 @@ def source_in(project: Project, collection: str, candidates: str) -> Collection 
     if found is None:
         raise Http404(_("There is no such collection or candidate list in this project."))
     return found
+
+
+selection_list_or_start = one_address(selection_list, selection_start)

@@ -20,7 +20,7 @@ from corpora.selectors.subsets import keys_by_image
 from corpora.services import subsets as services
 from images.models import Collection, Image
 from images.permissions import collections_in
-from people.api.operations import Operations
+from people.api.operations import Operations, one_address
 from people.api.pagination import Part, page
 from people.api.problems import ApiError, explain
 from people.api.views import asker
@@ -181,3 +181,7 @@ def _refusal(refused: services.SubsetError, field: str) -> ApiError:
 def _shown(subset: Subset) -> Any:
     [row] = rows_of(subset.project, [subset])
     return SubsetSerializer(row).data
+
+
+subset_list_or_make = one_address(subset_list, subset_make)
+subset_show_or_change = one_address(subset_show, subset_rename, subset_delete)

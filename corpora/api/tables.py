@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from corpora.rules.tables import TableError
 from corpora.selectors.tables import checked_table, table_of
 from corpora.services.tables import TableChangedError, replace_table
-from people.api.operations import Operations
+from people.api.operations import Operations, one_address
 from people.api.problems import ApiError, explain
 from people.api.views import asker
 from people.models import Project, Role
@@ -71,3 +71,6 @@ def language_table_replace(request: Request, slug: str) -> Response:
 def _answer(project: Project) -> Response:
     table = table_of(project)
     return Response({"version": table.version, "areas": table.as_entries()})
+
+
+language_table_show_or_replace = one_address(language_table_show, language_table_replace)

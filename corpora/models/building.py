@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from images.models import OPEN_STATES, Leased
-from parallel_text.building import STEP_NAMES
+from parallel_text.step_names import STEP_NAMES
 from people.models import Project
 
 

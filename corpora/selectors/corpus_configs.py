@@ -9,8 +9,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from corpora.models import CorpusBuild, CorpusFile, ExclusionKind, FileRole, Side
-from parallel_text.building import STEP_NAMES, fingerprint_of, step_named
+from parallel_text.building import fingerprint_of, step_named
 from parallel_text.config import Config, ConfigError, config_from
+from parallel_text.step_names import STEP_NAMES
 
 IMAGE_KEYS = {FileRole.MANIFEST: "manifest", FileRole.IMAGES: "folder", FileRole.FEATURES: "features"}
 CANDIDATE_KEYS = {FileRole.RATINGS: "ratings", FileRole.VECTORS: "vectors"}

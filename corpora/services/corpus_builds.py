@@ -14,8 +14,8 @@ from corpora.models import CorpusBuild, CorpusExclusion, CorpusStep, ExclusionKi
 from corpora.selectors.corpus_configs import config_of
 from corpora.services.corpus_jobs import advance
 from images.services import file_storage
-from parallel_text.building import STEP_NAMES
 from parallel_text.config import ConfigError
+from parallel_text.step_names import STEP_NAMES
 from people.models import Project, User
 from people.services import audit_log
 

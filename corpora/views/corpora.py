@@ -18,7 +18,7 @@ from corpora.forms.corpora import CorpusForm, FilesForm, SettingsForm
 from corpora.permissions import corpus_managed_by
 from corpora.selectors import corpus_pages as selectors
 from corpora.services import corpus_builds as services
-from parallel_text.building import STEP_NAMES
+from parallel_text.step_names import STEP_NAMES
 from people.models import Role
 from people.permissions import project_for
 from people.requests import is_htmx, user_of

@@ -6,9 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from celery import current_app
-from kombu.exceptions import ChannelError, OperationalError
-
 PATIENCE_S = 2.0
 
 
@@ -18,6 +15,11 @@ class UnreachableError(Exception):
 
 @contextmanager
 def _channel() -> Iterator[Any]:
+    # Every command imports this module, with the views of errors, and few ask a broker.
+    from kombu.exceptions import OperationalError
+
+    from people.rules.queue import current_app
+
     conf = current_app.conf
     options = dict(conf.broker_transport_options or {})
     if "socket_timeout" in options:
@@ -43,6 +45,8 @@ def messages_waiting(queues: Iterable[str]) -> dict[str, int]:
 
 
 def _waiting(channel: Any, queue: str) -> int:
+    from kombu.exceptions import ChannelError
+
     try:
         return int(channel.queue_declare(queue, passive=True).message_count)
     except ChannelError:

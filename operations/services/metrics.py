@@ -11,7 +11,6 @@ from django.conf import settings
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess, values
 
 from operations.rules.disk import is_full
-from operations.selectors.waiting import Level, levels
 from operations.services.counters import Preallocated
 from operations.services.slots import Slots
 
@@ -68,6 +67,9 @@ class _Levels:
     """Gauges of the present, which the database and the broker know."""
 
     def collect(self) -> Iterator[Metric]:
+        # It asks most apps; other requests only count.
+        from operations.selectors.waiting import levels
+
         for level in levels():
             metric = Metric(level.name, level.help, "gauge")
             for labels, value in level.samples:
@@ -91,4 +93,4 @@ def exposition() -> bytes:
     return generate_latest(_registry())
 
 
-__all__ = ["Level", "count_database_error", "count_request", "count_task", "exposition"]
+__all__ = ["count_database_error", "count_request", "count_task", "exposition"]

@@ -11,8 +11,6 @@ from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from operations.services import metrics
-
 
 def connect() -> None:
     connection_created.connect(_watch, dispatch_uid="operations.signals.database_errors")
@@ -42,4 +40,7 @@ def tell(error: DatabaseError) -> None:
     """Count an error once, however often it is handled on its way up."""
     if not getattr(error, "is_counted", False):
         error.is_counted = True  # type: ignore[attr-defined]
+        # Most processes count none; metrics read the whole platform.
+        from operations.services import metrics
+
         metrics.count_database_error(type(error).__name__)

@@ -13,7 +13,6 @@ from celery.utils.log import get_multiprocessing_logger
 from django.db import DatabaseError
 
 from operations.logs.context import NOTHING, Doing, doing
-from operations.services import metrics
 from operations.signals import database_errors
 
 HEADER = "request_id"
@@ -43,6 +42,8 @@ def _begin(task: Any, task_id: str, **_about: Any) -> None:
 
 def _end(task: Any, state: str | None, retval: Any, **_about: Any) -> None:
     result = RESULTS.get(state or states.FAILURE, "other")
+    from operations.services import metrics
+
     metrics.count_task(task=task.name, result=result, duration_s=time.perf_counter() - began.get())
     if isinstance(retval, DatabaseError):
         database_errors.tell(retval)

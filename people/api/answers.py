@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from rest_framework import exceptions
-from rest_framework.response import Response
-from rest_framework.views import exception_handler
+
+if TYPE_CHECKING:
+    from rest_framework.response import Response
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -39,6 +39,10 @@ STATUSES = {
 
 def answer_problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn any exception that DRF would answer into a problem; None for errors of ours."""
+    # The web server needs this module, but for pages not the rest framework, which brings drivers of PostgreSQL.
+    from rest_framework import exceptions
+    from rest_framework.views import exception_handler
+
     if isinstance(error, Http404):
         exception: exceptions.APIException = exceptions.NotFound(str(error) or None)
     elif isinstance(error, PermissionDenied):

@@ -1,8 +1,8 @@
 """Addresses of people under /api/v1/."""
 
-from django.urls import path
+from people.rules.lazy import LazyModule, path
 
-from people.api import views
+views = LazyModule("people.api.views")
 
 urlpatterns = [
     path("me/", views.me, name="me"),

@@ -8,8 +8,8 @@ import pytest
 
 from corpora.selectors.corpus_folders import folder_of
 from corpora.services import corpus_builds
-from parallel_text.building import STEP_NAMES
 from parallel_text.publish import PUBLISHED
+from parallel_text.step_names import STEP_NAMES
 from people.models import Role
 from tests.api.seeded import Program
 from tests.corpora.building import make_corpus, work_off

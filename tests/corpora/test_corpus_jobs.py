@@ -21,8 +21,8 @@ from corpora.services import corpus_builds, corpus_jobs
 from corpora.services.corpus_builds import CorpusRefusedError
 from images.models import JobState
 from images.services.leases import LEASE, LeaseLostError
-from parallel_text.building import STEP_NAMES
 from parallel_text.publish import PUBLISHED
+from parallel_text.step_names import STEP_NAMES
 from tests.concurrency import together
 from tests.corpora.building import NOUNS, SYNSETS, Clock, make_corpus, work_off
 from tests.factories import NOW

@@ -21,7 +21,7 @@ from django.utils import timezone
 from corpora.models import CorpusBuild, JobKind
 from corpora.services import corpus_builds, corpus_jobs
 from images.services.leases import LEASE
-from parallel_text.building import STEP_NAMES
+from parallel_text.step_names import STEP_NAMES
 from tests import servers
 from tests.corpora.building import make_corpus, work_off
 from tests.corpora.test_corpus_jobs import ALL_DONE, digests, states, work_until

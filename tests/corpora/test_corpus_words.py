@@ -20,8 +20,8 @@ from PIL import Image as Pillow
 from corpora.models import CorpusBuild, CorpusFile, CorpusStep, FileRole, StepState
 from corpora.rules import played
 from corpora.rules.played import PlayedSense
-from parallel_text.building import STEP_NAMES
 from parallel_text.statistics import Senses, Side, Statistics
+from parallel_text.step_names import STEP_NAMES
 from people.models import AuditEntry, Project, Role
 from tests.clients import client_of
 from tests.factories import NOW, join_project, make_project, make_user

@@ -209,7 +209,10 @@ def test_who_was_forked_off_does_not_take_the_number_of_a_parent_that_is_gone(tm
 
 def test_the_folder_of_the_process_that_started_this_one_is_not_written_into(tmp_path):
     # Both would have the first slot of their own folder, and overwrite each other's counts.
-    program = "import django; django.setup(); import os; print(os.environ['PROMETHEUS_MULTIPROC_DIR'])"
+    program = (
+        "import django; django.setup(); import os; from operations.services import metrics; "
+        "print(os.environ['PROMETHEUS_MULTIPROC_DIR'])"
+    )
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": str(tmp_path)}
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path / "other")
     assert run_python("-c", program, env=environment).split() == [str(tmp_path / "metrics")]

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from parallel_text.building import STEP_NAMES
 from parallel_text.publish import PUBLISHED
+from parallel_text.step_names import STEP_NAMES
 from tests.corpora.building import NOUNS, SYNSETS, made_aligner, made_files
 from tests.servers import ROOT
 

@@ -85,7 +85,7 @@ def base(tmp_path):
 def run(base: Path, config: Config = CONFIG, *, again: bool = False) -> list[str]:
     lines: list[str] = []
     out = base / "out"
-    build(work_in(out, config, base=base), steps=tuple(building.STEP_NAMES), announce=lines.append, again=again)
+    build(work_in(out, config, base=base), steps=vars(building)["STEP_NAMES"], announce=lines.append, again=again)
     return lines
 
 

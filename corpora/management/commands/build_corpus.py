@@ -18,11 +18,12 @@ from django.utils import timezone
 from corpora import tasks
 from corpora.services import corpus_builds
 from corpora.services.corpus_imports import put_config
-from parallel_text.building import STEP_NAMES, build, work_in
+from parallel_text.building import build, work_in
 from parallel_text.config import MOST_WORKERS, read_config
 from parallel_text.locking import building_in
 from parallel_text.problems import CorpusError
 from parallel_text.publish import PUBLISHED
+from parallel_text.step_names import STEP_NAMES
 from people.management.arguments import project_named
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from corpora.models import CorpusBuild, CorpusStep, JobKind, StepState
 from corpora.services import corpus_builds, corpus_jobs
 from images.models import JobState
-from parallel_text.building import STEP_NAMES
+from parallel_text.step_names import STEP_NAMES
 from people.management.arguments import project_named
 
 WAIT_S = 2.0
