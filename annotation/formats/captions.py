@@ -32,7 +32,7 @@ from annotation.selectors.filtered import captions_within
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
-from tabular.downloads import JSON_LINES_TYPE, in_pieces, json_line, stamp, table_lines
+from tabular.downloads import JSON_LINES_TYPE, csv_lines, in_pieces, json_line, stamp
 from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 100
@@ -53,6 +53,7 @@ READ: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
 }
 """Columns that are read from a caption: their source, and how to convert the stored value."""
 COLUMNS = ("image", "language", "author", *READ)
+_CONVERTED = [(place, read) for place, (_stored, read) in enumerate(READ.values()) if read is not None]
 
 _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
 _REST = len(FIRST_COLUMNS)
@@ -97,9 +98,13 @@ def export_captions(
     # Columns that are not written are not read: that is faster.
     is_xm3600 = layout is Layout.XM3600
     stored = ["text"] if is_xm3600 else [stored for stored, _read in READ.values()]
-    rows = images_with_captions(project, stored, until=until, images=images)
-    lines = map(_xm3600_line, rows) if is_xm3600 else table_lines(COLUMNS, _rows(rows), as_csv=layout is Layout.CSV)
-    return in_pieces(lines)
+    captions = images_with_captions(project, stored, until=until, images=images)
+    if is_xm3600:
+        return in_pieces(map(_xm3600_line, captions))
+    rows = _rows(captions)
+    if layout is Layout.CSV:
+        return in_pieces(csv_lines(COLUMNS, rows))
+    return in_pieces(json_line(dict(zip(COLUMNS, row, strict=True))) for row in rows)
 
 
 def images_with_captions(
@@ -143,11 +148,12 @@ def xm3600_line(key: str, captions: Mapping[str, Sequence[str]]) -> str:
     return json_line({"image/key": key} | {tag: {"caption": texts} for tag, texts in captions.items()})
 
 
-def _rows(images: Iterable[ImageCaptions]) -> Iterator[dict[str, Any]]:
+def _rows(images: Iterable[ImageCaptions]) -> Iterator[Row]:
+    """Yield the values of `COLUMNS`."""
     for image in images:
         for tag, captions in image.captions.items():
             for row in captions:
-                about = {"image": image.key, "language": tag, "author": row[AUTHOR] or None}
-                for (name, (_stored, read)), value in zip(READ.items(), row[_REST:], strict=True):
-                    about[name] = value if read is None else read(value)
-                yield about
+                values = list(row[_REST:])
+                for place, read in _CONVERTED:
+                    values[place] = read(values[place])
+                yield image.key, tag, row[AUTHOR] or None, *values

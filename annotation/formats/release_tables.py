@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from annotation.formats.tables import DAY, FLOAT, NUMBER, TEXT, TEXTS, Column
 from annotation.models import Round
@@ -14,9 +15,28 @@ from crosslens_metrics.caption_stats import COLUMNS as STATISTICS
 from images.models import Image
 
 
-@dataclass(frozen=True, slots=True)
-class CaptionRow:
-    """A caption of the release; `stored` has the columns that `STORED` names."""
+class Stored(NamedTuple):
+    """What is read of a caption in the database, by the names of the columns."""
+
+    pk: int
+    round_id: int
+    text: str
+    warnings: str
+    guidelines__version: int
+    item__batch__guidelines_language: str | None
+    submitted_at: str
+    item__batch_id: Any
+    item__position: int | None
+    item__rating: str | None
+    item__rated_at: str | None
+    item__rating_ms: int | None
+    item__writing_ms: int | None
+    item__english__model__name: str | None
+    item__english__text: str | None
+
+
+class CaptionRow(NamedTuple):
+    """A caption of the release."""
 
     id: str
     image: str
@@ -25,20 +45,19 @@ class CaptionRow:
     annotator: str | None
     round: Round
     verified_as: str | None
-    stored: Mapping[str, Any]
+    stored: Stored
 
     @property
     def guidelines_version(self) -> int | None:
         # The author of a caption from a file saw no guidelines here.
-        return None if self.annotator is None else self.stored["guidelines__version"]
+        return None if self.annotator is None else self.stored.guidelines__version
 
     @property
     def guidelines_language(self) -> str | None:
-        return self.stored["item__batch__guidelines_language"] or None
+        return self.stored.item__batch__guidelines_language or None
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictRow:
+class VerdictRow(NamedTuple):
     """A rating of a caption by somebody other than its author."""
 
     caption: CaptionRow
@@ -65,28 +84,10 @@ PLACES_SINCE = 2
 """The first format in which images have their places and levels."""
 LANGUAGES_SINCE = 3
 """The first format that names the language of the guidelines that somebody read."""
-STORED = (
-    "pk",
-    "round_id",
-    "text",
-    "warnings",
-    "guidelines__version",
-    "item__batch__guidelines_language",
-    "submitted_at",
-    "item__batch_id",
-    "item__position",
-    "item__rating",
-    "item__rated_at",
-    "item__rating_ms",
-    "item__writing_ms",
-    "item__english__model__name",
-    "item__english__text",
-)
-"""Columns that are read from a caption in the database."""
 
 
 def stored(name: str) -> Callable[[CaptionRow], Any]:
-    return lambda row: row.stored[name]
+    return attrgetter(f"stored.{name}")
 
 
 IMAGE = "Key of the image in its collection."
@@ -114,12 +115,12 @@ CAPTIONS: tuple[Column[CaptionRow], ...] = (
     Column(
         "warnings",
         TEXTS,
-        lambda row: list_of(row.stored["warnings"]),
+        lambda row: list_of(row.stored.warnings),
         "Hints that the writer saw and let be: short, script, repeated, copied.",
     ),
     Column("english_model", TEXT, stored("item__english__model__name"), ENGLISH_MODEL),
     Column("english_caption", TEXT, stored("item__english__text"), ENGLISH_CAPTION),
-    Column("english_rating", TEXT, lambda row: row.stored["item__rating"] or None, "How the annotator rated it."),
+    Column("english_rating", TEXT, lambda row: row.stored.item__rating or None, "How the annotator rated it."),
     Column("verified_as", TEXT, lambda row: row.verified_as, VERIFIED_AS),
     Column(
         "source",
@@ -137,7 +138,7 @@ CAPTIONS: tuple[Column[CaptionRow], ...] = (
     Column(
         "submitted_on",
         DAY,
-        lambda row: day_of(row.stored["submitted_at"]),
+        lambda row: day_of(row.stored.submitted_at),
         "Day on which it was submitted, or read from its file (UTC).",
     ),
 )
@@ -166,7 +167,7 @@ ENGLISH_RATINGS: tuple[Column[CaptionRow], ...] = (
     Column("english_caption", TEXT, stored("item__english__text"), ENGLISH_CAPTION),
     Column("rating", TEXT, stored("item__rating"), RATING),
     Column("guidelines_version", NUMBER, lambda row: row.guidelines_version, GUIDELINES),
-    Column("rated_on", DAY, lambda row: day_of(row.stored["item__rated_at"]), RATED_ON),
+    Column("rated_on", DAY, lambda row: day_of(row.stored.item__rated_at), RATED_ON),
 )
 IMAGES: tuple[Column[ImageRow], ...] = (
     Column("image", TEXT, lambda row: row.key, IMAGE),

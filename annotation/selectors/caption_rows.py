@@ -71,13 +71,14 @@ def _by_image(captions: QuerySet[Caption], images: Iterable[int], columns: Seque
 
 
 class _Stored(Func):
-    """A time in UTC as SQLite stores it: 2026-11-21 20:39:11.123456."""
+    """A time in UTC as SQLite stores it: 2026-11-21 20:39:11.123456. PostgreSQL leaves out zeros at its end."""
 
     template = "CAST(%(expressions)s AS text)"
     output_field = TextField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        template = "to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+        # With to_char, the query of an export takes the server about a fifth longer.
+        template = "CAST(%(expressions)s AT TIME ZONE 'UTC' AS text)"
         return self.as_sql(compiler, connection, template=template, **context)
 
 
@@ -92,7 +93,7 @@ def raw_rows(query: QuerySet[Any], columns: Sequence[str]) -> list[Row]:
 
 def iso_of(stored: str | None) -> str | None:
     """Return a time as `tabular.downloads.as_iso` writes it."""
-    return None if stored is None else f"{stored[:10]}T{stored[11:19]}.{stored[20:23] or '000'}Z"
+    return None if stored is None else f"{stored[:10]}T{stored[11:19]}.{stored[20:23]:0<3}Z"
 
 
 def day_of(stored: str | None) -> str | None:

@@ -47,7 +47,7 @@ from images.selectors.attributions import as_of
 from tabular.downloads import as_iso
 from tabular.spreadsheets import csv_line
 
-IMAGES_AT_ONCE = 20
+IMAGES_AT_ONCE = 50
 TRIES = 3
 PSEUDONYM_DIGITS = 12
 REGION = "region"
@@ -171,7 +171,9 @@ class _Walk:
             self.xm3600 = stack.enter_context(xm3600.open("w", encoding="utf-8", newline="\n"))
             self.image_list = stack.enter_context(image_list.open("w", encoding="utf-8", newline=""))
             self.image_list.write(csv_line(column.name for column in self.tables["images"]))
-            walk = counted_by_image(self.rounds, tables.STORED, until=self.release.until, at_once=IMAGES_AT_ONCE)
+            walk = counted_by_image(
+                self.rounds, tables.Stored._fields, until=self.release.until, at_once=IMAGES_AT_ONCE
+            )
             for images in walk:
                 self.beat()
                 self._put(images)
@@ -191,12 +193,11 @@ class _Walk:
             if pk in images.rows:
                 stored_image = stored_images[pk]
                 self._put_image(images, stored_image, key)
-                named = [(*row[:AUTHOR], self.name_of.get(row[AUTHOR]), *row[POSITION:]) for row in images.rows[pk]]
-                self._put_captions(stored_image, key, sorted(named, key=self._in_order), verified)
+                self._put_captions(stored_image, key, sorted(images.rows[pk], key=self._in_order), verified)
 
     def _in_order(self, row: Row) -> tuple[str, str, int, int]:
         # If somebody wrote in two rounds of a language, by the round.
-        return row[LANGUAGE], row[AUTHOR] or "", row[POSITION], self.round_of[row[_REST + 1]].number
+        return row[LANGUAGE], self.name_of.get(row[AUTHOR]) or "", row[POSITION], self.round_of[row[_REST + 1]].number
 
     def _put_image(self, images: Images, stored_image: Image, key: str) -> None:
         region = stored_image.extra.get(REGION, "")
@@ -214,34 +215,34 @@ class _Walk:
     def _put_captions(self, stored_image: Image, key: str, rows: list[Row], verified: Mapping[int, Verified]) -> None:
         texts: dict[str, list[str]] = {tag: [] for tag in self.contents.by_language}
         for row in rows:
-            stored = dict(zip(tables.STORED, row[_REST:], strict=True))
-            texts[row[LANGUAGE]].append(stored["text"])
-            self._put_caption(stored_image, key, row, stored, verified.get(stored["pk"], NOT_VERIFIED))
+            stored = tables.Stored._make(row[_REST:])
+            texts[row[LANGUAGE]].append(stored.text)
+            self._put_caption(stored_image, key, row, stored, verified.get(stored.pk, NOT_VERIFIED))
         self.xm3600.write(xm3600_line(key, texts))
         for tag, captions in texts.items():
             self.contents.by_language[tag].statistics.add(captions)
 
-    def _put_caption(self, stored_image: Image, key: str, row: Row, stored: dict[str, Any], verified: Verified) -> None:
-        _image, tag, annotator, position = row[:_REST]
-        round, about = self.round_of[stored["round_id"]], self.contents.by_language[tag]
-        name = caption_id(
-            tag, stored_image.sha256, round.number, position, stored["item__batch_id"], stored["item__position"]
-        )
+    def _put_caption(self, stored_image: Image, key: str, row: Row, stored: tables.Stored, verified: Verified) -> None:
+        tag, annotator = row[LANGUAGE], self.name_of.get(row[AUTHOR])
+        round, about = self.round_of[stored.round_id], self.contents.by_language[tag]
+        batch, place = stored.item__batch_id, stored.item__position
+        name = caption_id(tag, stored_image.sha256, round.number, row[POSITION], batch, place)
         caption = tables.CaptionRow(name, key, stored_image, tag, annotator, round, verified.level, stored)
         self.captions.add(caption)
-        self.contents.captions.add(name, tag, stored["text"])
-        if stored["item__rating"]:
+        self.contents.captions.add(name, tag, stored.text)
+        if stored.item__rating:
             self.english_ratings.add(caption)
         if annotator is None:
             about.from_files += 1
         else:
-            self.contents.guidelines.add(stored["guidelines__version"])
+            self.contents.guidelines.add(stored.guidelines__version)
             about.annotators.add(annotator)
-            self.contents.include_day(day_of(stored["submitted_at"]))
-        if stored["item__writing_ms"]:
-            about.writing_ms += stored["item__writing_ms"]
+            self.contents.include_day(day_of(stored.submitted_at))
+        if stored.item__writing_ms:
+            about.writing_ms += stored.item__writing_ms
             about.timed += 1
-        self._put_verdicts(caption, verified)
+        if verified.rows:
+            self._put_verdicts(caption, verified)
 
     def _put_verdicts(self, caption: tables.CaptionRow, verified: Verified) -> None:
         about = self.contents.by_language[caption.language]
@@ -255,7 +256,7 @@ class _Walk:
                 about.units.append(unit)
                 about.codes.append(CODES[rating])
                 about.raters_of_verified.add(rater)
-        about.unfinished += bool(verified.rows) and verified.level is None
+        about.unfinished += verified.level is None
 
     def _verified(self, images: Images) -> dict[int, Verified]:
         wanted = _verdicts(self.release, self.rounds).filter(caption__image__in=list(images.rows))

@@ -25,8 +25,8 @@ from images.models import Collection, CollectionImage, Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from tabular import downloads
-from tabular.downloads import write_whole
-from tabular.spreadsheets import plain_cell, safe_cell
+from tabular.downloads import as_iso, write_whole
+from tabular.spreadsheets import csv_safe, plain_cell, safe_cell
 from tests.annotation.submitting import make_captions, submit_captions, take, write
 from tests.factories import (
     NOW,
@@ -40,6 +40,7 @@ from tests.factories import (
 )
 from tests.memory import peak_of
 from tests.published import published
+from tests.tabular.nasty import NASTY
 
 pytestmark = pytest.mark.django_db
 
@@ -157,6 +158,15 @@ class TestWhatIsInIt:
             "writing_ms": 0,
         }
 
+    @pytest.mark.parametrize("microsecond", [0, 1, 999, 1000, 100_000, 120_000, 123_456, 999_999])
+    def test_times_are_in_milliseconds_however_the_database_writes_them(self, microsecond):
+        round = make_round(images=1)
+        submit_captions(round, make_annotator(round), "Ein Bild")
+        moment = NOW.replace(microsecond=microsecond)
+        Caption.objects.update(submitted_at=moment)
+        (row,) = rows(round.project)
+        assert row["submitted_at"] == as_iso(moment)
+
     def test_drafts_and_late_captions_are_left_out(self):
         round = make_round(images=1)
         ann = make_annotator(round)
@@ -216,6 +226,21 @@ class TestCsv:
         ]
         assert back == expected
         assert {row["caption_as_typed"] for row in back} == set(typed)
+
+    def test_nasty_texts_come_out_as_the_csv_and_json_modules_write_them(self, collection):
+        round = make_round(collection=collection, captioners=[make_captioner(collection, text='"a", b')])
+        captions = [text for text in NASTY if text.strip()]
+        make_captions(round, texts_by_key(round, {"image-7": captions}))
+        file = io.StringIO()
+        file.write("\ufeff")
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(COLUMNS)
+        for row in rows(round.project):
+            writer.writerow(csv_safe((row | {"warnings": " ".join(row["warnings"])}).values()))
+        assert exported(round.project, Layout.CSV) == file.getvalue()
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(round.project)]
+        assert exported(round.project) == "".join(lines)
+        assert sorted(row["caption_as_typed"] for row in rows(round.project)) == sorted(captions)
 
     @pytest.mark.parametrize("text", SIDE_BY_SIDE)
     def test_what_a_spreadsheet_could_take_for_a_formula_gets_an_apostrophe(self, text):
@@ -310,11 +335,11 @@ class TestCommand:
         path.write_text("old")
 
         def breaking(*args, **options):
-            yield '{"half'
+            yield "image-8", "de"
             raise ConnectionError("the database went away")
 
-        monkeypatch.setattr(exports, "table_lines", breaking)
+        monkeypatch.setattr(exports, "_rows", breaking)
         with pytest.raises(ConnectionError):
-            write_whole(path, export_captions(project, Layout.JSONL, until=LATER))
+            write_whole(path, export_captions(project, Layout.CSV, until=LATER))
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
