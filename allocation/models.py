@@ -42,16 +42,22 @@ class TaskQuerySet(models.QuerySet["Task"]):
     def open_for(self, person: User, pool: Pool | models.OuterRef) -> TaskQuerySet:
         """Select tasks with a free place that `person` was never assigned."""
         had = Assignment.objects.filter(task=models.OuterRef("pk"), person=person)
-        return self.filter(~models.Exists(had), pool=pool, places_taken__lt=F("places"))
+        # As a value: SQLite looks up `is_open = 1` in the index, but not the bare `is_open` that True becomes.
+        return self.filter(~models.Exists(had), pool=pool, is_open=models.Value(True))
 
 
 class Task(models.Model):
     """`places` is the pool's replication, or more if that was lowered while more people had places."""
 
-    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tasks")
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tasks", db_index=False)
     shuffle_key = models.PositiveIntegerField(help_text="Random order in which tasks are assigned.")
     places = models.PositiveSmallIntegerField()
     places_taken = models.PositiveSmallIntegerField(default=0)
+    # In the database, so that the index depends on it alone: PostgreSQL writes no index entry for a changed row if no
+    # column of an index changes.
+    is_open = models.GeneratedField(
+        expression=Q(places_taken__lt=F("places")), output_field=models.BooleanField(), db_persist=True
+    )
 
     objects = TaskQuerySet.as_manager()
 
@@ -61,10 +67,9 @@ class Task(models.Model):
             models.CheckConstraint(condition=Q(places__gte=1), name="task_has_a_place"),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            # Only open tasks are in it, so taking a batch does not slow down as finished work piles up.
-            models.Index(
-                fields=["pool", "shuffle_key"], condition=Q(places_taken__lt=F("places")), name="task_open_in_order"
-            ),
+            # Open tasks are side by side in it, so taking a batch does not slow down as finished work piles up. It also
+            # finds the tasks of a pool: each index more makes changing the replication a quarter slower.
+            models.Index(fields=["pool", "is_open", "shuffle_key"], name="task_open_in_order"),
         ]
 
     def __str__(self) -> str:

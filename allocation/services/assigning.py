@@ -115,7 +115,7 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
             raise PoolClosedError
         let_go = batch.assignments.filter(state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED])
         _lock_tasks_without_open_batch(let_go, batch.pool, person, now)
-        with_places = Task.objects.filter(assignments__in=let_go, places_taken__lt=F("places"))
+        with_places = Task.objects.filter(assignments__in=let_go, is_open=True)
         free = list(with_places.values_list("pk", flat=True))
         if not free:
             raise NoTasksAvailableError

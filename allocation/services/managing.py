@@ -72,7 +72,7 @@ def restore_work(*, assignments: QuerySet[Assignment]) -> list[int]:
     """
     set_aside = assignments.filter(state=AssignmentState.REJECTED)
     lock_tasks_of(set_aside)
-    free = list(set_aside.filter(task__places_taken__lt=F("task__places")).values_list("pk", "task_id"))
+    free = list(set_aside.filter(task__is_open=True).values_list("pk", "task_id"))
     Task.objects.filter(pk__in=[task for _, task in free]).update(places_taken=F("places_taken") + 1)
     restored = [pk for pk, _ in free]
     Assignment.objects.filter(pk__in=restored).update(state=AssignmentState.DONE)

@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from allocation.models import Pool
 from allocation.services.locks import lock_pool
@@ -57,4 +57,4 @@ def replace_switched_off(tasks: QuerySet[CaptionTask]) -> int:
 
 
 def _with_free_places(tasks: QuerySet[CaptionTask]) -> QuerySet[CaptionTask]:
-    return tasks.filter(task__places_taken__lt=F("task__places"))
+    return tasks.filter(task__is_open=True)

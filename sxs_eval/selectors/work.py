@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from allocation.models import AssignmentState, BatchState, Task
@@ -29,7 +29,7 @@ STILL_SHOWN = (Q(judgements__assignment=None) | Q(judgements__assignment__state_
 
 FREE_AGAIN = Q(judgements__assignment__state=AssignmentState.ASSIGNED) | Q(
     judgements__assignment__state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED],
-    judgements__assignment__task__places_taken__lt=F("judgements__assignment__task__places"),
+    judgements__assignment__task__is_open=True,
 )
 """For the trials of a batch that is not open: those that resuming it would bring back."""
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.db.models import F
 
 from allocation.models import Batch
 from allocation.services.locks import lock_person
@@ -129,7 +128,7 @@ class Campaign:
 
     def switch_off(self) -> Callable[[], Any]:
         task = (
-            self.round.tasks.filter(task__places_taken__lt=F("task__places")).select_related("english__model").first()
+            self.round.tasks.filter(task__is_open=True).select_related("english__model").first()
         )
         CaptioningModel.objects.filter(pk=task.english.model_id).update(project=self.round.project)
         return partial(switch_off, caption_id=task.english_id, reason="Bad.", by=self.by, now=NOW)
