@@ -1,5 +1,7 @@
 """Addresses of annotation: the annotator's and the manager's pages."""
 
+from django import urls
+
 from people.rules.lazy import LazyModule, path
 
 batches = LazyModule("annotation.views.batches")
@@ -21,7 +23,22 @@ verification = LazyModule("annotation.views.verification")
 work = LazyModule("annotation.views.work")
 
 app_name = "annotation"
+of_batch = [
+    path("", batches.batch_show, name="batch-show"),
+    path("rate/", batches.batch_rate, name="batch-rate"),
+    path("rate/<int:position>/", batches.rating_save, name="rating-save"),
+    path("write/open/", batches.writing_open, name="writing-open"),
+    path("write/<int:position>/", batches.caption_write, name="caption-write"),
+    path("write/<int:position>/draft/", batches.draft_save, name="draft-save"),
+    path("review/", batches.batch_review, name="batch-review"),
+    path("submit/", batches.batch_submit, name="batch-submit"),
+    path("done/", batches.batch_done, name="batch-done"),
+    path("return/", work.batch_return, name="batch-return"),
+    path("resume/", work.batch_resume, name="batch-resume"),
+]
 urlpatterns = [
+    # First, because they are asked for most: Django tries one after the other.
+    urls.path("batches/<uuid:batch_id>/", urls.include(of_batch)),
     path("work/", work.work_show, name="work-show"),
     path("work/history/", work.history_show, name="history-show"),
     path("rounds/<int:round_id>/take/", work.batch_take, name="batch-take"),
@@ -67,17 +84,6 @@ urlpatterns = [
     path("projects/<slug:slug>/guidelines/", guidelines.guidelines_show, name="guidelines-show"),
     path("projects/<slug:slug>/guidelines/edit/", guidelines.guidelines_edit, name="guidelines-edit"),
     path("batches/offline.js", batches.worker_show, name="offline-worker"),
-    path("batches/<uuid:batch_id>/", batches.batch_show, name="batch-show"),
-    path("batches/<uuid:batch_id>/rate/", batches.batch_rate, name="batch-rate"),
-    path("batches/<uuid:batch_id>/rate/<int:position>/", batches.rating_save, name="rating-save"),
-    path("batches/<uuid:batch_id>/write/open/", batches.writing_open, name="writing-open"),
-    path("batches/<uuid:batch_id>/write/<int:position>/", batches.caption_write, name="caption-write"),
-    path("batches/<uuid:batch_id>/write/<int:position>/draft/", batches.draft_save, name="draft-save"),
-    path("batches/<uuid:batch_id>/review/", batches.batch_review, name="batch-review"),
-    path("batches/<uuid:batch_id>/submit/", batches.batch_submit, name="batch-submit"),
-    path("batches/<uuid:batch_id>/done/", batches.batch_done, name="batch-done"),
-    path("batches/<uuid:batch_id>/return/", work.batch_return, name="batch-return"),
-    path("batches/<uuid:batch_id>/resume/", work.batch_resume, name="batch-resume"),
     path("rounds/<int:round_id>/rate/", verification.verification_take, name="verification-take"),
     path("ratings/<uuid:batch_id>/", verification.verification_show, name="verification-show"),
     path("ratings/<uuid:batch_id>/<int:position>/", verification.verdict_save, name="verdict-save"),

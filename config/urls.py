@@ -12,6 +12,10 @@ handler404 = "operations.views.nothing_show"
 handler500 = "operations.views.failure_show"
 urlpatterns = [
     path("", include("operations.urls")),
+    # First the addresses that are asked for most: Django tries one after the other.
+    path("", include("annotation.urls")),
+    path("", include("sxs_eval.urls")),
+    path("", include("gapgame.urls")),
     path("", include("people.urls")),
     path("", include("people.account_urls")),
     path("admin/", admin.site.urls),
@@ -20,9 +24,6 @@ urlpatterns = [
     path("", include("corpora.urls")),
     path("", include("inference.urls")),
     path("", include("scoring.urls")),
-    path("", include("annotation.urls")),
-    path("", include("sxs_eval.urls")),
-    path("", include("gapgame.urls")),
     path("", include("practice.urls")),
     path("", include("recruitment.urls")),
     path("", include("dashboard.urls")),
