@@ -47,6 +47,15 @@ TO_REWRITE = "annotation: anew"
 LONGEST_KEY = 19
 """Digits of a primary key, at which a database gives up."""
 RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
+OWN_ROUND = Statement(
+    lambda round, person: (
+        Round.objects.select_related("project", "language", "pool", "guidelines")
+        .filter(pk=round, project__memberships__user=person, project__memberships__role=Role.ANNOTATOR)
+        .exclude(kind=RoundKind.VERIFICATION)
+    ),
+    round=int,
+    person=int,
+)
 OWN_BATCH = Statement(
     lambda batch, person: CaptionBatch.with_heads().filter(pk=batch, lease__person=person), batch=UUID, person=int
 )
@@ -62,15 +71,10 @@ def batch_for(user: User | AnonymousUser, batch_id: UUID) -> CaptionBatch:
 
 def round_for(user: User | AnonymousUser, round_id: int) -> Round:
     """Return a captioning round of a project in which `user` is an annotator."""
-    rounds = (
-        Round.objects.select_related("project", "language", "pool")
-        .filter(pk=round_id, project__memberships__user=user.pk, project__memberships__role=Role.ANNOTATOR)
-        .exclude(kind=RoundKind.VERIFICATION)
-        .first()
-    )
-    if rounds is None:
-        raise Http404(_("You have no such round."))
-    return rounds
+    try:
+        return OWN_ROUND.get(round=round_id, person=user.pk)
+    except Round.DoesNotExist:
+        raise Http404(_("You have no such round.")) from None
 
 
 def ratings_for(user: User | AnonymousUser, batch_id: UUID) -> VerificationBatch:
@@ -148,6 +152,29 @@ def readable_feedback(user: User) -> QuerySet[Feedback]:
     return Feedback.objects.filter(Q(caption=None) | ~assigned, person=user)
 
 
+UNREAD = Statement(
+    lambda person, projects: (
+        readable_feedback(person).filter(acknowledged_at=None, project__in=projects).values_list("project")
+    ),
+    person=int,
+    projects=[int],
+)
+STATUSES = Statement(
+    lambda person, projects: AnnotatorStatus.objects.filter(person=person, project__in=projects).values_list(
+        "project", "language", "state"
+    ),
+    person=int,
+    projects=[int],
+)
+EXCLUDED = Statement(
+    lambda person, projects: Exclusion.objects.filter(person=person, project__in=projects, undone_at=None).values_list(
+        "project", "language"
+    ),
+    person=int,
+    projects=[int],
+)
+
+
 def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
     """Return a release of the project `slug`, which `user` manages or does research in."""
     project = project_for(user, slug, *RELEASE_READERS)
@@ -193,8 +220,8 @@ def missing_requirements_of_rounds(user: User, rounds: list[Round]) -> dict[int,
     rated_in = set(as_rater.values_list("project", flat=True)) if verified else set()
     wanted = [_work_of(round, is_rater=round.project_id in rated_in) for round in rounds]
     missing = dict(zip((round.pk for round in rounds), missing_requirements_of(user, wanted), strict=True))
-    waiting = readable_feedback(user).filter(acknowledged_at=None, project__in={round.project_id for round in rounds})
-    unread = set(waiting.values_list("project", flat=True))
+    projects = {round.project_id for round in rounds}
+    unread = {project for (project,) in UNREAD.rows(person=user.pk, projects=projects)}
     by_decision = _requirements_by_decision(user, rounds)
     for round in rounds:
         if round.project_id in unread:
@@ -224,15 +251,9 @@ def check_still_qualified(user: User, round: Round) -> None:
 def _requirements_by_decision(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
     """Return the managers' decisions that keep `user` from each of `rounds`."""
     projects = {round.project_id for round in rounds}
-    statuses = {
-        (project, language): state
-        for project, language, state in AnnotatorStatus.objects.filter(person=user, project__in=projects).values_list(
-            "project", "language", "state"
-        )
-    }
-    excluded = set(
-        Exclusion.objects.filter(person=user, project__in=projects, undone_at=None).values_list("project", "language")
-    )
+    about = {"person": user.pk, "projects": projects}
+    statuses = {(project, language): state for project, language, state in STATUSES.rows(**about)}
+    excluded = set(EXCLUDED.rows(**about))
     return {
         round.pk: _requirement_by_decision(
             round,

@@ -5,20 +5,24 @@ Building such a statement takes Django three to five times as long as running it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import cycle
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import Model, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
+from django.db.models.signals import post_save, pre_save
 from django.db.transaction import TransactionManagementError
 
 M = TypeVar("M", bound=Model)
 LARGEST = 2**63 - 1
+LONGEST, MOST_MADE = 64, 200
+"""Values in a list, and kept statements: there is one for each length of a list and each limit."""
 # As many of each type as are needed; numbers fit into the smallest column.
 STAND_INS: Mapping[type, Callable[[int], Any]] = {
     int: lambda number: 31_000 + number,
@@ -44,27 +48,32 @@ class Statement(Generic[M]):
     """A queryset with values that are given each time it is asked.
 
     Its rows are those of `build(**values).all()`, which is the plain way to write it; a test compares the two. It may
-    have `select_related`, `defer` and locks, or `values_list`, but no `prefetch_related` and no sliced or empty result.
+    have `select_related`, `defer` and locks, or `values_list`, but no `prefetch_related`.
     """
 
-    def __init__(self, build: Callable[..., QuerySet[M, Any]], **types: type) -> None:
-        """`types` are those of the arguments of `build`: of `STAND_INS`."""
+    def __init__(self, build: Callable[..., QuerySet[M, Any]], **types: type | list[type]) -> None:
+        """`types` are those of the arguments of `build`: of `STAND_INS`, or a list with one of them for a list."""
         self.build, self.types = build, types
-        self._made: dict[str, _Made] = {}
+        self._made: dict[Hashable, _Made] = {}
 
-    def rows(self, **values: Any) -> list[Any]:
-        made = self._made.get(connection.vendor) or self._make()
+    def rows(self, *, limit: int | None = None, **values: Any) -> list[Any]:
+        """Return all rows, or the first `limit` of them."""
+        # A number that no column can hold matches nothing. A database would refuse it.
+        given = {name: list(filter(_fits, self._listed(name, value))) for name, value in values.items()}
+        if limit == 0 or not all(given.values()):
+            return []
+        sizes = tuple(len(given[name]) for name in self.types)
+        if max(sizes, default=0) > LONGEST:
+            return list(self.build(**values)[:limit])
+        made = self._made.get((connection.vendor, limit, sizes)) or self._make(sizes, limit)
         if made.must_be_atomic and not connection.in_atomic_block:
             raise TransactionManagementError("select_for_update cannot be used outside of a transaction.")
-        # A number that no column can hold matches nothing. A database would refuse it.
-        if any(isinstance(value, int) and abs(value) > LARGEST for value in values.values()):
-            return []
-        given = list(made.values)
-        for name, value in values.items():
-            for at in made.places[name]:
-                given[at] = _as_stored(value)
+        stored = list(made.values)
+        for name, each in given.items():
+            for at, value in zip(made.places[name], cycle(map(_as_stored, each)), strict=False):
+                stored[at] = value
         with connection.cursor() as cursor:
-            cursor.execute(made.sql, given)
+            cursor.execute(made.sql, stored)
             found = cursor.fetchall()
         return [made.read(row) for row in _converted(found, made.converters)]
 
@@ -82,19 +91,27 @@ class Statement(Generic[M]):
 
     @property
     def model(self) -> type[M]:
-        return self._with_stand_ins().model
+        return self._with_stand_ins([1] * len(self.types), None).model
 
-    def _with_stand_ins(self, changed: str = "") -> QuerySet[M, Any]:
-        numbers = {name: 2 * at + (name == changed) for at, name in enumerate(self.types)}
-        return self.build(**{name: STAND_INS[kind](numbers[name]) for name, kind in self.types.items()})
+    def _listed(self, name: str, value: Any) -> Iterable[Any]:
+        return value if isinstance(self.types[name], list) else (value,)
 
-    def _make(self) -> _Made:
-        queryset = self._with_stand_ins()
+    def _with_stand_ins(self, sizes: Sequence[int], limit: int | None, changed: str = "") -> QuerySet[M, Any]:
+        values: dict[str, Any] = {}
+        for at, ((name, kind), size) in enumerate(zip(self.types.items(), sizes, strict=True)):
+            first = LONGEST * (2 * at + (name == changed))
+            each = [STAND_INS[kind[0] if isinstance(kind, list) else kind](first + number) for number in range(size)]
+            values[name] = each if isinstance(kind, list) else each[0]
+        return self.build(**values)[:limit]
+
+    def _make(self, sizes: Sequence[int], limit: int | None) -> _Made:
+        queryset = self._with_stand_ins(sizes, limit)
         compiler = queryset.query.get_compiler(connection=connection)
         sql, values = compiler.as_sql()
         places = {}
         for name in self.types:
-            _sql, others = self._with_stand_ins(name).query.get_compiler(connection=connection).as_sql()
+            changed = self._with_stand_ins(sizes, limit, name).query.get_compiler(connection=connection)
+            _sql, others = changed.as_sql()
             places[name] = [at for at, (one, two) in enumerate(zip(values, others, strict=True)) if one != two]
         made = _Made(
             sql=sql,
@@ -104,8 +121,36 @@ class Statement(Generic[M]):
             read=_reader(compiler) if queryset._iterable_class is ModelIterable else tuple,
             must_be_atomic=queryset.query.select_for_update and connection.features.has_select_for_update,
         )
-        self._made[connection.vendor] = made
+        if len(self._made) < MOST_MADE:
+            self._made[connection.vendor, limit, sizes] = made
         return made
+
+
+def save_columns(row: Model, *names: str) -> None:
+    """Do what `row.save(update_fields=names)` does, for a row without parents, in a third of the time.
+
+    Raises
+    ------
+    DatabaseError
+        The row is gone.
+    """
+    model = type(row)
+    if pre_save.has_listeners(model) or post_save.has_listeners(model):
+        row.save(update_fields=names)
+        return
+    key, fields = model._meta.pk, [model._meta.get_field(name) for name in names]
+    quoted = connection.ops.quote_name
+    columns = ", ".join(f"{quoted(field.column)} = %s" for field in fields)
+    values = [field.get_db_prep_save(field.pre_save(row, add=False), connection) for field in (*fields, key)]
+    with connection.cursor() as cursor:
+        table = quoted(model._meta.db_table)
+        cursor.execute(f"UPDATE {table} SET {columns} WHERE {quoted(key.column)} = %s", values)  # noqa: S608
+        if not cursor.rowcount:
+            raise DatabaseError("The row to save is gone.")
+
+
+def _fits(value: Any) -> bool:
+    return not isinstance(value, int) or abs(value) <= LARGEST
 
 
 def _reader(compiler: Any) -> Callable[[Sequence[Any]], Any]:

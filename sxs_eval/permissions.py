@@ -14,6 +14,7 @@ from inference.selectors import assigned_work
 from people.models import Membership, Role, User
 from people.permissions import project_for
 from people.selectors.qualification import MissingRequirement, Work, missing_requirements_of, still_takes_part
+from people.statements import Statement
 from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
 
 READERS = (Role.MANAGER, Role.RESEARCHER)
@@ -84,10 +85,19 @@ def missing_requirements_of_comparisons(
     return missing
 
 
+STOPPED = Statement(
+    lambda person, comparison: RaterStatus.objects.filter(comparison=comparison, person=person).exclude(
+        state=RaterState.RESTORED
+    ),
+    person=int,
+    comparison=int,
+)
+
+
 def is_still_welcome(user: User, comparison: Comparison) -> bool:
     """Return whether answers of `user` may count: `missing_requirements` without the language, in fewer queries."""
-    stopped = RaterStatus.objects.filter(comparison=comparison, person=user).exclude(state=RaterState.RESTORED)
-    return still_takes_part(user, comparison.project_id, Role.RATER) and not stopped.exists()
+    is_stopped = bool(STOPPED.rows(person=user.pk, comparison=comparison.pk))
+    return not is_stopped and still_takes_part(user, comparison.project_id, Role.RATER)
 
 
 def _status_requirement(status: RaterStatus) -> MissingRequirement:

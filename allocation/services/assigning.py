@@ -21,8 +21,8 @@ from allocation.services.errors import (
 )
 from allocation.services.lifecycle import end_lease, expire_batch, expire_overdue, open_batch_of
 from allocation.services.locks import (
+    FreeTasks,
     lock_batch,
-    lock_free_tasks,
     lock_open_batches,
     lock_people,
     lock_person,
@@ -33,16 +33,24 @@ from people.models import User
 
 BUSY_PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 SHUFFLE_KEYS = 2**31
+ALL_TASKS = FreeTasks()
 Prepare = Callable[[Batch, list[Assignment]], None]
 
 
 def take_batch(
-    *, pool: Pool, person: User, now: datetime, rng: Random, prepare: Prepare, without: Q | None = None
+    *,
+    pool: Pool,
+    person: User,
+    now: datetime,
+    rng: Random,
+    prepare: Prepare,
+    tasks: FreeTasks = ALL_TASKS,
+    project: int = 0,
 ) -> Batch | None:
     """Assign up to `pool.batch_size` open tasks to `person`, or return None when none is left for them.
 
-    An open batch of the pool is returned again. `without` excludes more tasks than those the person had before;
-    `prepare` adds the app's own rows in the same transaction.
+    An open batch of the pool is returned again. `tasks` can exclude more than those the person had before; `prepare`
+    adds the app's own rows in the same transaction.
 
     Raises
     ------
@@ -51,14 +59,14 @@ def take_batch(
     PoolBusyError
         Tasks are open, but rivals are taking all of them right now.
     """
-    batch = _try_to_take(pool, person, now, rng, prepare, without)
+    batch = _try_to_take(pool, person, now, rng, prepare, tasks, project)
     if batch is None and expire_overdue(now=now, pool=pool):
-        batch = _try_to_take(pool, person, now, rng, prepare, without)
+        batch = _try_to_take(pool, person, now, rng, prepare, tasks, project)
     return batch
 
 
 def _try_to_take(
-    pool: Pool, person: User, now: datetime, rng: Random, prepare: Prepare, without: Q | None
+    pool: Pool, person: User, now: datetime, rng: Random, prepare: Prepare, tasks: FreeTasks, project: int
 ) -> Batch | None:
     for pause_s in BUSY_PAUSES_S:
         time.sleep(pause_s)
@@ -71,17 +79,16 @@ def _try_to_take(
                 return assigned
             if not pool.is_open:
                 raise PoolClosedError
-            open_tasks = Task.objects.open_for(person, pool).exclude(without or Q(pk__in=[]))
             # A random start spreads rivals over the pool, and a person who did most of it need not skip all that again.
-            tasks = lock_free_tasks(open_tasks, pool.batch_size, start=rng.randrange(SHUFFLE_KEYS))
-            if len(tasks) < pool.batch_size:
+            locked = tasks.lock(person, pool, project, start=rng.randrange(SHUFFLE_KEYS))
+            if len(locked) < pool.batch_size:
                 # Either these are the last, or rivals have locked others: then nobody should get a crumb.
-                free = open_tasks.values_list("pk", flat=True)[: pool.batch_size]
-                if len(free) > len(tasks) and not (is_last_try and tasks):
+                free = tasks.open_for(person, pool, project).values_list("pk", flat=True)[: pool.batch_size]
+                if len(free) > len(locked) and not (is_last_try and locked):
                     continue
-            if not tasks:
+            if not locked:
                 return None
-            return _assign(pool, person, tasks, now, prepare)
+            return _assign(pool, person, locked, now, prepare)
     raise PoolBusyError(pool.pk)
 
 

@@ -15,7 +15,7 @@ Each step is one transaction. `BatchKind` has the steps, and an app fills in wha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random
@@ -23,12 +23,12 @@ from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from allocation.models import Assignment, Batch, BatchState, LeasedBatch
 from allocation.services import assigning, lifecycle
 from allocation.services.errors import BatchReturnedError, LeaseExpiredError
-from allocation.services.locks import lock_with_lease
+from allocation.services.locks import FreeTasks, lock_with_lease
 from people.models import User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError, check_not_archived
 from people.statements import Statement
@@ -49,6 +49,8 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
     """One kind of batch: its model, who may work on it, and the rows that it adds. `work` is a round or comparison."""
 
     model: type[BatchT]
+    free_tasks: Sequence[FreeTasks]
+    """What may come to a person. If nothing is left of one, the next is tried."""
 
     @abstractmethod
     def work_of(self, batch: BatchT) -> WorkT: ...
@@ -66,10 +68,6 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         """
 
     @abstractmethod
-    def not_for(self, person: User, work: WorkT) -> Iterable[Q]:
-        """Yield sets of tasks that must not come to `person`. If nothing is left under one set, the next is tried."""
-
-    @abstractmethod
     def add_rows(self, work: WorkT, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
         """Make the app's rows of a new batch."""
 
@@ -82,12 +80,12 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
         """
         self.check_qualified(person, work)
         self.close_if_done(person, work, now)
-        for without in self.not_for(person, work):
-            lease = assigning.take_batch(
-                pool=work.pool, person=person, now=now, rng=rng, prepare=self.preparing(work, rng), without=without
-            )
+        prepare = self.preparing(work, rng)
+        about: dict[str, Any] = {"pool": work.pool, "project": work.project_id, "prepare": prepare, "rng": rng}
+        for tasks in self.free_tasks_of(work):
+            lease = assigning.take_batch(**about, person=person, now=now, tasks=tasks)
             if lease:
-                return self.model.with_heads().get(pk=lease.pk)
+                return self.with_head.get(batch=lease.pk)
         return None
 
     def preparing(self, work: WorkT, rng: Random) -> assigning.Prepare:
@@ -141,6 +139,13 @@ class BatchKind(ABC, Generic[BatchT, WorkT]):
             batch=UUID,
             person=int,
         )
+
+    def free_tasks_of(self, work: WorkT) -> Sequence[FreeTasks]:
+        return self.free_tasks
+
+    @cached_property
+    def with_head(self) -> Statement[BatchT]:
+        return Statement(lambda batch: self.model.with_heads().filter(pk=batch), batch=UUID)
 
     def close_if_done(self, person: User, work: WorkT, now: datetime) -> None:
         """Close an open batch in which all is done, where answers count one by one and nothing is submitted."""

@@ -12,17 +12,18 @@ from django.db.models.functions import Greatest
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool, Task
 from allocation.services.locks import lock_batches, lock_if_free, lock_open_batches, lock_tasks, lock_tasks_of
 from people.models import User
+from people.statements import save_columns
 
 SWEEP_AT_ONCE = 500
 
 
 def open_batch_of(pool: Pool, person: User, now: datetime) -> Batch | None:
     """Lock and return the open batch of `person` in `pool`; past its deadline, it expires."""
-    batch = lock_open_batches(pool, person).first()
-    if batch and batch.deadline <= now:
+    for batch in lock_open_batches(pool, person):  # there is one at most
+        if batch.deadline > now:
+            return batch
         end_lease(batch, BatchState.EXPIRED, now)
-        return None
-    return batch
+    return None
 
 
 def is_half_over(*, batch: Batch, now: datetime) -> bool:
@@ -48,8 +49,10 @@ def finish_batch(*, batch: Batch, now: datetime) -> bool:
 
 
 def finish_assignment(*, assignment: Assignment) -> None:
-    """Count one task of a locked open batch as done, independently of the others."""
-    Assignment.objects.filter(pk=assignment.pk, state=AssignmentState.ASSIGNED).update(state=AssignmentState.DONE)
+    """Count one task of a locked open batch, read since, as done, independently of the others."""
+    if assignment.state == AssignmentState.ASSIGNED:
+        assignment.state = AssignmentState.DONE
+        save_columns(assignment, "state")
 
 
 def reopen_assignment(*, assignment: Assignment) -> None:
@@ -123,4 +126,4 @@ def free_places(pool_id: int, task_ids: Iterable[int]) -> None:
 
 def _close(batch: Batch, state: BatchState, now: datetime) -> None:
     batch.state, batch.closed_at = state, now
-    batch.save(update_fields=["state", "closed_at"])
+    save_columns(batch, "state", "closed_at")

@@ -1,28 +1,43 @@
 """Lock people, pools, batches and tasks: always in this order, and several of one kind by primary key.
 
 Two steps that lock in different orders could deadlock. So only this module of the app locks rows, which
-`tests/allocation/test_locks.py` checks. `lock_free_tasks` and `lock_if_free` skip rows that others have locked, and
+`tests/allocation/test_locks.py` checks. `FreeTasks` and `lock_if_free` skip rows that others have locked, and
 never wait. docs/decisions/0039-one-order-of-locks.md has the order for all apps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from allocation.models import Assignment, Batch, BatchState, LeasedBatch, Pool, Task, TaskQuerySet
 from people.models import User
+from people.statements import Statement
 
 BatchT = TypeVar("BatchT", bound=LeasedBatch)
 
 
+PERSON = Statement(
+    lambda person: User.objects.select_for_update(no_key=True).filter(pk=person).values_list("pk"), person=int
+)
+POOL = Statement(lambda pool: Pool.objects.filter(pk=pool), pool=int)
+OPEN_BATCHES = Statement(
+    lambda pool, person: Batch.objects.select_for_update(no_key=True).filter(
+        pool=pool, person=person, state=BatchState.OPEN
+    ),
+    pool=int,
+    person=int,
+)
+
+
 def lock_person(person: User) -> None:
     """Make the tabs of one person take turns; the lock leaves foreign keys to the person free."""
-    User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
+    PERSON.get(person=person.pk)
 
 
 def lock_people(people: Iterable[User]) -> None:
@@ -49,7 +64,9 @@ def lock_pool_shared(pool: Pool) -> None:
         table = connection.ops.quote_name(Pool._meta.db_table)
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT 1 FROM {table} WHERE id = %s FOR KEY SHARE", [pool.pk])  # noqa: S608
-    pool.refresh_from_db()
+    stored = POOL.get(pool=pool.pk)
+    for column in ("replication", "batch_size", "lease_s", "is_open"):
+        setattr(pool, column, getattr(stored, column))
 
 
 def lock_batch(batch_id: UUID) -> Batch:
@@ -70,8 +87,8 @@ def lock_with_lease(batches: QuerySet[BatchT]) -> QuerySet[BatchT]:
     return batches.select_for_update(no_key=True, of=("self", "lease"))
 
 
-def lock_open_batches(pool: Pool, person: User) -> QuerySet[Batch]:
-    return Batch.objects.select_for_update(no_key=True).filter(pool=pool, person=person, state=BatchState.OPEN)
+def lock_open_batches(pool: Pool, person: User) -> list[Batch]:
+    return OPEN_BATCHES.rows(pool=pool.pk, person=person.pk)
 
 
 def lock_unfinished_batches(pools: QuerySet[Pool], person: User) -> list[Batch]:
@@ -90,10 +107,24 @@ def lock_tasks_of(assignments: QuerySet[Assignment]) -> None:
     lock_tasks(Task.objects.filter(pk__in=assignments.values("task")))
 
 
-def lock_free_tasks(open_tasks: TaskQuerySet, size: int, *, start: int) -> list[Task]:
-    """Lock up to `size` of `open_tasks` that nobody else has locked: from `start` in the pool's order, round once."""
-    in_order = open_tasks.order_by("shuffle_key").select_for_update(skip_locked=True, no_key=True, of=("self",))
-    tasks = list(in_order.filter(shuffle_key__gte=start)[:size])
-    if len(tasks) < size:
-        tasks += in_order.filter(shuffle_key__lt=start)[: size - len(tasks)]
-    return tasks
+class FreeTasks:
+    """Open tasks that may come to a person, except those that `without`, called with person and project, selects."""
+
+    def __init__(self, without: Callable[[User, int], Q] = lambda _person, _project: Q(pk__in=[])) -> None:
+        self._without = without
+        types: dict[str, type] = {"person": int, "pool": int, "project": int, "start": int}
+        self.from_start = Statement(partial(self._locked, "shuffle_key__gte"), **types)
+        self.before_start = Statement(partial(self._locked, "shuffle_key__lt"), **types)
+
+    def open_for(self, person: User, pool: Pool, project: int) -> TaskQuerySet:
+        return Task.objects.open_for(person, pool).exclude(self._without(person, project))
+
+    def lock(self, person: User, pool: Pool, project: int, *, start: int) -> list[Task]:
+        """Lock up to a batch of those that nobody else has locked: from `start` in the pool's order, round once."""
+        about = {"person": person.pk, "pool": pool.pk, "project": project, "start": start}
+        tasks = self.from_start.rows(**about, limit=pool.batch_size)
+        return tasks + self.before_start.rows(**about, limit=pool.batch_size - len(tasks))
+
+    def _locked(self, part: str, person: User, pool: Pool, project: int, start: int) -> TaskQuerySet:
+        in_order = self.open_for(person, pool, project).filter(**{part: start}).order_by("shuffle_key")
+        return in_order.select_for_update(skip_locked=True, no_key=True, of=("self",))

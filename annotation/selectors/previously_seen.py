@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotation.models import CaptionItem, Round, RoundKind, RoundState, Stage, Verdict
+from annotation.models import CaptionItem, RoundKind, RoundState, Stage, Verdict
 from annotation.selectors.verification import images_being_rated
 from inference.models import ModelCaption
 from inference.selectors import assigned_work
@@ -13,15 +13,15 @@ from people.models import User
 DECIDED_PILOT = (RoundState.ACCEPTED, RoundState.REJECTED)
 
 
-def previously_seen(annotator: User, round: Round, *, besides_pilots: bool = False) -> Q:
+def previously_seen(annotator: User, project: int, *, besides_pilots: bool = False) -> Q:
     """Return caption tasks that must not be assigned to the person.
 
-    An image that they wrote about in this project, or of which they rated a caption, is not assigned again in another
+    An image that they wrote about in `project`, or of which they rated a caption, is not assigned again in another
     round of it. If nothing else is left for them, `besides_pilots` allows images from decided pilots. An image assigned
     to them in another project or kind of work waits, as one would show what screen 2 of the other must not. So does one
     whose caption by somebody else they have to rate. The images of practice examples never come.
     """
-    here = Q(batch__round__project=round.project_id)
+    here = Q(batch__round__project=project)
     image = "caption_task__image"
     written = CaptionItem.objects.filter(person=annotator, image=OuterRef(image))
     written = written.filter(here | ~Q(batch__stage=Stage.SUBMITTED))

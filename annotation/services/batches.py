@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import datetime
 from random import Random
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from allocation.models import BatchState
 from allocation.services.errors import BatchReturnedError
 from allocation.services.kinds import check_in_time, credible_ms
 from allocation.services.lifecycle import finish_batch
+from allocation.services.locks import FreeTasks
 from annotation.models import (
     Caption,
     CaptionBatch,
@@ -38,7 +39,7 @@ from annotation.services.round_batches import (
     rate_many,
 )
 from people.models import User
-from people.statements import Statement
+from people.statements import Statement, save_columns
 
 
 class InvalidCaptionError(Exception):
@@ -83,11 +84,13 @@ class CaptionBatchKind(RoundBatchKind[CaptionBatch]):
 
     model, task_model, row_model = CaptionBatch, CaptionTask, CaptionItem
     copied = ("image_id", "english_id")
+    free_tasks = (
+        FreeTasks(lambda person, project: previously_seen(person, project) | english_is_off()),
+        FreeTasks(lambda person, project: previously_seen(person, project, besides_pilots=True) | english_is_off()),
+    )
 
-    def not_for(self, person: User, work: Round) -> Iterator[Q]:
-        yield previously_seen(person, work) | english_is_off()
-        if work.kind == RoundKind.MAIN:
-            yield previously_seen(person, work, besides_pilots=True) | english_is_off()
+    def free_tasks_of(self, work: Round) -> Sequence[FreeTasks]:
+        return self.free_tasks if work.kind == RoundKind.MAIN else self.free_tasks[:1]
 
     def to_lock(self) -> QuerySet[CaptionBatch]:
         # Every save locks the batch, and none needs its round.
@@ -145,7 +148,7 @@ def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch
         if unrated:
             raise UnratedImagesError(unrated)
         batch.stage, batch.writing_opened_at = Stage.WRITE, now
-        batch.save(update_fields=["stage", "writing_opened_at"])
+        save_columns(batch, "stage", "writing_opened_at")
         KIND.renew(batch, person, now)
     return batch
 
@@ -179,7 +182,7 @@ def save_draft(
         began_at = item.saved_at or batch.writing_opened_at or now
         item.writing_ms += credible_ms(active_ms, since=began_at, now=now, longest=LONGEST_SITTING)
         item.text, item.saved_at = text, now
-        item.save(update_fields=["text", "revision", "saved_at", "writing_ms"])
+        save_columns(item, "text", "revision", "saved_at", "writing_ms")
         KIND.renew(batch, person, now)
     return item
 
@@ -221,10 +224,10 @@ def _warn_of_copies(batch: CaptionBatch, items: list[CaptionItem]) -> list[int]:
     They are looked for once: by asking again with other texts, somebody could find out what the English captions said.
     """
     if not CaptionItem.objects.filter(batch=batch, copied_revision__isnull=False).exists():
-        for item in items:
-            if text_checks.is_copied(item.text, item.english.text):
-                item.copied_revision = item.revision
-        CaptionItem.objects.bulk_update(items, ["copied_revision"])
+        copied = [item for item in items if text_checks.is_copied(item.text, item.english.text)]
+        for item in copied:
+            item.copied_revision = item.revision
+        CaptionItem.objects.bulk_update(copied, ["copied_revision"])
     return [item.position for item in items if item.copied_revision == item.revision]
 
 
@@ -247,7 +250,7 @@ def _submit(batch: CaptionBatch, items: list[CaptionItem], *, person: User, now:
         for item in items
     )
     batch.stage, batch.submitted_at = Stage.SUBMITTED, now
-    batch.save(update_fields=["stage", "submitted_at"])
+    save_columns(batch, "stage", "submitted_at")
     tallies.submitted(batch=batch, captions=captions)
 
 

@@ -57,7 +57,7 @@ def move_batch(*, batch: Batch, to: User, by: User, now: datetime) -> Moved:
             to=to,
             now=now,
             prepare=KIND.preparing(round, Random()),
-            without=previously_seen(to, round) | english_is_off(),
+            without=previously_seen(to, round.project_id) | english_is_off(),
         )
         moved = Moved(CaptionBatch.objects.get(pk=made.pk), made.assignments.count(), left)
         about = {"batch": str(batch.pk), "new_batch": str(made.pk), "to": to.pk, "moved": moved.moved, "left": left}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from random import Random
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from annotation.permissions import check_still_qualified, missing_requirements
 from people.models import TextKind, User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.selectors.texts import language_shown
+from people.statements import Statement, save_columns
 
 # (ours) Longer than this between two signs of life of one image is not active time, whatever a browser says.
 LONGEST_SITTING = timedelta(minutes=30)
@@ -59,7 +61,7 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
             guidelines_id=work.guidelines_id,
             guidelines_language=language_shown(work.project, TextKind.RATING, work.guidelines.version),
         )
-        tasks = self.task_model.objects.in_bulk([assignment.task_id for assignment in assignments])
+        tasks = {row.pk: row for row in self.rows_of_tasks.rows(tasks=[one.task_id for one in assignments])}
         self.row_model.objects.bulk_create(
             self.row_model(
                 assignment=assignment,
@@ -70,6 +72,10 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
             )
             for assignment in assignments
         )
+
+    @cached_property
+    def rows_of_tasks(self) -> Statement[Any]:
+        return Statement(lambda tasks: self.task_model.objects.filter(pk__in=tasks), tasks=[int])
 
     def check_resumable(self, batch: BatchT) -> None:
         if batch.submitted_at:
@@ -101,7 +107,7 @@ def rate(row: CaptionItem | Verdict, lease: Batch, rating: Rating | None, active
     since = row.rated_at or lease.taken_at
     row.rating_ms += credible_ms(active_ms, since=since, now=now, longest=LONGEST_SITTING)
     row.rating, row.rated_at = (rating, now) if rating else ("", None)
-    row.save(update_fields=["rating", "rated_at", "rating_ms"])
+    save_columns(row, "rating", "rated_at", "rating_ms")
 
 
 def rate_many(rows: QuerySet[RatedT], ratings: Mapping[int, Rating], now: datetime) -> None:

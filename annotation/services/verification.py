@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from random import Random
 from uuid import UUID
@@ -18,6 +18,7 @@ from allocation.models import Pool, Task
 from allocation.services.errors import PoolClosedError
 from allocation.services.kinds import check_in_time, check_not_returned
 from allocation.services.lifecycle import finish_batch
+from allocation.services.locks import FreeTasks
 from annotation.models import (
     Caption,
     CaptionState,
@@ -33,6 +34,7 @@ from annotation.selectors.verification import captions_by_image, not_for, to_rat
 from annotation.services import figures, tallies
 from annotation.services.round_batches import RoundBatchKind, StaleStateError, UnratedImagesError, rate, rate_many
 from people.models import User
+from people.statements import save_columns
 
 TASKS_PER_INSERT = 5000
 
@@ -108,15 +110,13 @@ class VerificationBatchKind(RoundBatchKind[VerificationBatch]):
 
     model, task_model, row_model = VerificationBatch, VerificationTask, Verdict
     copied = ("caption_id",)
+    free_tasks = (FreeTasks(lambda person, _project: not_for(person)),)
 
     def check_still_qualified(self, person: User, work: Round) -> None:
         # Closing the round changes the row that a new batch refers to, so the two take turns.
         if not Round.objects.filter(pk=work.pk, state=RoundState.OPEN).exists():
             raise PoolClosedError
         super().check_still_qualified(person, work)
-
-    def not_for(self, person: User, work: Round) -> Iterator[Q]:
-        yield not_for(person)
 
 
 KIND = VerificationBatchKind()
@@ -183,7 +183,7 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime) -> Verification
             raise UnratedImagesError(unrated)
         counts = finish_batch(batch=batch.lease, now=now)
         batch.submitted_at = now
-        batch.save(update_fields=["submitted_at"])
+        save_columns(batch, "submitted_at")
         tallies.verdicts_submitted(batch=batch, verdicts=verdicts, counts=counts)
     return batch
 

@@ -30,6 +30,7 @@ from gapgame.rules.scripted import SHORTEST_PAUSE
 from gapgame.services.ranking import credit
 from inference.selectors.word_vectors import vectors_of
 from people.models import User
+from people.statements import save_columns
 
 SEEDS = 2**62
 
@@ -134,7 +135,7 @@ def open_turn(*, player_id: int, user: User, now: datetime) -> Turn | None:
         turn.player = player
         if turn.outcome == Outcome.WAITING:
             turn.outcome, turn.opened_at, turn.shown_at = Outcome.OPEN, now, now
-            turn.save(update_fields=["outcome", "opened_at", "shown_at"])
+            save_columns(turn, "outcome", "opened_at", "shown_at")
     return turn
 
 
@@ -181,7 +182,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
         elif number == rules.ATTEMPTS:
             finish(turn=turn, outcome=Outcome.FAILED, attempts=turn.made, now=now)
         else:
-            turn.save(update_fields=["attempts_made", "shown_at"])
+            save_columns(turn, "attempts_made", "shown_at")
     return turn
 
 
@@ -222,7 +223,7 @@ def skip(*, turn_id: UUID, user: User, reason: SkipReason, note: str = "", now: 
             raise NotPlayingError
         turn.outcome, turn.finished_at = Outcome.SKIPPED, now
         turn.skip_reason, turn.skip_note = reason, note.replace("\0", "").strip()[:500]
-        turn.save(update_fields=["outcome", "finished_at", "skip_reason", "skip_note"])
+        save_columns(turn, "outcome", "finished_at", "skip_reason", "skip_note")
     return turn
 
 
@@ -231,7 +232,7 @@ def finish(*, turn: Turn, outcome: Outcome, attempts: Iterable[Attempt], now: da
     made = list(attempts)
     turn.outcome, turn.finished_at = outcome, now
     turn.score = rules.turn_score(attempt.score for attempt in made)
-    turn.save(update_fields=["outcome", "finished_at", "score", "attempts_made", "shown_at"])
+    save_columns(turn, "outcome", "finished_at", "score", "attempts_made", "shown_at")
     reached_at = max((attempt.made_at for attempt in made), default=now)
     is_solved = outcome in (Outcome.ATTEMPT_1, Outcome.ATTEMPT_2, Outcome.ATTEMPT_3)
     credit(player=turn.player, score=turn.score, is_found=is_solved, reached_at=reached_at)

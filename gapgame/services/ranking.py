@@ -8,6 +8,7 @@ from django.db import connection
 
 from gapgame.models import Player, PlayerStatus, ScoreCount, Season
 from gapgame.rules.percentiles import LEVELS
+from people.statements import save_columns
 
 
 def credit(*, player: Player, score: int, is_found: bool, reached_at: datetime) -> None:
@@ -19,7 +20,7 @@ def credit(*, player: Player, score: int, is_found: bool, reached_at: datetime) 
         player.reached_at = reached_at
     player.streak = player.streak + 1 if is_found else 0
     player.best_streak = max(player.best_streak, player.streak)
-    player.save(update_fields=["turns", "total", "reached_at", "streak", "best_streak"])
+    save_columns(player, "turns", "total", "reached_at", "streak", "best_streak")
     _recount(player.season_id, before, player.total)
 
 

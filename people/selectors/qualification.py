@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from languages.models import Language
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
+from people.statements import Statement
 
 WORKING_LEVELS = (Level.NATIVE, Level.FLUENT)
 
@@ -43,6 +44,31 @@ class NotQualifiedError(Exception):
         self.missing_requirements = missing
 
 
+ROLES = Statement(
+    lambda person, projects: Membership.objects.filter(user=person, project__in=projects).values_list(
+        "project", "role"
+    ),
+    person=int,
+    projects=[int],
+)
+LEVELS = Statement(
+    lambda person: LanguageSkill.objects.filter(user=person).values_list("language", "level"), person=int
+)
+ARCHIVED = Statement(
+    lambda projects: Project.objects.filter(pk__in=projects, archived_at__isnull=False).values_list("pk"),
+    projects=[int],
+)
+CONSENTED = Statement(
+    lambda person, projects: Consent.objects.filter(
+        user=person, text__project__in=projects, withdrawn_at=None
+    ).values_list("text"),
+    person=int,
+    projects=[int],
+)
+CONSENT_TEXTS = Statement(
+    lambda projects: ConsentText.objects.filter(project__in=projects).order_by("version").values_list("project", "pk"),
+    projects=[int],
+)
 Requirement = Callable[[User, Sequence[Work]], list[list[MissingRequirement]]]
 _also_required: list[Requirement] = []
 
@@ -55,10 +81,10 @@ def also_require(requirement: Requirement) -> None:
 def missing_requirements_of(user: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
     """Return the missing requirements of `user` for each of `wanted`, in order; an empty list if they qualify."""
     projects = {work.project_id for work in wanted}
-    roles = set(Membership.objects.filter(user=user, project__in=projects).values_list("project", "role"))
-    levels = dict(LanguageSkill.objects.filter(user=user).values_list("language", "level"))
+    roles = set(ROLES.rows(person=user.pk, projects=projects))
+    levels = dict(LEVELS.rows(person=user.pk))
     unconsented = _without_consent(user, projects)
-    archived = set(Project.objects.filter(pk__in=projects, archived_at__isnull=False).values_list("pk", flat=True))
+    archived = {project for (project,) in ARCHIVED.rows(projects=projects)}
     missing = [
         _missing_requirements(
             user,
@@ -85,7 +111,7 @@ def check_not_archived(project_id: int) -> None:
     ------
     NotQualifiedError
     """
-    if Project.objects.filter(pk=project_id, archived_at__isnull=False).exists():
+    if ARCHIVED.rows(projects=[project_id]):
         raise NotQualifiedError([_archived()])
 
 
@@ -117,15 +143,9 @@ def still_takes_part(user: User, project_id: int, role: Role, *, unless_archived
 
 def _without_consent(user: User, projects: set[int]) -> set[int]:
     """Return those of `projects` to whose newest consent text `user` has not agreed."""
-    consented = set(
-        Consent.objects.filter(user=user, text__project__in=projects, withdrawn_at=None).values_list("text", flat=True)
-    )
-    unconsented = set()
-    for project in Project.objects.filter(pk__in=projects).prefetch_related("consent_texts"):
-        texts = sorted(project.consent_texts.all(), key=lambda text: text.version)
-        if texts and texts[-1].pk not in consented:
-            unconsented.add(project.pk)
-    return unconsented
+    consented = {text for (text,) in CONSENTED.rows(person=user.pk, projects=projects)}
+    newest = dict(CONSENT_TEXTS.rows(projects=projects))
+    return {project for project, text in newest.items() if text not in consented}
 
 
 def _missing_requirements(

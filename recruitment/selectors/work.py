@@ -14,6 +14,7 @@ from allocation.models import Batch, BatchState, Pool
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
 from people.models import Role, User
 from people.selectors.qualification import WORKING_LEVELS, Work
+from people.statements import Statement
 from practice.models import Kind
 from practice.selectors.states import has_failed
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
@@ -76,9 +77,19 @@ def has_failed_practice(participant: Participant) -> bool:
     return has_failed(participant.user, works)
 
 
+WORKING = Statement(
+    lambda person: (
+        Participant.objects.filter(user=person, state=ParticipantState.WORKING)
+        .select_related("study__project")
+        .order_by("-pk")
+    ),
+    person=int,
+)
+
+
 def working(user: User) -> Participant | None:
     """Return the study that somebody is in the middle of."""
-    return Participant.objects.filter(user=user, state=ParticipantState.WORKING).select_related("study__project").last()
+    return next(iter(WORKING.rows(person=user.pk, limit=1)), None)
 
 
 @dataclass(frozen=True)

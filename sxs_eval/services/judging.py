@@ -5,7 +5,6 @@ Every answer counts by itself as soon as it is stored; the batch only says which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
@@ -19,13 +18,13 @@ from allocation.services import lifecycle
 from allocation.services.errors import LeaseExpiredError, NoTasksAvailableError, OpenBatchExistsError, PoolClosedError
 from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from allocation.services.lifecycle import expire_batch, finish_assignment, finish_batch, renew_lease, reopen_assignment
-from allocation.services.locks import lock_with_lease
+from allocation.services.locks import FreeTasks, lock_with_lease
 from crosslens_metrics.scales import SCALES
 from inference.selectors import assigned_work
 from people.models import TextKind, User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.selectors.texts import language_shown
-from people.statements import Statement
+from people.statements import Statement, save_columns
 from sxs_eval.models import (
     Comparison,
     GoldPair,
@@ -66,6 +65,10 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
     """Batches of pairs to judge."""
 
     model = JudgingBatch
+    # Nobody sees what models say of an image while they write about it.
+    free_tasks = (
+        FreeTasks(lambda person, _project: assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")),
+    )
 
     def work_of(self, batch: JudgingBatch) -> Comparison:
         return batch.comparison
@@ -76,10 +79,6 @@ class JudgingBatchKind(BatchKind[JudgingBatch, Comparison]):
     def check_still_qualified(self, person: User, work: Comparison) -> None:
         if not is_still_welcome(person, work):
             raise NotQualifiedError(missing_requirements(person, work))
-
-    def not_for(self, person: User, work: Comparison) -> Iterator[Q]:
-        # Nobody sees what models say of an image while they write about it.
-        yield assigned_work.is_kept_from(person, "pair__image", besides="sxs_eval")
 
     def add_rows(self, work: Comparison, lease: Batch, assignments: list[Assignment], rng: Random) -> None:
         instructions = Instructions.objects.filter(project=work.project_id).latest("version")
@@ -282,7 +281,7 @@ def _keep(judgement: Judgement, given: _Given, *, since: datetime, now: datetime
     judgement.choice = given.choice
     judgement.score = given.choice if judgement.test_is_left else -given.choice
     judgement.comment, judgement.judged_at = given.comment, now
-    judgement.save(update_fields=["choice", "score", "comment", "judged_at", "active_ms", "is_late"])
+    save_columns(judgement, "choice", "score", "comment", "judged_at", "active_ms", "is_late")
 
 
 def _settle(assignment: Assignment, *, is_late: bool) -> None:
@@ -312,7 +311,7 @@ def undo(*, batch_id: UUID, person: User, position: int, now: datetime) -> Judge
         if last is None or last.position != position or judgement.is_late:
             raise StaleTrialError
         judgement.choice = judgement.score = judgement.judged_at = None
-        judgement.save(update_fields=["choice", "score", "judged_at"])
+        save_columns(judgement, "choice", "score", "judged_at")
         if judgement.assignment is not None:
             reopen_assignment(assignment=judgement.assignment)
         renew_lease(batch=batch.lease, now=now)

@@ -127,9 +127,7 @@ class Campaign:
         )
 
     def switch_off(self) -> Callable[[], Any]:
-        task = (
-            self.round.tasks.filter(task__is_open=True).select_related("english__model").first()
-        )
+        task = self.round.tasks.filter(task__is_open=True).select_related("english__model").first()
         CaptioningModel.objects.filter(pk=task.english.model_id).update(project=self.round.project)
         return partial(switch_off, caption_id=task.english_id, reason="Bad.", by=self.by, now=NOW)
 

@@ -5,27 +5,38 @@ from __future__ import annotations
 import sys
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.apps import apps
-from django.db import connection, models, transaction
+from django.db import DatabaseError, connection, models, transaction
 from django.utils import timezone
 
-from annotation.models import CaptionBatch, CaptionItem
-from annotation.permissions import OWN_BATCH
+from allocation.models import Task
+from allocation.services.locks import OPEN_BATCHES, PERSON, POOL
+from annotation.models import AnnotatorState, AnnotatorStatus, CaptionBatch, CaptionItem, Exclusion, Feedback
+from annotation.permissions import EXCLUDED, OWN_BATCH, OWN_ROUND, STATUSES, UNREAD
 from annotation.selectors.work import ITEM_WITH_IMAGE, TEXTS
 from annotation.services.batches import ITEM, KIND
 from people.allauth_adapter import ACCOUNT
-from people.models import Session, User
+from people.models import Project, Session, TextKind, TextTranslation, User
+from people.selectors.qualification import ARCHIVED, CONSENT_TEXTS, CONSENTED, LEVELS, ROLES
+from people.selectors.texts import PUBLISHED
 from people.services.session_store import CURRENT
-from people.statements import Statement
+from people.statements import LONGEST, Statement, save_columns
+from practice.models import PracticeSet
+from practice.selectors.states import SETS
+from recruitment.models import Participant
+from recruitment.selectors.work import WORKING
+from sxs_eval.models import Comparison, RaterStatus
+from sxs_eval.permissions import STOPPED
 from sxs_eval.selectors.work import CAPTIONS, TRIALS
 from sxs_eval.services.judging import JUDGEMENT
 from sxs_eval.services.judging import KIND as JUDGING
 from tests.annotation.submitting import take, write
 from tests.clients import client_of
-from tests.factories import make_annotator, make_comparison, make_rater, make_round
+from tests.factories import make_annotator, make_comparison, make_project, make_rater, make_round
+from tests.recruitment.panel import make_study
 from tests.sxs_eval.judged import take as take_pairs
 
 APPS = {config.name.split(".")[0] for config in apps.get_app_configs()}
@@ -60,6 +71,8 @@ def cases(batch: CaptionBatch) -> list[tuple[Statement[Any], dict[str, Any], dic
     judging = take_pairs(comparison, make_rater(comparison), now=timezone.now())
     pairs, rater = judging.pk, judging.lease.person_id
     return [
+        *cases_of_requirements(batch, comparison, rater),
+        *cases_of_taking(batch, pairs),
         (JUDGING.own_locked, {"batch": pairs, "person": rater}, {"batch": pairs, "person": rater + 1}),
         (JUDGEMENT, {"batch": pairs, "position": 1}, {"batch": pairs, "position": 99}),
         (TRIALS, {"batch": pairs}, {"batch": uuid4()}),
@@ -76,7 +89,69 @@ def cases(batch: CaptionBatch) -> list[tuple[Statement[Any], dict[str, Any], dic
     ]
 
 
-@pytest.mark.parametrize("number", range(13))
+def cases_of_requirements(
+    batch: CaptionBatch, comparison: Comparison, rater: int
+) -> list[tuple[Statement[Any], dict[str, Any], dict[str, Any]]]:
+    """What is asked about a person before they get work."""
+    round, person = batch.round, batch.lease.person_id
+    project, manager = round.project, round.project.created_by
+    by = {"by": manager, "at": timezone.now()}
+    Feedback.objects.create(project=project, round=round, person_id=person, text="Well done", **by)
+    decided = {"project": project, "person_id": person, "language": round.language, "reason": "so", **by}
+    AnnotatorStatus.objects.create(state=AnnotatorState.QUALIFIED, **decided)
+    Exclusion.objects.create(**decided)
+    RaterStatus.objects.create(comparison=comparison, person_id=rater, paused_at=timezone.now())
+    PracticeSet.objects.create(project=project, kind="rating", version=1, counts_from=1)
+    Participant.objects.create(
+        study=make_study(project), user_id=person, panel_id="5f1a", arrived_at=timezone.now(), state="working"
+    )
+    archived = make_project()
+    Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
+    text = {"project": project, "kind": TextKind.RATING, "version": 1, "language_id": "de", "saved_at": by["at"]}
+    for revision in (1, 2):
+        TextTranslation.objects.create(revision=revision, body="Regeln", published_at=by["at"], **text)
+    here: dict[str, Any] = {"person": person, "projects": {project.pk, archived.pk}}
+    elsewhere = {"person": person, "projects": [archived.pk]}
+    of_text = {"project": project.pk, "kind": "rating", "language": "de"}
+    return [
+        (OWN_ROUND, {"round": round.pk, "person": person}, {"round": round.pk, "person": rater}),
+        (ROLES, here, elsewhere),
+        (LEVELS, {"person": person}, {"person": manager.pk}),
+        (ARCHIVED, {"projects": [project.pk, archived.pk]}, {"projects": [project.pk]}),
+        (CONSENTED, here, elsewhere),
+        (CONSENT_TEXTS, {"projects": {project.pk, 7, 8, 9}}, {"projects": []}),
+        (UNREAD, here, elsewhere),
+        (STATUSES, here, elsewhere),
+        (EXCLUDED, here, {"person": person, "projects": list(range(40_000, 40_000 + 2 * LONGEST))}),
+        (STOPPED, {"person": rater, "comparison": comparison.pk}, {"person": person, "comparison": comparison.pk}),
+        (SETS, {"projects": [project.pk]}, {"projects": [archived.pk]}),
+        (WORKING, {"person": person}, {"person": rater}),
+        (PUBLISHED, {**of_text, "version": 1}, {**of_text, "version": 2}),
+    ]
+
+
+def cases_of_taking(batch: CaptionBatch, judging: UUID) -> list[tuple[Statement[Any], dict[str, Any], dict[str, Any]]]:
+    """What is read while a batch is taken."""
+    pool, person, project = batch.round.pool_id, batch.lease.person_id, batch.round.project_id
+    tasks = list(batch.round.tasks.values_list("pk", flat=True))
+    from_start = {"person": person, "pool": pool, "project": project, "start": 0}
+    before = {**from_start, "start": 2**31}
+    pairs = Task.objects.exclude(pool=pool).values_list("pool", flat=True).first()
+    return [
+        (PERSON, {"person": person}, {"person": 31_001}),
+        (POOL, {"pool": pool}, {"pool": 31_001}),
+        (OPEN_BATCHES, {"pool": pool, "person": person}, {"pool": pool, "person": person + 1}),
+        (KIND.with_head, {"batch": batch.pk}, {"batch": uuid4()}),
+        (JUDGING.with_head, {"batch": judging}, {"batch": batch.pk}),
+        (KIND.rows_of_tasks, {"tasks": tasks}, {"tasks": [31_001]}),
+        *((each.from_start, from_start, before) for each in KIND.free_tasks),
+        *((each.before_start, before, from_start) for each in KIND.free_tasks),
+        *((each.from_start, {**from_start, "pool": pairs}, before) for each in JUDGING.free_tasks),
+        *((each.before_start, {**before, "pool": pairs}, from_start) for each in JUDGING.free_tasks),
+    ]
+
+
+@pytest.mark.parametrize("number", range(38))
 def test_its_rows_are_those_of_the_queryset(batch: CaptionBatch, number: int) -> None:
     statement, matching, other = cases(batch)[number]
     with transaction.atomic():
@@ -92,6 +167,45 @@ def test_each_statement_of_the_platform_is_compared_above(batch: CaptionBatch) -
     known = [one for module in modules for one in vars(module).values() if isinstance(one, Statement)]
     assert known
     assert [one for one in known if id(one) not in compared] == []
+
+
+def test_as_many_rows_are_given_as_asked_for(batch: CaptionBatch) -> None:
+    for limit in (2, 0, 1, 3, 2, 9):
+        assert TEXTS.rows(batch=batch.pk, limit=limit) == list(TEXTS.build(batch=batch.pk)[:limit])
+
+
+def test_lists_of_all_lengths_are_looked_for(batch: CaptionBatch) -> None:
+    tasks = list(batch.round.tasks.values_list("pk", flat=True))
+    for asked in ([], tasks[:1], tasks, [2**70, *tasks], [*range(40_000, 40_000 + 2 * LONGEST), tasks[2]]):
+        found = KIND.rows_of_tasks.rows(tasks=asked)
+        assert {one.pk for one in found} == set(tasks) & set(asked)
+
+
+def test_columns_are_saved_as_django_saves_them(batch: CaptionBatch) -> None:
+    item = batch.items.get(position=1)
+    item.rating, item.rating_ms, item.rated_at, item.text = "GOOD", 7, NEVER, "not saved"
+    save_columns(item, "rating", "rating_ms", "rated_at")
+    saved = CaptionItem.objects.get(pk=item.pk)
+    assert (saved.rating, saved.rating_ms, saved.rated_at, saved.text) == ("GOOD", 7, NEVER, "Eine Katze 1")
+    item.save(update_fields=["rating", "rating_ms", "rated_at"])
+    assert as_told(CaptionItem.objects.get(pk=item.pk)) == as_told(saved)
+    CaptionItem.objects.filter(pk=item.pk).delete()
+    with pytest.raises(DatabaseError):
+        save_columns(item, "rating")
+
+
+def test_whoever_listens_to_saves_is_still_called(batch: CaptionBatch) -> None:
+    heard: list[Any] = []
+
+    def listen(**about: Any) -> None:
+        heard.append(about["update_fields"])
+
+    models.signals.post_save.connect(listen, sender=CaptionItem)
+    try:
+        save_columns(batch.items.get(position=1), "rating")
+    finally:
+        models.signals.post_save.disconnect(listen, sender=CaptionItem)
+    assert heard == [frozenset({"rating"})]
 
 
 def test_one_row_is_given_and_none_raises(batch: CaptionBatch) -> None:
