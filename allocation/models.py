@@ -56,7 +56,9 @@ class Task(models.Model):
     # In the database, so that the index depends on it alone: PostgreSQL writes no index entry for a changed row if no
     # column of an index changes.
     is_open = models.GeneratedField(
-        expression=Q(places_taken__lt=F("places")), output_field=models.BooleanField(), db_persist=True
+        expression=Q(places_taken__lt=F("places")),  # type: ignore[arg-type] # the stubs know no conditions
+        output_field=models.BooleanField(),
+        db_persist=True,
     )
 
     objects = TaskQuerySet.as_manager()

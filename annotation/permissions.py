@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -251,7 +252,7 @@ def check_still_qualified(user: User, round: Round) -> None:
 def _requirements_by_decision(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:
     """Return the managers' decisions that keep `user` from each of `rounds`."""
     projects = {round.project_id for round in rounds}
-    about = {"person": user.pk, "projects": projects}
+    about: dict[str, Any] = {"person": user.pk, "projects": projects}
     statuses = {(project, language): state for project, language, state in STATUSES.rows(**about)}
     excluded = set(EXCLUDED.rows(**about))
     return {

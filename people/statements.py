@@ -138,13 +138,13 @@ def save_columns(row: Model, *names: str) -> None:
     if pre_save.has_listeners(model) or post_save.has_listeners(model):
         row.save(update_fields=names)
         return
-    key, fields = model._meta.pk, [model._meta.get_field(name) for name in names]
-    quoted = connection.ops.quote_name
-    columns = ", ".join(f"{quoted(field.column)} = %s" for field in fields)
-    values = [field.get_db_prep_save(field.pre_save(row, add=False), connection) for field in (*fields, key)]
+    known = {field.name: field for field in model._meta.concrete_fields}
+    fields = [*(known[name] for name in names), model._meta.pk]
+    *columns, key = (f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
+    values = [field.get_db_prep_save(field.pre_save(row, add=False), connection) for field in fields]
+    table = connection.ops.quote_name(model._meta.db_table)
     with connection.cursor() as cursor:
-        table = quoted(model._meta.db_table)
-        cursor.execute(f"UPDATE {table} SET {columns} WHERE {quoted(key.column)} = %s", values)  # noqa: S608
+        cursor.execute(f"UPDATE {table} SET {', '.join(columns)} WHERE {key}", values)  # noqa: S608
         if not cursor.rowcount:
             raise DatabaseError("The row to save is gone.")
 

@@ -107,12 +107,13 @@ def cases_of_requirements(
     )
     archived = make_project()
     Project.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
-    text = {"project": project, "kind": TextKind.RATING, "version": 1, "language_id": "de", "saved_at": by["at"]}
+    of_text: dict[str, Any] = {"kind": TextKind.RATING, "version": 1, "language_id": "de"}
     for revision in (1, 2):
-        TextTranslation.objects.create(revision=revision, body="Regeln", published_at=by["at"], **text)
+        at = {"saved_at": timezone.now(), "published_at": timezone.now()}
+        TextTranslation.objects.create(project=project, revision=revision, body="Regeln", **of_text, **at)
     here: dict[str, Any] = {"person": person, "projects": {project.pk, archived.pk}}
     elsewhere = {"person": person, "projects": [archived.pk]}
-    of_text = {"project": project.pk, "kind": "rating", "language": "de"}
+    rules = {"project": project.pk, "kind": "rating", "language": "de"}
     return [
         (OWN_ROUND, {"round": round.pk, "person": person}, {"round": round.pk, "person": rater}),
         (ROLES, here, elsewhere),
@@ -126,7 +127,7 @@ def cases_of_requirements(
         (STOPPED, {"person": rater, "comparison": comparison.pk}, {"person": person, "comparison": comparison.pk}),
         (SETS, {"projects": [project.pk]}, {"projects": [archived.pk]}),
         (WORKING, {"person": person}, {"person": rater}),
-        (PUBLISHED, {**of_text, "version": 1}, {**of_text, "version": 2}),
+        (PUBLISHED, {**rules, "version": 1}, {**rules, "version": 2}),
     ]
 
 
