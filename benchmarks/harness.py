@@ -25,6 +25,8 @@ PORT, WEB_WORKERS, START_LIMIT_S, PATIENCE_S, WARM = 8765, 2, 60, 10, 20
 BASE = f"http://127.0.0.1:{PORT}"
 GRANIAN = f"{sys.executable} -m granian --host 127.0.0.1 --port {{port}} --workers {WEB_WORKERS} --no-ws"
 ASGI = f"{GRANIAN} --log-level warning --interface asginl config.asgi:application"
+THROUGH_PROXY = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1", "Referer": BASE.replace("http", "https")}
+"""Headers that a proxy and a browser send in production, which is where PostgreSQL is measured."""
 PASSWORD = "sixteen quick annotators"
 
 
@@ -78,7 +80,10 @@ def embedded() -> Iterator[dict[str, str]]:
 @contextlib.contextmanager
 def served(env: Mapping[str, str], command: str = ASGI) -> Iterator[psutil.Process]:
     """Serve the platform; begins when each process has answered, as its first request loads all addresses."""
-    server = subprocess.Popen(shlex.split(command.format(port=PORT)), cwd=ROOT, env=environment(env))
+    # A line of log is written for each request, as in production.
+    log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the server
+    command_line = shlex.split(command.format(port=PORT))
+    server = subprocess.Popen(command_line, cwd=ROOT, env=environment(env), stdout=log, stderr=log)
     try:
         began, answers = time.monotonic(), 0
         while answers < WARM:
@@ -87,6 +92,8 @@ def served(env: Mapping[str, str], command: str = ASGI) -> Iterator[psutil.Proce
                     answers += 1
             except OSError:
                 if server.poll() is not None or time.monotonic() - began > START_LIMIT_S:
+                    log.seek(0)
+                    print(log.read(), file=sys.stderr)
                     raise
                 time.sleep(0.1)
         yield psutil.Process(server.pid)
@@ -96,6 +103,7 @@ def served(env: Mapping[str, str], command: str = ASGI) -> Iterator[psutil.Proce
             server.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             server.kill()
+        log.close()
 
 
 def largest_process_mb(server: psutil.Process) -> int:

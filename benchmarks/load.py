@@ -23,7 +23,7 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.harness import BASE, PASSWORD, arguments, name_of, summary, tell
+from benchmarks.harness import BASE, PASSWORD, THROUGH_PROXY, arguments, name_of, summary, tell
 
 REVISION = re.compile(r'name="revision"\s+value="(\d+)"')
 JUDGING = re.compile(r"/judging/[0-9a-f-]{36}/")
@@ -50,7 +50,7 @@ class Person:
 
     async def _request(self, kind: str, method: str, path: str, expected: int, **data: str) -> tuple[str, str]:
         token = next((c.value for c in self.session.cookie_jar if c.key.endswith("csrftoken")), "")
-        headers = {"X-CSRFToken": token, "Referer": self.base, "Accept": ACCEPTED.get(kind, "text/html")}
+        headers = THROUGH_PROXY | {"X-CSRFToken": token, "Accept": ACCEPTED.get(kind, "text/html")}
         if kind in IN_PLACE:
             headers["HX-Request"] = "true"
         began = time.perf_counter()
@@ -169,7 +169,9 @@ class Player(Person):
 async def run(kind: type[Person], base: str, target: str, people: int, seconds: float) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=60)
     sessions = [
-        aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=timeout) for _ in range(people)
+        # The server is told that a proxy asked by HTTPS, and marks its cookies as secure.
+        aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True, treat_as_secure_origin=[base]), timeout=timeout)
+        for _ in range(people)
     ]
     annotators = [kind(number, base, target, session) for number, session in enumerate(sessions)]
     for annotator in annotators:  # One after the other: hashing passwords is not what is measured.
