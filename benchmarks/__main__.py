@@ -137,6 +137,7 @@ def _measure_load(options: argparse.Namespace, installation: Installation) -> di
     with installation() as env:
         target = run("prepare", images=options.images, people=options.people, env=env)
         about: dict[str, Any] = {"people": options.people, "seconds": options.seconds, "env": env}
+        about["cookies"] = target["cookies"]
         with served(env) as server:
             result = run("load", kind="caption", target=target["round"], **about)
             result["judging"] = run("load", kind="judge", target=target["comparison"], **about)

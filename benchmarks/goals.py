@@ -1,4 +1,4 @@
-"""What `make bench` measures beside what a release should reach: one table, of ratios wherever a peer or baseline ran."""
+"""What `make bench` measures beside what a release should reach: ratios wherever a peer or a baseline ran too."""
 
 from __future__ import annotations
 

@@ -27,6 +27,8 @@ GRANIAN = f"{sys.executable} -m granian --host 127.0.0.1 --port {{port}} --worke
 ASGI = f"{GRANIAN} --log-level warning --interface asginl config.asgi:application"
 THROUGH_PROXY = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1", "Referer": BASE.replace("http", "https")}
 """Headers that a proxy and a browser send in production, which is where PostgreSQL is measured."""
+TOKEN = "0123456789abcdef0123456789abcdef"
+"""Against forged requests, of those who are signed in without a page."""
 PASSWORD = "sixteen quick annotators"
 
 

@@ -2,10 +2,11 @@
 
     python -m benchmarks.load --kind caption|judge|play --target ID [--people 16] [--seconds 20]
 
-ID is that of a round or of a comparison, or a season's name with the number of its words: "season:100000". Each
-annotator signs in once, then takes a batch, rates every caption with a request of its own as the page does, opens
-screen 2 with its first image, and saves a caption of each image as the page's script does, which brings the next; after
-the last the batch is submitted. Every step is timed apart.
+ID is that of a round or of a comparison, or a season's name with the number of its words: "season:100000". With
+--cookies, a list in JSON from `prepare`, people are signed in already; otherwise each signs in first. Each annotator
+takes a batch, rates every caption with a request of its own as the page does, opens screen 2 with its first image, and
+saves a caption of each image as the page's script does, which brings the next; after the last the batch is submitted.
+Every step is timed apart. The first seconds, in which each process imports its pages and makes its SQL, do not count.
 
 An annotator's task is one image captioned, all the steps before it included, a rater's is one pair judged, a player's
 one turn. Players guess as often as the game lets them, once a second, and fetch the images that a guess brings.
@@ -35,6 +36,7 @@ BATCH = re.compile(r"/batches/([0-9a-f-]{36})/")
 ACCEPTED = {"judge": "application/json", "save": "application/json"}
 IN_PLACE = {"guess", "next sentence"}
 BETWEEN_GUESSES_S = 1.001
+WARM_S = 3.0
 
 
 class UnexpectedAnswerError(Exception):
@@ -166,19 +168,27 @@ class Player(Person):
         return True
 
 
-async def run(kind: type[Person], base: str, target: str, people: int, seconds: float) -> dict[str, Any]:
+async def run(
+    kind: type[Person], base: str, target: str, people: int, seconds: float, cookies: list[dict[str, str]]
+) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=60)
     sessions = [
         # The server is told that a proxy asked by HTTPS, and marks its cookies as secure.
-        aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True, treat_as_secure_origin=[base]), timeout=timeout)
-        for _ in range(people)
+        aiohttp.ClientSession(
+            cookies=cookies[number] if cookies else None,
+            cookie_jar=aiohttp.CookieJar(unsafe=True, treat_as_secure_origin=[base]),
+            timeout=timeout,
+        )
+        for number in range(people)
     ]
     annotators = [kind(number, base, target, session) for number, session in enumerate(sessions)]
     for annotator in annotators:  # One after the other: hashing passwords is not what is measured.
-        await annotator.sign_in()
+        if not cookies:
+            await annotator.sign_in()
         annotator.times.clear()
     tasks, errors = 0, collections.Counter[str]()
-    stop = time.perf_counter() + seconds
+    began = time.perf_counter() + WARM_S
+    stop = began + seconds
 
     async def loop(annotator: Person) -> None:
         nonlocal tasks
@@ -192,8 +202,14 @@ async def run(kind: type[Person], base: str, target: str, people: int, seconds: 
                 if errors.total() > 50:
                     return
 
-    began = time.perf_counter()
-    await asyncio.gather(*map(loop, annotators))
+    async def forget() -> None:
+        nonlocal tasks
+        await asyncio.sleep(WARM_S)
+        tasks = 0
+        for annotator in annotators:
+            annotator.times.clear()
+
+    await asyncio.gather(forget(), *map(loop, annotators))
     wall_s = time.perf_counter() - began
     for session in sessions:
         await session.close()
@@ -216,9 +232,10 @@ async def run(kind: type[Person], base: str, target: str, people: int, seconds: 
 
 
 def main() -> None:
-    options = arguments(__doc__, kind="caption", target="", people=16, seconds=20.0)
+    options = arguments(__doc__, kind="caption", target="", people=16, seconds=20.0, cookies="[]")
     work = {"caption": Annotator, "judge": Rater, "play": Player}[options.kind]
-    tell(asyncio.run(run(work, BASE, options.target, options.people, options.seconds)))
+    cookies = json.loads(options.cookies)
+    tell(asyncio.run(run(work, BASE, options.target, options.people, options.seconds, cookies)))
 
 
 if __name__ == "__main__":

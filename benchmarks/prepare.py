@@ -6,6 +6,8 @@ python -m benchmarks.prepare --check
 
 from __future__ import annotations
 
+import json
+
 import django
 
 django.setup()
@@ -24,10 +26,11 @@ def main() -> None:
         return
     seed.migrate()
     round = seed.make_round("load", options.images)
-    seed.make_annotators(round, options.people)
+    people = seed.make_annotators(round, options.people, with_password=False)
     comparison = seed.make_comparison("judge", options.images)
-    seed.make_raters(comparison, options.people)
-    tell({"round": round.pk, "comparison": comparison.pk})
+    seed.make_raters(comparison, options.people, with_password=False)
+    cookies = [seed.signed_in(person) for person in people]
+    tell({"round": round.pk, "comparison": comparison.pk, "cookies": json.dumps(cookies)})
 
 
 def exactness() -> dict[str, int]:

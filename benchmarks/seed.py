@@ -7,13 +7,15 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, transaction
+from django.test import Client
 
 from allocation.models import Assignment, AssignmentState, Batch, BatchState, Task
 from annotation.models import CaptionBatch, Guidelines, Round, Stage
 from annotation.services.rounds import create_round
-from benchmarks.harness import PASSWORD, name_of
+from benchmarks.harness import PASSWORD, TOKEN, name_of
 from images.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from languages.models import Language
@@ -348,3 +350,13 @@ def make_people(count: int, *, with_password: bool) -> list[User]:
             LanguageSkill.objects.create(user=user, language_id="de", level=Level.NATIVE)
         people.append(user)
     return people
+
+
+def signed_in(person: User) -> dict[str, str]:
+    """Return the cookies of a new session of `person`: hashing passwords would take most of a measurement's time."""
+    client = Client()
+    client.force_login(person)
+    return {
+        settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value,
+        settings.CSRF_COOKIE_NAME: TOKEN,
+    }

@@ -19,17 +19,14 @@ import django
 
 django.setup()
 
-from django.conf import settings
 from django.db import connection, connections
-from django.test import Client
 
 from benchmarks import seed
-from benchmarks.harness import BASE, THROUGH_PROXY, arguments, largest_process_mb, served, summary, tell
+from benchmarks.harness import BASE, THROUGH_PROXY, TOKEN, arguments, largest_process_mb, served, summary, tell
 from benchmarks.load import BATCH, UnexpectedAnswerError
 from benchmarks.prepare import exactness
 
 AT_ONCE = (1, 16, 64, 256, 500)
-TOKEN = "0123456789abcdef0123456789abcdef"
 
 
 def main() -> None:
@@ -38,7 +35,7 @@ def main() -> None:
     seed.migrate()
     round = seed.make_round("takers", options.images)
     people = seed.make_annotators(round, max(at_once), with_password=False)
-    cookies = [_signed_in(person) for person in people]
+    cookies = [seed.signed_in(person) for person in people]
     seed.analyse()
     connections.close_all()
     rates: dict[int, dict[str, Any]] = {}
@@ -54,13 +51,6 @@ def main() -> None:
     lines.append(f"  replication: {exact}   largest process: {megabytes} MB")
     result = {"database": connection.vendor, "images": options.images, "takers": rates, "replication": exact}
     tell(result | {"largest_process_mb": megabytes}, "\n".join(lines))
-
-
-def _signed_in(person: Any) -> dict[str, str]:
-    client = Client()
-    client.force_login(person)
-    session = client.cookies[settings.SESSION_COOKIE_NAME].value
-    return {settings.SESSION_COOKIE_NAME: session, settings.CSRF_COOKIE_NAME: TOKEN}
 
 
 async def _take(round_id: int, cookies: list[dict[str, str]], seconds: float) -> dict[str, Any]:
