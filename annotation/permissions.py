@@ -244,9 +244,14 @@ def check_still_qualified(user: User, round: Round) -> None:
     """
     if decided := _requirements_by_decision(user, [round])[round.pk]:
         raise NotQualifiedError([decided])
-    roles = (Role.ANNOTATOR, Role.RATER) if round.kind == RoundKind.VERIFICATION else (Role.ANNOTATOR,)
-    if not any(still_takes_part(user, round.project_id, role) for role in roles):
+    if not takes_part(user, round):
         raise NotQualifiedError(missing_requirements(user, round))
+
+
+def takes_part(user: User, round: Round) -> bool:
+    """Return whether `user` has a role that the round needs, and has agreed to the newest consent text."""
+    roles = (Role.ANNOTATOR, Role.RATER) if round.kind == RoundKind.VERIFICATION else (Role.ANNOTATOR,)
+    return any(still_takes_part(user, round.project_id, role) for role in roles)
 
 
 def _requirements_by_decision(user: User, rounds: list[Round]) -> dict[int, MissingRequirement | None]:

@@ -117,6 +117,8 @@ def workable(batch: CaptionBatch | UUID) -> QuerySet[CaptionItem]:
 
 
 TEXTS = Statement(lambda batch: workable(batch).values_list("position", "text"), batch=UUID)
+RATE_ITEMS = Statement(lambda batch: workable(batch).select_related("image", "english"), batch=UUID)
+ITEMS_WITH_ENGLISH = Statement(lambda batch: workable(batch).select_related("english"), batch=UUID)
 ITEM_WITH_IMAGE = Statement(
     lambda batch, position: CaptionItem.objects.select_related("image").filter(batch=batch, position=position),
     batch=UUID,
@@ -160,7 +162,7 @@ def batch_head(batch: CaptionBatch | VerificationBatch, *, size: int, now: datet
 def rate_page(batch: CaptionBatch, viewer: User, now: datetime) -> RatePage:
     items = [
         RateItem(item.position, served_image(item.image, viewer), item.english.text, item.rating)
-        for item in workable(batch).select_related("image", "english")
+        for item in RATE_ITEMS.rows(batch=batch.pk)
     ]
     return RatePage(
         batch=batch_head(batch, size=len(items), now=now),

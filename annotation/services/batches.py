@@ -28,7 +28,7 @@ from annotation.models import (
 )
 from annotation.rules import text_checks
 from annotation.selectors.previously_seen import english_is_off, previously_seen
-from annotation.selectors.work import language_of, warnings_by_position, workable
+from annotation.selectors.work import ITEMS_WITH_ENGLISH, language_of, warnings_by_position, workable
 from annotation.services import tallies
 from annotation.services.round_batches import (
     LONGEST_SITTING,
@@ -205,7 +205,7 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bo
         if batch.stage != Stage.WRITE:
             raise StaleStateError
         KIND.check_may_submit(batch, person)
-        items = list(workable(batch).select_related("english"))
+        items = ITEMS_WITH_ENGLISH.rows(batch=batch.pk)
         problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
             raise IncompleteBatchError(problems)

@@ -14,7 +14,7 @@ from allocation.models import Assignment, Batch
 from allocation.services.kinds import BatchKind, check_not_returned, credible_ms
 from allocation.services.lifecycle import is_half_over, renew_lease
 from annotation.models import CaptionItem, Rating, Round, RoundBatch, Verdict
-from annotation.permissions import check_still_qualified, missing_requirements
+from annotation.permissions import check_still_qualified, missing_requirements, takes_part
 from people.models import TextKind, User
 from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.selectors.texts import language_shown
@@ -99,6 +99,8 @@ class RoundBatchKind(BatchKind[BatchT, Round]):
 
 def _lost_requirements(batch: RoundBatch, person: User) -> list[MissingRequirement]:
     """Return the role or the consent that the batch needs, if it was lost: nothing counts without them."""
+    if takes_part(person, batch.round):
+        return []
     return [missing for missing in missing_requirements(person, batch.round) if missing.code in ("role", "consent")]
 
 

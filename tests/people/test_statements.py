@@ -14,10 +14,11 @@ from django.utils import timezone
 
 from allocation.models import Task
 from allocation.services.locks import OPEN_BATCHES, PERSON, POOL
-from annotation.models import AnnotatorState, AnnotatorStatus, CaptionBatch, CaptionItem, Exclusion, Feedback
+from annotation.models import AnnotatorState, AnnotatorStatus, CaptionBatch, CaptionItem, Exclusion, Feedback, Tally
 from annotation.permissions import EXCLUDED, OWN_BATCH, OWN_ROUND, STATUSES, UNREAD
-from annotation.selectors.work import ITEM_WITH_IMAGE, TEXTS
+from annotation.selectors.work import ITEM_WITH_IMAGE, ITEMS_WITH_ENGLISH, RATE_ITEMS, TEXTS
 from annotation.services.batches import ITEM, KIND
+from annotation.services.tallies import TALLY
 from people.allauth_adapter import ACCOUNT
 from people.models import Project, Session, TextKind, TextTranslation, User
 from people.selectors.qualification import ARCHIVED, CONSENT_TEXTS, CONSENTED, LEVELS, ROLES
@@ -86,6 +87,9 @@ def cases(batch: CaptionBatch) -> list[tuple[Statement[Any], dict[str, Any], dic
         (ITEM, {"batch": batch.pk, "position": 2}, {"batch": batch.pk, "position": 9}),
         (ITEM_WITH_IMAGE, {"batch": batch.pk, "position": 2}, {"batch": uuid4(), "position": 2}),
         (TEXTS, {"batch": batch.pk}, {"batch": uuid4()}),
+        (RATE_ITEMS, {"batch": batch.pk}, {"batch": uuid4()}),
+        (ITEMS_WITH_ENGLISH, {"batch": batch.pk}, {"batch": uuid4()}),
+        (TALLY, {"round": batch.round_id, "person": person}, {"round": batch.round_id, "person": rater}),
     ]
 
 
@@ -97,6 +101,7 @@ def cases_of_requirements(
     project, manager = round.project, round.project.created_by
     by = {"by": manager, "at": timezone.now()}
     Feedback.objects.create(project=project, round=round, person_id=person, text="Well done", **by)
+    Tally.objects.create(round=round, person_id=person)
     decided = {"project": project, "person_id": person, "language": round.language, "reason": "so", **by}
     AnnotatorStatus.objects.create(state=AnnotatorState.QUALIFIED, **decided)
     Exclusion.objects.create(**decided)
@@ -152,7 +157,7 @@ def cases_of_taking(batch: CaptionBatch, judging: UUID) -> list[tuple[Statement[
     ]
 
 
-@pytest.mark.parametrize("number", range(38))
+@pytest.mark.parametrize("number", range(41))
 def test_its_rows_are_those_of_the_queryset(batch: CaptionBatch, number: int) -> None:
     statement, matching, other = cases(batch)[number]
     with transaction.atomic():
