@@ -18,7 +18,7 @@ class Connections(Variables):
     def database(self) -> dict[str, Any]:
         if self.is_embedded:
             return {
-                "ENGINE": "django.db.backends.sqlite3",
+                "ENGINE": "config.sqlite",
                 "NAME": self.var / "crosslens.sqlite3",
                 # One writer at a time, who waits for the lock from the start: nobody fails half-way (docs/decisions).
                 "OPTIONS": {

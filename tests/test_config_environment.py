@@ -97,7 +97,7 @@ def test_without_variables_everything_is_embedded_under_var(tmp_path):
     environment = read_everything({}, tmp_path)
 
     assert environment.is_embedded
-    assert environment.database()["ENGINE"] == "django.db.backends.sqlite3"
+    assert environment.database()["ENGINE"] == "config.sqlite"
     assert environment.database()["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
     assert "journal_mode=WAL" in environment.database()["OPTIONS"]["init_command"]
     assert environment.celery()["broker_url"].startswith("filesystem://")
