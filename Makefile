@@ -24,7 +24,7 @@ help:
 	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
 	@echo "make format      what lint would complain about and a program can put right"
 	@echo "make freeze VERSION=0.2.0  what upgrades from this release are tested with, once for each release"
-	@echo "make bench       how fast it is (benchmarks/)"
+	@echo "make bench       how fast it is (benchmarks/); quickly with ARGS=--quick"
 	@echo "make docs        the documentation as a site, in var/site, with every link checked"
 	@echo "make trial       the image built, the compose file up, used, killed and restored (root on Debian, docs/operators.md)"
 	@echo "make messages    collect and compile the interface's translations (needs gettext)"
@@ -109,7 +109,7 @@ freeze: setup
 	VERSION=$(VERSION) $(BIN)/python -m pytest -n 0 -q tests/upgrade/freeze.py
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
 
 # Fails on a link that leads nowhere.
 docs: $(VENV)/.installed-docs
