@@ -24,7 +24,7 @@ help:
 	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
 	@echo "make format      what lint would complain about and a program can put right"
 	@echo "make freeze VERSION=0.2.0  what upgrades from this release are tested with, once for each release"
-	@echo "make bench       how fast it is (benchmarks/); quickly with ARGS=--quick"
+	@echo "make bench       how fast it is (benchmarks/, quickly with ARGS=--quick)"
 	@echo "make docs        the documentation as a site, in var/site, with every link checked"
 	@echo "make trial       the image built, the compose file up, used, killed and restored (root on Debian, docs/operators.md)"
 	@echo "make messages    collect and compile the interface's translations (needs gettext)"
