@@ -45,6 +45,14 @@ class TaskQuerySet(models.QuerySet["Task"]):
         # As a value: SQLite looks up `is_open = 1` in the index, but not the bare `is_open` that True becomes.
         return self.filter(~models.Exists(had), pool=pool, is_open=models.Value(True))
 
+    def without(self, condition: Q | None) -> TaskQuerySet:
+        """Select the tasks for which `condition` does not hold."""
+        if not condition:
+            return self
+        # Not by `exclude`: PostgreSQL expects half of the rows to be left after each of the conditions in it, so with
+        # nine of them it would read and sort a whole pool rather than follow its order. One CASE counts once.
+        return self.filter(models.Case(models.When(condition, then=models.Value(False)), default=models.Value(True)))
+
 
 class Task(models.Model):
     """`places` is the pool's replication, or more if that was lowered while more people had places."""

@@ -87,7 +87,7 @@ def open_and_resumable(heads: Iterable[tuple[int, HeadT]]) -> tuple[dict[int, He
 
 def pools_with_tasks_for(person: User, pools: Collection[int], *, without: Q | None = None) -> set[int]:
     """Return the open ones of `pools` with a task for `person` that `without` does not exclude."""
-    tasks = Task.objects.open_for(person, OuterRef("pk")).exclude(without or Q(pk__in=[]))
+    tasks = Task.objects.open_for(person, OuterRef("pk")).without(without)
     return set(Pool.objects.filter(Exists(tasks), pk__in=pools, is_open=True).values_list("pk", flat=True))
 
 

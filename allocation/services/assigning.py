@@ -165,7 +165,7 @@ def move_batch(
         in_order = list(assigned.order_by("position").values_list("task_id", flat=True))
         end_lease(batch, BatchState.RETURNED, now)
         # All of them are locked, so nobody can take one that is free for this instant.
-        movable = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).exclude(without or Q(pk__in=[]))
+        movable = Task.objects.open_for(to, batch.pool).filter(pk__in=in_order).without(without)
         tasks = sorted(movable, key=lambda task: in_order.index(task.pk))
         if not tasks:
             raise NoTasksAvailableError

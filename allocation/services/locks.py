@@ -110,14 +110,14 @@ def lock_tasks_of(assignments: QuerySet[Assignment]) -> None:
 class FreeTasks:
     """Open tasks that may come to a person, except those that `without`, called with person and project, selects."""
 
-    def __init__(self, without: Callable[[User, int], Q] = lambda _person, _project: Q(pk__in=[])) -> None:
+    def __init__(self, without: Callable[[User, int], Q | None] = lambda _person, _project: None) -> None:
         self._without = without
         types: dict[str, type] = {"person": int, "pool": int, "project": int, "start": int}
         self.from_start = Statement(partial(self._locked, "shuffle_key__gte"), **types)
         self.before_start = Statement(partial(self._locked, "shuffle_key__lt"), **types)
 
     def open_for(self, person: User, pool: Pool, project: int) -> TaskQuerySet:
-        return Task.objects.open_for(person, pool).exclude(self._without(person, project))
+        return Task.objects.open_for(person, pool).without(self._without(person, project))
 
     def lock(self, person: User, pool: Pool, project: int, *, start: int) -> list[Task]:
         """Lock up to a batch of those that nobody else has locked: from `start` in the pool's order, round once."""

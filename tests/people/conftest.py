@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from allauth.mfa.totp.internal import auth
 
 from people import tasks
 from people.models import Project, Role, User
@@ -14,6 +15,13 @@ from tests.people.hook_server import HookServer, hook_server
 from tests.people.hooks import PUBLIC
 
 PASSWORD = "seven tall giraffes"
+
+
+@pytest.fixture(autouse=True)
+def half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes of the second factor change each half minute, but not within a test."""
+    codes = tuple(auth.yield_hotp_counters_from_time())
+    monkeypatch.setattr(auth, "yield_hotp_counters_from_time", lambda: iter(codes))
 
 
 @pytest.fixture

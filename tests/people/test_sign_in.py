@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
+from allauth.mfa.totp.internal import auth
 from axes.models import AccessAttempt
 from celery import current_app
 from django.conf import settings
@@ -162,7 +162,7 @@ def test_asking_to_reset_an_unknown_address_looks_the_same_and_sends_nothing(cli
 
 def code_now(secret: str, number: int) -> str:
     """One of the codes that are good now; each is good once."""
-    return format_hotp_value(hotp_value(secret, list(yield_hotp_counters_from_time())[number]))
+    return auth.format_hotp_value(auth.hotp_value(secret, list(auth.yield_hotp_counters_from_time())[number]))
 
 
 def enrol(client: Client) -> str:
