@@ -1,0 +1,36 @@
+"""However many tasks a pool has, a batch is read from where it begins in the order of the pool."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from allocation.services.locks import FreeTasks
+from annotation.models import Round
+from annotation.services import batches, verification
+from benchmarks import seed
+from sxs_eval.services import judging
+from tests.factories import make_annotator
+
+TASKS = 20_000
+KINDS = (batches.KIND, verification.KIND, judging.KIND)
+SORTS = {"postgresql": "Sort", "sqlite": "TEMP B-TREE"}
+
+
+@pytest.fixture
+def round(db: None) -> Round:
+    return seed.make_round("large", TASKS)
+
+
+def plan_to_take(free_tasks: FreeTasks, round: Round) -> str:
+    about = {"person": make_annotator(round), "pool": round.pool, "project": round.project_id, "start": 0}
+    plan: str = free_tasks.from_start.build(**about)[: round.pool.batch_size].explain()
+    return plan
+
+
+@pytest.mark.parametrize("free_tasks", [one for kind in KINDS for one in kind.free_tasks])
+def test_no_pool_is_sorted_to_take_a_batch(round: Round, free_tasks: FreeTasks) -> None:
+    plan = plan_to_take(free_tasks, round)
+
+    assert "task_open_in_order" in plan
+    assert SORTS[connection.vendor] not in plan
