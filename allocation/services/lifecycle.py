@@ -117,7 +117,8 @@ def end_lease(batch: Batch, state: BatchState, now: datetime) -> None:
 def free_places(pool_id: int, task_ids: Iterable[int]) -> None:
     """Free one place of each task."""
     # Locked first: an update of many rows takes their locks in any order.
-    freed = Task.objects.filter(pk__in=lock_tasks(Task.objects.filter(pk__in=list(task_ids))))
+    freed = Task.objects.filter(pk__in=list(task_ids))
+    lock_tasks(freed)
     freed.update(places_taken=F("places_taken") - 1)
     # If replication was lowered meanwhile, places above it go.
     replication = Pool.objects.values_list("replication", flat=True).get(pk=pool_id)

@@ -28,9 +28,17 @@ from people.models import Project, User
 from people.services import audit_log
 from people.services.ownership import change_owner
 from people.services.projects import create_project as create_room
+from people.statements import Statement
 
 RESERVED_SLUGS = frozenset({"new"})
 """Slugs under /projects/ that are taken by pages."""
+
+ROUND = Statement(
+    lambda round: Round.objects.select_for_update(no_key=True, of=("self",))
+    .filter(pk=round)
+    .select_related("pool", "project", "language", "verifies"),
+    round=int,
+)
 
 
 class ProjectSetupError(Exception):
@@ -168,8 +176,7 @@ def change_round(*, round: Round, settings: RoundSettings, by: User, now: dateti
 
 def lock_to_change(round: Round) -> Round:
     """Lock and read a round; background work that is adding tasks does too, so none is added with old settings."""
-    rounds = Round.objects.select_for_update(no_key=True, of=("self",))
-    return rounds.select_related("pool", "project", "language", "verifies").get(pk=round.pk)
+    return ROUND.get(round=round.pk)
 
 
 def change_locked(*, round: Round, settings: RoundSettings, by: User, now: datetime) -> int:

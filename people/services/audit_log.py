@@ -11,6 +11,15 @@ from typing import Any
 from django.db import connection, transaction
 
 from people.models import AuditEntry, Project, User
+from people.statements import Statement
+
+PROJECT = Statement(
+    lambda project: Project.objects.select_for_update(no_key=True).filter(pk=project).values_list("pk"), project=int
+)
+LAST = Statement(
+    lambda project: AuditEntry.objects.filter(project=project).order_by("-number").values_list("number", "digest"),
+    project=int,
+)
 
 
 def record(
@@ -56,8 +65,7 @@ def record_each(
     with transaction.atomic():
         # Entries of one project take turns, so that none gets the number, or the previous digest, of another.
         lock(project, by, *(person for person, _details in each))
-        last = AuditEntry.objects.filter(project=project).first()
-        number, before = (last.number, last.digest) if last else (0, "")
+        number, before = next(iter(LAST.rows(project=project.pk, limit=1)), (0, ""))
         entries = []
         for person, details in each:
             number += 1
@@ -83,7 +91,7 @@ def lock(project: Project, *people: User | None) -> None:
     key takes the same lock, only later, and holders of it do not wait for each other.
     """
     _lock_names([one.pk for one in people if one is not None])
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    PROJECT.get(project=project.pk)
 
 
 def _lock_names(people: list[int]) -> None:

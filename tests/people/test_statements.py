@@ -18,11 +18,13 @@ from annotation.models import AnnotatorState, AnnotatorStatus, CaptionBatch, Cap
 from annotation.permissions import EXCLUDED, OWN_BATCH, OWN_ROUND, STATUSES, UNREAD
 from annotation.selectors.work import ITEM_WITH_IMAGE, ITEMS_WITH_ENGLISH, RATE_ITEMS, TEXTS
 from annotation.services.batches import ITEM, KIND
+from annotation.services.projects import ROUND
 from annotation.services.tallies import TALLY
 from people.allauth_adapter import ACCOUNT
 from people.models import Project, Session, TextKind, TextTranslation, User
 from people.selectors.qualification import ARCHIVED, CONSENT_TEXTS, CONSENTED, LEVELS, ROLES
 from people.selectors.texts import PUBLISHED
+from people.services.audit_log import LAST, PROJECT
 from people.services.session_store import CURRENT
 from people.statements import LONGEST, Statement, save_columns
 from practice.models import PracticeSet
@@ -133,6 +135,9 @@ def cases_of_requirements(
         (SETS, {"projects": [project.pk]}, {"projects": [archived.pk]}),
         (WORKING, {"person": person}, {"person": rater}),
         (PUBLISHED, {**rules, "version": 1}, {**rules, "version": 2}),
+        (ROUND, {"round": round.pk}, {"round": 31_001}),
+        (PROJECT, {"project": project.pk}, {"project": 31_001}),
+        (LAST, {"project": project.pk}, {"project": archived.pk}),
     ]
 
 
@@ -157,7 +162,7 @@ def cases_of_taking(batch: CaptionBatch, judging: UUID) -> list[tuple[Statement[
     ]
 
 
-@pytest.mark.parametrize("number", range(41))
+@pytest.mark.parametrize("number", range(44))
 def test_its_rows_are_those_of_the_queryset(batch: CaptionBatch, number: int) -> None:
     statement, matching, other = cases(batch)[number]
     with transaction.atomic():
