@@ -36,8 +36,13 @@ class Connections(Variables):
         database: dict[str, Any] = environ.Env.db_url_config(self.variables["DATABASE_URL"])
         return {
             **database,
-            # An absent server is reported at once, instead of blocking for two minutes.
-            "OPTIONS": {"connect_timeout": 10, **database.get("OPTIONS", {})},
+            "OPTIONS": {
+                # An absent server is reported at once, instead of blocking for two minutes.
+                "connect_timeout": 10,
+                # What people/statements.py has asked this often is prepared on the server; Django prepares nothing.
+                "prepare_threshold": 5,
+                **database.get("OPTIONS", {}),
+            },
             "CONN_MAX_AGE": None,
             "CONN_HEALTH_CHECKS": True,
         }

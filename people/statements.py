@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db import DatabaseError, connection
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Model, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
 from django.db.models.signals import post_save, pre_save
@@ -72,7 +73,7 @@ class Statement(Generic[M]):
         for name, each in given.items():
             for at, value in zip(made.places[name], cycle(map(_as_stored, each)), strict=False):
                 stored[at] = value
-        with connection.cursor() as cursor:
+        with _cursor() as cursor:
             cursor.execute(made.sql, stored)
             found = cursor.fetchall()
         return [made.read(row) for row in _converted(found, made.converters)]
@@ -143,10 +144,20 @@ def save_columns(row: Model, *names: str) -> None:
     *columns, key = (f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
     values = [field.get_db_prep_save(field.pre_save(row, add=False), connection) for field in fields]
     table = connection.ops.quote_name(model._meta.db_table)
-    with connection.cursor() as cursor:
+    with _cursor() as cursor:
         cursor.execute(f"UPDATE {table} SET {', '.join(columns)} WHERE {key}", values)  # noqa: S608
         if not cursor.rowcount:
             raise DatabaseError("The row to save is gone.")
+
+
+def _cursor() -> CursorWrapper:
+    """A cursor of which PostgreSQL plans a statement once for each connection, which takes longer than running it."""
+    cursor = connection.cursor()
+    if connection.vendor == "postgresql":
+        from django.db.backends.postgresql.base import ServerBindingCursor
+
+        cursor.cursor = ServerBindingCursor(connection.connection)
+    return cursor
 
 
 def _fits(value: Any) -> bool:

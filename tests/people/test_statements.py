@@ -235,9 +235,18 @@ def test_what_is_deferred_stays_so(batch: CaptionBatch) -> None:
     assert without.get(person=batch.lease.person_id).get_deferred_fields() == {"password"}
 
 
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no statements kept on a server")
+def test_postgresql_plans_a_statement_once(batch: CaptionBatch) -> None:
+    for _ in range(3):
+        ITEM.get(batch=batch.pk, position=1)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT parameter_types::text FROM pg_prepared_statements WHERE statement LIKE '%captionitem%'")
+        assert [types for (types,) in cursor.fetchall() if "uuid" in types] == ["{uuid,smallint}"]
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
 def test_locks_need_a_transaction() -> None:
-    if not connection.features.has_select_for_update:
-        pytest.skip("SQLite has one writer at a time")
     locked = Statement(lambda person: User.objects.select_for_update().filter(pk=person), person=int)
     with transaction.atomic():
         locked.rows(person=1)
