@@ -1,7 +1,7 @@
 """SQLite, where those who wait to write all have the same chance.
 
-SQLite has one writer. Whoever finds it busy looks again later and later, up to ten times a second, so of many who write
-without pause those who have waited longest wait on: docs/decisions/0009-sqlite.md has what that cost.
+SQLite has one writer. When it is busy, SQLite waits longer before each new try, up to 100 ms, so those who have waited
+longest try least often: docs/decisions/0009-sqlite.md has what that cost.
 """
 
 from __future__ import annotations
