@@ -153,7 +153,8 @@ def save_columns(row: Model, *names: str) -> None:
 def _cursor() -> CursorWrapper:
     """A cursor of which PostgreSQL plans a statement once for each connection, which takes longer than running it."""
     cursor = connection.cursor()
-    if connection.vendor == "postgresql":
+    # Django's log of queries knows only those that have their values in their text.
+    if connection.vendor == "postgresql" and not connection.queries_logged:
         from django.db.backends.postgresql.base import ServerBindingCursor
 
         cursor.cursor = ServerBindingCursor(connection.connection)
