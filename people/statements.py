@@ -157,7 +157,7 @@ def _cursor() -> CursorWrapper:
     if connection.vendor == "postgresql" and not connection.queries_logged:
         from django.db.backends.postgresql.base import ServerBindingCursor
 
-        cursor.cursor = ServerBindingCursor(connection.connection)
+        cursor.cursor = ServerBindingCursor(connection.connection)  # type: ignore[call-arg] # the stubs have no base
     return cursor
 
 

@@ -34,9 +34,11 @@ RESERVED_SLUGS = frozenset({"new"})
 """Slugs under /projects/ that are taken by pages."""
 
 ROUND = Statement(
-    lambda round: Round.objects.select_for_update(no_key=True, of=("self",))
-    .filter(pk=round)
-    .select_related("pool", "project", "language", "verifies"),
+    lambda round: (
+        Round.objects.select_for_update(no_key=True, of=("self",))
+        .filter(pk=round)
+        .select_related("pool", "project", "language", "verifies")
+    ),
     round=int,
 )
 
