@@ -19,9 +19,9 @@ help:
 	@echo "make demo        the platform with demo content on http://127.0.0.1:$(PORT)/ (PORT=... for another)"
 	@echo "make demo-reset  forget everything done in the demo"
 	@echo "make setup       what tests and checks need, before the first of them does it"
-	@echo "make test        everything that can break, on SQLite and on PostgreSQL, in about half an hour"
-	@echo "make test-all    the long forms as well: more rivals, more data, every address for everybody"
-	@echo "make lint        ruff, mypy, import-linter, djlint, migrations"
+	@echo "make test        every rule once, on the database where it can break, in about six minutes"
+	@echo "make test-all    everything on both databases, in about 45 minutes"
+	@echo "make lint        ruff, mypy, import-linter, djlint, texts (scripts/checks), migrations"
 	@echo "make format      what lint would complain about and a program can put right"
 	@echo "make freeze VERSION=0.2.0  what upgrades from this release are tested with, once for each release"
 	@echo "make bench       how fast it is (benchmarks/, quickly with ARGS=--quick)"
@@ -80,16 +80,11 @@ demo-reset:
 
 setup: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu) $(VENV)/.installed-aligner
 
-test-all: LONG := --long
-test test-all: setup
-	@failed=; start=$$(date +%s); \
-	echo "On PostgreSQL, what touches the database:"; \
-	$(BIN)/python -m pytest -n 3 $(LONG) --ds=tests.settings_postgres || failed=PostgreSQL; \
-	middle=$$(date +%s); \
-	echo "On SQLite, everything:"; \
-	$(BIN)/python -m pytest -n 3 $(LONG) || failed="$$failed SQLite"; \
-	echo "Tests on PostgreSQL took $$((middle - start)) s, on SQLite $$(($$(date +%s) - middle)) s."; \
-	if [ -n "$$failed" ]; then echo "Tests failed on: $$failed"; exit 1; fi
+test: setup
+	@$(BIN)/python -m tests.run
+
+test-all: setup
+	@$(BIN)/python -m tests.run --all
 
 lint: setup
 	$(BIN)/ruff check .
@@ -97,6 +92,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/djlint --quiet --lint templates
+	$(BIN)/python -m scripts.checks
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 format: $(VENV)/.installed-dev

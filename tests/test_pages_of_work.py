@@ -1,4 +1,4 @@
-"""Every message on the pages of those who annotate, rate and play is marked and in every catalogue."""
+"""Every message on the pages of those who annotate, rate and play is marked. scripts/checks reads the catalogues."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import calendar
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import polib
 import pytest
 from django.conf import settings
 from django.test import Client
@@ -21,9 +19,8 @@ from django.utils.translation import gettext
 from annotation.models import Guidelines
 from annotation.services.batches import submit_batch
 from gapgame.services import playing
-from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, is_of_work, is_page_of_work
+from languages.rules.page_languages import PAGE_LANGUAGES, is_page_of_work
 from people.models import Project
-from scripts.messages import catalogue_of, folder_of
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import (
@@ -39,7 +36,6 @@ from tests.pseudo import LANGUAGE, left_in_english, words_of
 from tests.pseudo import pseudo as pseudo
 from tests.recruitment.panel import Panel, make_study
 from tests.sxs_eval.judged import take as take_pairs
-from tests.test_translations import PLACEHOLDER, TAG
 
 NAMES = {
     "Crosslens",
@@ -57,8 +53,6 @@ NAMES = {
 }
 """Also months and the word for an address: Django and allauth have them in Indonesian."""
 OWN_NAMES = [own_name for _code, own_name in PAGE_LANGUAGES]
-TRANSLATED = [code for code, _name in PAGE_LANGUAGES if code not in COMPLETE]
-
 Ask = Callable[..., str]
 
 
@@ -167,41 +161,6 @@ class TestPseudoLocale:
         assert "⟦" not in page
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
-class TestCatalogues:
-    @pytest.fixture
-    def catalogue(self, code: str) -> polib.POFile:
-        return polib.pofile(str(catalogue_of(code)))
-
-    def test_it_has_every_message_of_the_pages_of_work_and_no_other(self, catalogue: polib.POFile) -> None:
-        complete = polib.pofile(str(catalogue_of("ar")))
-        wanted = {
-            (entry.msgctxt, entry.msgid) for entry in complete if any(is_of_work(file) for file, _ in entry.occurrences)
-        }
-        assert {(entry.msgctxt, entry.msgid) for entry in catalogue} == wanted, "run: make messages"
-        assert [entry.msgid for entry in catalogue.untranslated_entries()] == []
-
-    def test_placeholders_and_tags_are_those_of_the_english(self, catalogue: polib.POFile) -> None:
-        wrong = []
-        for entry in catalogue:
-            english = entry.msgid_plural or entry.msgid
-            for number, text in (entry.msgstr_plural or {-1: entry.msgstr}).items():
-                wanted, found = sorted(PLACEHOLDER.findall(english)), sorted(PLACEHOLDER.findall(text))
-                # The form of the number one may say it in words.
-                if found != wanted and not (number == 0 and set(found) < set(wanted)):
-                    wrong.append(text)
-                if sorted(TAG.findall(english)) != sorted(TAG.findall(text)):
-                    wrong.append(text)
-        assert wrong == []
-
-    def test_it_is_compiled_and_has_a_glossary(self, code: str, catalogue: polib.POFile) -> None:
-        compiled = polib.mofile(str(catalogue_of(code).with_suffix(".mo")))
-        assert {entry.msgid: entry.msgstr for entry in compiled} == {entry.msgid: entry.msgstr for entry in catalogue}
-        glossary = (Path(settings.BASE_DIR) / "locale" / folder_of(code) / "glossary.tsv").read_text(encoding="utf-8")
-        terms = {line.split("\t")[0] for line in glossary.splitlines()}
-        assert terms >= {"caption", "batch", "rating", "Not enough info", "leaderboard"}
-
-
 @pytest.mark.parametrize(
     ("module", "address", "is_of_work"),
     [
@@ -224,9 +183,3 @@ def test_a_language_is_chosen_from_the_list_and_the_page_says_that_nobody_review
     page = client.get(reverse("account_login")).content.decode()
     assert '<html lang="sw" dir="ltr">' in page
     assert translated("sw", "No native speaker has reviewed this translation yet.") in page
-
-
-def test_what_django_does_not_know_is_in_a_catalogue_of_its_own() -> None:
-    for code in ("fil", "mi", "quz"):
-        lacking = polib.pofile(str(catalogue_of(code, under=Path(settings.BASE_DIR) / "locale" / "lacking")))
-        assert {"January", "This field is required.", "Monday"} <= {entry.msgid for entry in lacking}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.checks.image import images
 from tests.servers import ROOT, free_port, missing, wait_for_port
-from tests.test_deployment import compose, images
+
+pytestmark = pytest.mark.process
 
 
 def caddy() -> Path:
@@ -23,22 +24,6 @@ def caddy() -> Path:
     if not found:
         missing("Caddy")
     return Path(found or "")
-
-
-def test_the_proxy_passes_on_what_the_platform_counts_on():
-    caddyfile = (ROOT / "deploy" / "Caddyfile").read_text()
-
-    for line in ("flush_interval -1", "encode zstd gzip", "header_up X-Request-ID {http.request.uuid}", "max_size 1MB"):
-        assert line in caddyfile
-    for line in ("read_header 10s", "read_body_idle 20s 8000", "handle /readyz {\n\t\trespond 404"):
-        assert line in caddyfile
-    # Bodies that are half here would fill its memory.
-    assert "_buffers" not in caddyfile
-    # Said once, by Django.
-    assert "Strict-Transport-Security" not in caddyfile
-    assert caddyfile.count("{") == caddyfile.count("}")
-    given = compose()["services"]["proxy"]["environment"]
-    assert set(re.findall(r"\{\$(\w+)", caddyfile)) - {"WEB"} == set(given)
 
 
 def test_the_proxy_understands_every_line_of_its_file():

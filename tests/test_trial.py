@@ -11,7 +11,6 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-import yaml
 from PIL import Image
 
 from deploy.trial import annotators, images
@@ -19,11 +18,10 @@ from deploy.trial.__main__ import Trial, main
 from deploy.trial.annotators import Annotator, Crowd
 from deploy.trial.browser import Answer, Browser, Forms
 from deploy.trial.engine import Engine
-from deploy.trial.installation import SERVICES
 from deploy.trial.log import FailedError, Log
 from images.rules.limits import MAX_UPLOAD_BYTES
+from scripts.checks.sources import files_in
 from tests.servers import ROOT
-from tests.sources import files_in
 
 FOLDER = ROOT / "deploy" / "trial"
 PAGE = """
@@ -142,12 +140,6 @@ def test_images_are_images_each_its_own_and_few_bytes() -> None:
             opened.load()
             assert (opened.format, opened.size) == ("PNG", (images.WIDTH, images.HEIGHT))
     assert len(packed) / 3 * 10_000 < MAX_UPLOAD_BYTES
-
-
-def test_every_service_that_runs_is_killed() -> None:
-    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-
-    assert {*SERVICES, "migrate"} == {name for name, service in services.items() if "profiles" not in service}
 
 
 def test_the_trial_needs_nothing_but_python() -> None:

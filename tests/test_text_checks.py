@@ -1,0 +1,75 @@
+"""Each check of texts finds a bad example in its line. Whether the checkout's own texts are good, `make lint` says."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import import_module
+
+import pytest
+
+from demo import game_items
+from scripts.checks import demo_texts
+from scripts.checks.sources import ROOT, TEXTS, text_of
+from tests.servers import missing
+
+CODE, PAGE, GUIDE, COMPOSE = "tabular/downloads.py", "templates/people/home.html", "README.md", "docker-compose.yml"
+ARABIC, SWAHILI = (f"locale/{language}/LC_MESSAGES/django.po" for language in ("ar", "sw"))
+PARTS = {
+    "catalogues": ("sw",),
+    "documents": (GUIDE,),
+    "extraction": ("tabular",),
+    "templates": ("templates/people",),
+    "vocabulary": ("tabular",),
+}
+"""What checks of much are asked to read."""
+LINES = "Do it.\n\nParameters\n----------\nthat\n    Of that.\n".replace("\n", "\n    ")
+CASES: list[tuple[str, str, str, str, str]] = [
+    ("vocabulary", GUIDE, "", "Hand it in.\n", "“Hand it in” is retired: say submit"),
+    ("vocabulary", CODE, "", "# What is in hand\n", "“in hand” is retired"),
+    ("vocabulary", CODE, "", "old_picture = 1\n", "has the retired word “picture”"),
+    ("vocabulary", CODE, "", "class TooLate(ValueError): ...\n", "end the names of exceptions"),
+    ("vocabulary", ARABIC, "", '\nmsgid "Take it up"\nmsgstr "x"\n', "“Take it up” is retired"),
+    ("vocabulary", "docs/GLOSSARY.md", "(`Task`)", "(`Tusk`)", "there is no class Tusk"),
+    ("documents", GUIDE, "", "[x](docs/nowhere.md)\n", "leads to no file"),
+    ("documents", GUIDE, "", "[x](docs/game.md#nowhere)\n", "leads to no heading"),
+    ("documents", GUIDE, "", "Run manage.py nothing.\n", "no command of manage.py “nothing”"),
+    ("documents", GUIDE, "", "Run `make nothing`.\n", "no target of make “nothing”"),
+    ("mentions", "docs/settings.md", "| `HTTPS` |", "| `HTTP` |", "“HTTPS”, “HTTP”"),
+    ("mentions", "docs/security.md", "crosslens, caption,", "crosslens,", "“caption” differs"),
+    ("templates", PAGE, "", "<p>{{ a\n", "a tag goes over the end"),
+    ("templates", PAGE, "", f"<p>{'long ' * 40}</p>\n", "over 160 characters"),
+    ("templates", PAGE, "", "{{ at|date }}\n", "a time without a zone"),
+    ("templates", PAGE, "", '<p class="world__map">\n', "has no style on the page"),
+    ("escaping", PAGE, "", "{{ name|safe }}\n", "“name|safe”"),
+    ("escaping", "static/js/page.js", "", 'eval("1");\n', "“eval(”"),
+    ("catalogues", SWAHILI, "", '\nmsgid "%(n)s"\nmsgstr "x"\n', "has other placeholders"),
+    ("extraction", CODE, "", "from a import gettext as say\n", "import it as _"),
+    ("extraction", CODE, "", 'gettext("Nobody translated this.")\n', "is not in the catalogue"),
+    ("packages", "requirements-demo.txt", "", "other==1.0\n", "“other==1.0” has no hash"),
+    ("services", COMPOSE, '["NET_BIND_SERVICE"]', '["SYS_ADMIN"]', "proxy: cap_add"),
+    ("image", "Dockerfile", "FROM ${PYTHON_IMAGE}", "FROM python", "“FROM python"),
+    ("security", "docs/security.md", "| 1.1.2 | encode last | Met", "| 1.1.2 | encode last | No", "is “No”"),
+    ("docstrings", "crosslens_metrics/rouge_l.py", "", f'def f(this):\n    """{LINES}"""\n', "no parameter that"),
+]  # fmt: skip
+"""A check, a file, what in it is replaced (by nothing: at its end) and by what, and what is then said."""
+
+
+@pytest.mark.parametrize(("name", "file", "old", "new", "wrong"), CASES)
+def test_a_bad_example_is_found_in_its_line(monkeypatch, name: str, file: str, old: str, new: str, wrong: str):
+    if name == "extraction" and not shutil.which("xgettext"):
+        missing("gettext (xgettext)")
+    before, _, after = text_of(file).partition(old) if old else (text_of(file), "", "")
+    monkeypatch.setitem(TEXTS, ROOT / file, before + new + after)
+    line = (before + new).rstrip("\n").count("\n") + 1 - new.strip("\n").count("\n")
+    check = import_module(f"scripts.checks.{name}").check
+    found = check(PARTS[name]) if name in PARTS else check()
+    assert [one for one in found if one[:2] == (file, line) and wrong in str(one)]
+
+
+def test_a_sentence_of_the_game_that_gives_its_word_away_is_found_in_its_line():
+    for pair in (("camión", "Camiones"), ("cat", "cats"), ("escalera", "escalar")):
+        assert demo_texts.gives_away(*pair)
+    assert not demo_texts.gives_away("coffee", "cold")
+    item = game_items.items()[1]
+    (found,) = demo_texts.sentence({**item, "word": "nobody"})
+    assert item["sentence"] in text_of(demo_texts.GAME).splitlines()[found.line - 1]
