@@ -12,9 +12,9 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment
-from config.variables import OPTIONAL, REQUIRED
+from config.variables import REQUIRED
+from scripts.checks.sources import PRODUCT, files_in
 from tests.servers import ROOT, embedded_environment
-from tests.sources import PRODUCT, files_in
 from tests.tiers import some
 
 PRODUCTION = {
@@ -171,10 +171,9 @@ def test_a_missing_variable_is_named(name: str, tmp_path: Path):
         Environment({key: value for key, value in PRODUCTION.items() if key != name}, tmp_path)
 
 
-@pytest.mark.parametrize("name", REQUIRED)
-def test_an_empty_variable_is_a_missing_one(name: str, tmp_path: Path):
-    with pytest.raises(ImproperlyConfigured, match=rf"^{name} is not set"):
-        Environment(PRODUCTION | {name: ""}, tmp_path)
+def test_an_empty_variable_is_a_missing_one(tmp_path: Path):
+    with pytest.raises(ImproperlyConfigured, match=r"^SECRET_KEY is not set"):
+        Environment(PRODUCTION | {"SECRET_KEY": ""}, tmp_path)
 
 
 @pytest.mark.parametrize("name", REQUIRED)
@@ -251,6 +250,7 @@ def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.process
 def test_the_start_stops_with_the_sentence(tmp_path):
     variables = {name: value for name, value in PRODUCTION.items() if name != "EMAIL_URL"}
 
@@ -260,7 +260,8 @@ def test_the_start_stops_with_the_sentence(tmp_path):
     assert "EMAIL_URL is not set, but DATABASE_URL is" in outcome.stderr
 
 
-@pytest.mark.slow(reason="the platform is started with other settings")
+@pytest.mark.process
+@pytest.mark.long(reason="the platform is started once more")
 def test_check_deploy_is_clean_in_production(tmp_path):
     outcome = manage("check", "--deploy", "--fail-level", "INFO", CROSSLENS_VAR=str(tmp_path), **PRODUCTION)
 
@@ -281,16 +282,16 @@ print(settings.KNOWN_BROWSER_COOKIE_NAME)
 """
 
 
-@pytest.mark.slow(reason="the platform is started with other settings")
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("hsts", "header"),
     some(
         [
-            ({"HSTS": "subdomains"}, "max-age=31536000; includeSubDomains"),
             ({}, "max-age=31536000"),
+            ({"HSTS": "subdomains"}, "max-age=31536000; includeSubDomains"),
             ({"HSTS": "preload"}, "max-age=31536000; includeSubDomains; preload"),
         ],
-        short=2,
+        short=1,
         reason="the platform is started for each",
     ),
 )
@@ -306,32 +307,19 @@ def test_over_tls_cookies_are_of_this_host_alone_and_nothing_is_said_of_others_u
     ]
 
 
-@pytest.mark.slow(reason="the platform is started with other settings")
-def test_without_tls_cookies_have_names_that_browsers_take(tmp_path):
-    outcome = manage("shell", "--no-imports", "--command", ASK, CROSSLENS_VAR=str(tmp_path))
+@pytest.mark.process
+def test_without_tls_cookies_have_names_that_browsers_take_and_the_check_is_clean(tmp_path):
+    checked = 'from django.core.management import call_command\ncall_command("check", fail_level="INFO")' + ASK
+    outcome = manage("shell", "--no-imports", "--command", checked, CROSSLENS_VAR=str(tmp_path))
 
     assert outcome.stdout.splitlines() == [
+        "System check identified no issues (0 silenced).",
         "None",
         "sessionid / None False",
         "csrftoken / None False",
         "django_language / None False",
         "known_browser",
     ]
-
-
-@pytest.mark.slow(reason="the platform is started with other settings")
-def test_check_is_clean_in_the_embedded_installation(tmp_path):
-    outcome = manage("check", "--fail-level", "INFO", CROSSLENS_VAR=str(tmp_path))
-
-    assert outcome.returncode == 0, outcome.stderr
-
-
-def test_the_docs_list_exactly_the_variables_there_are():
-    text = (ROOT / "docs" / "settings.md").read_text()
-    required, _, optional = text.partition("## Optional")
-
-    assert re.findall(r"^\| `([A-Z_]+)`", required, re.MULTILINE) == list(REQUIRED)
-    assert re.findall(r"^\| `([A-Z0-9_]+)`", optional, re.MULTILINE) == list(OPTIONAL)
 
 
 STARTED_BY_THEMSELVES = ("crosslens_metrics", "demo")

@@ -22,7 +22,7 @@ from tests.test_config_environment import PRODUCTION
 
 # Only a failure waits so long: five processes start at once, on a machine that may have other work.
 WAIT_S = 180
-WEB = ("granian", "--interface", "asginl", "--workers", "2", "config.asgi:application")
+WEB = ("granian", "--interface", "asginl", "--workers", "1", "config.asgi:application")
 WORKER = ("celery", "--app", "config", "worker", "--pool", "solo", "--loglevel", "INFO")
 BEAT = ("celery", "--app", "config", "beat", "--loglevel", "DEBUG")
 
@@ -79,6 +79,7 @@ def production_environment(tmp_path: Path, postgres_url: str, redis_url: str) ->
     return embedded_environment(tmp_path / "var", **(PRODUCTION | services))
 
 
+@pytest.mark.process
 @pytest.mark.long(reason="crashes of runs take workers over files through worse in every run")
 def test_a_task_goes_through_a_worker_over_files(tmp_path):
     environment = embedded_environment(tmp_path / "var")
@@ -89,12 +90,12 @@ def test_a_task_goes_through_a_worker_over_files(tmp_path):
         wait_until(lambda: re.search(r"sweep_leases\[.*succeeded", log.read_text()), log)
 
 
-@pytest.mark.slow(reason="all processes of an installation are started")
+@pytest.mark.postgres
+@pytest.mark.process
 def test_the_processes_of_a_production_installation_work_together(tmp_path, production_environment):
     (tmp_path / "var").mkdir()
-    # tests/operations/test_schema.py applies each migration to PostgreSQL; here none is left.
-    subprocess.run([sys.executable, "-m", "tests.tables"], cwd=ROOT, env=production_environment, check=True)
-    manage(production_environment, "migrate", "--verbosity", "0")
+    # tests/operations/test_schema.py applies each migration to PostgreSQL.
+    subprocess.run([sys.executable, "-m", "tests.database"], cwd=ROOT, env=production_environment, check=True)
     manage(production_environment, "collectstatic", "--no-input", "--verbosity", "0")
     port = free_port()
 

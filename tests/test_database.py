@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from people.models import User
-from tests import migrated
+from tests import database
 from tests.servers import ROOT
 
 
@@ -24,7 +24,7 @@ def test_a_changed_a_new_and_a_removed_file_make_another_copy(tmp_path: Path, mo
     folder = tmp_path / "people" / "migrations"
     folder.mkdir(parents=True)
     first, second = folder / "0001.py", folder / "0002.py"
-    monkeypatch.setattr(migrated, "ROOT", tmp_path)
+    monkeypatch.setattr(database, "ROOT", tmp_path)
     names = []
     for change in (
         lambda: first.write_text("a"),
@@ -33,7 +33,7 @@ def test_a_changed_a_new_and_a_removed_file_make_another_copy(tmp_path: Path, mo
         lambda: second.rename(first),
     ):
         change()
-        names.append(migrated.digest())
+        names.append(database.digest())
 
     assert len({*names}) == 3
     assert names[0] == names[3]
@@ -47,7 +47,7 @@ def test_migrations_import_only_what_a_copy_is_named_after():
         if (ROOT / found[1].partition(".")[0]).is_dir()
         for name in [found[1].replace(".", "/")]
     }
-    named = {path.relative_to(ROOT).as_posix() for pattern in migrated.SOURCES for path in ROOT.glob(pattern)}
+    named = {path.relative_to(ROOT).as_posix() for pattern in database.SOURCES for path in ROOT.glob(pattern)}
 
     assert imported
     assert imported <= named

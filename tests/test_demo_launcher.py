@@ -19,8 +19,8 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from demo import content, launcher, preparation
+from tests.database import copy_file
 from tests.servers import ROOT, embedded_environment, free_port
-from tests.tiers import some
 
 START_S = 300
 STOP_S = 30
@@ -37,6 +37,14 @@ class Demo:
 
     def start(self) -> str:
         """Start it and return what it printed up to the names of those who can sign in."""
+        said = self._started()
+        while "cannot be used" in said:
+            self.port = free_port()
+            said = self._started()
+        assert self.process.poll() is None, said
+        return said
+
+    def _started(self) -> str:
         with self.log.open("wb") as file:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "demo", "--port", str(self.port)],
@@ -46,7 +54,6 @@ class Demo:
                 stderr=subprocess.STDOUT,
             )
         self.wait(lambda: "mara" in self.log.read_text() or self.process.poll() is not None, START_S)
-        assert self.process.poll() is None, self.log.read_text()
         return self.log.read_text()
 
     def wait(self, condition: Callable[[], object], seconds: float) -> None:
@@ -55,7 +62,7 @@ class Demo:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.05)
 
-    def page(self, path: str = "/accounts/login/") -> bytes:
+    def page(self, path: str) -> bytes:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=20) as answer:
             return answer.read()
 
@@ -79,36 +86,38 @@ class Demo:
 
 
 @pytest.fixture
-def demo(tmp_path: Path, prepared: Path) -> Iterator[Demo]:
-    subprocess.run(["cp", "-r", str(prepared), str(tmp_path / "var")], check=True)
+def new(tmp_path: Path) -> Iterator[Demo]:
+    """One that was never started."""
     demo = Demo(tmp_path / "var")
     yield demo
     for pid in demo.processes():
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a demo that was started once and stopped by SIGTERM."""
-    demo = Demo(tmp_path_factory.mktemp("first") / "var")
-    try:
-        demo.start()
-        demo.process.terminate()
-        assert demo.ends() == 0
-    finally:
-        for pid in demo.processes():
-            os.kill(pid, signal.SIGKILL)
-    return demo.var
+@pytest.fixture
+def demo(new: Demo) -> Demo:
+    """One that takes itself for prepared: with all tables, and nothing in them."""
+    copy_file(new.var / "crosslens.sqlite3")
+    done = {"fingerprint": preparation.fingerprint(ROOT), "edition": content.EDITION}
+    (new.var / "prepared.json").write_text(json.dumps(done))
+    return new
 
 
-@pytest.mark.parametrize("how", some([signal.SIGINT, signal.SIGTERM], short=1, reason="`prepared` ends one by SIGTERM"))
-@pytest.mark.slow(reason="a demo is started and stopped")
-def test_it_serves_says_who_can_sign_in_and_ends_everything_when_asked(demo: Demo, how: signal.Signals):
-    said = demo.start()
+@pytest.mark.process
+def test_it_serves_says_who_can_sign_in_and_ends_everything_when_asked(demo: Demo):
+    serves_and_ends(demo, demo.start(), signal.SIGINT, page="/healthz", shows=b"ok")
 
+
+@pytest.mark.process
+@pytest.mark.long(reason="the whole demo is loaded")
+def test_a_new_one_is_prepared_first(new: Demo):
+    serves_and_ends(new, new.start(), signal.SIGTERM, page="/accounts/login/", shows=b"<form")
+
+
+def serves_and_ends(demo: Demo, said: str, how: signal.Signals, *, page: str, shows: bytes) -> None:
     assert f"http://127.0.0.1:{demo.port}/" in said
     assert re.search(r"anna-de +\S+", said)
-    assert b"<form" in demo.page()
+    assert shows in demo.page(page)
     demo.wait(lambda: len(demo.processes("celery")) > 1, START_S)
 
     demo.process.send_signal(how)
@@ -117,8 +126,9 @@ def test_it_serves_says_who_can_sign_in_and_ends_everything_when_asked(demo: Dem
     assert "Traceback" not in demo.log.read_text()
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="the demo is started again")
 @pytest.mark.parametrize(("part", "command"), [("web server", "granian"), ("worker", "celery")])
-@pytest.mark.slow(reason="a demo is started and killed")
 def test_when_one_part_dies_the_other_is_ended_and_it_says_which(demo: Demo, part: str, command: str):
     demo.start()
     demo.wait(lambda: demo.processes(command), START_S)
@@ -129,7 +139,8 @@ def test_when_one_part_dies_the_other_is_ended_and_it_says_which(demo: Demo, par
     assert f"The {part} was killed by SIGKILL" in demo.log.read_text()
 
 
-@pytest.mark.slow(reason="a demo is started and killed")
+@pytest.mark.process
+@pytest.mark.long(reason="the demo is started again")
 def test_beat_is_started_again_and_nothing_is_left_of_a_launcher_that_was_killed(demo: Demo):
     demo.start()
     demo.wait(lambda: demo.processes(" beat "), START_S)
@@ -145,23 +156,13 @@ def test_beat_is_started_again_and_nothing_is_left_of_a_launcher_that_was_killed
     demo.wait(lambda: demo.processes() == [], STOP_S)
 
 
-def test_a_second_demo_on_the_same_port_is_told_so_and_changes_nothing(tmp_path):
+def test_a_second_demo_on_the_same_port_is_told_so_and_changes_nothing(settings, monkeypatch):
+    settings.IS_EMBEDDED = True
+    monkeypatch.setattr(preparation, "prepare", lambda **_options: pytest.fail("something was changed"))
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        second = subprocess.run(
-            [sys.executable, "manage.py", "demo", "--port", str(port)],
-            cwd=ROOT,
-            env=embedded_environment(tmp_path / "var"),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-
-    assert second.returncode != 0
-    assert f"Port {port} cannot be used" in second.stderr
-    assert f"make demo PORT={port + 1}" in second.stderr
-    assert not (tmp_path / "var" / "crosslens.sqlite3").exists()
+        with pytest.raises(CommandError, match=f"Port {port} cannot be used.*make demo PORT={port + 1}"):
+            call_command("demo", port=port)
 
 
 def test_the_demo_refuses_to_fill_a_production_database(tmp_path, settings):
@@ -233,4 +234,4 @@ def test_a_load_that_was_broken_off_is_resumed(tmp_path, settings, monkeypatch):
 
 
 def test_a_free_port_is_let_through():
-    launcher.require_free(free_port())
+    launcher.require_free(0)

@@ -142,12 +142,14 @@ class TestAddLanguage:
             self.add("eu", own=" ")
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db
 def test_the_table_refuses_a_tag_that_differs_only_in_case():
     with pytest.raises(IntegrityError), transaction.atomic():
         Language.objects.create(tag="DE", english_name="German again", own_name="Deutsch")
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db
 def test_the_table_refuses_an_unknown_direction():
     with pytest.raises(IntegrityError), transaction.atomic():

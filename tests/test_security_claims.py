@@ -6,7 +6,6 @@ import json
 import logging
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,13 +25,6 @@ from tests.factories import make_project, make_user
 from tests.people.conftest import PASSWORD
 from tests.people.invitations import make_invitation
 from tests.people.test_sign_in import enrol, is_signed_in, sign_in
-from tests.servers import ROOT
-from tests.sources import files_in
-
-
-def files(*endings: str) -> list[Path]:
-    folders = {".html": "templates", ".js": "static/js"}
-    return [path for ending in endings for path in files_in(folders[ending], endings=(ending,))]
 
 
 @pytest.fixture
@@ -41,29 +33,6 @@ def ann(db: None) -> User:
     user.set_password(PASSWORD)
     user.save()
     return user
-
-
-def test_no_template_shows_a_value_without_escaping_it_but_the_help_of_a_field() -> None:
-    unescaped = re.compile(r"\|\s*safe\b|\bautoescape\b|\bsafeseq\b")
-    # Help texts are the code's own; Django's, of passwords, is a list.
-    assert [path.name for path in files(".html") if unescaped.search(path.read_text())] == ["_field.html"]
-    assert re.findall(r"\S+\|safe", (ROOT / "templates" / "_field.html").read_text()) == ["field.help_text|safe"]
-
-
-def test_scripts_make_no_code_of_texts_and_no_markup_but_of_pages_of_ours() -> None:
-    dangerous = re.compile(r"\beval\(|\bFunction\(|document\.write|insertAdjacentHTML|(?:inner|outer)HTML\s*=(?!=)")
-    found = {(path.name, hit) for path in files(".js") for hit in dangerous.findall(path.read_text())}
-    # The whole page that the server sent, into an inert template.
-    assert found == {("judge.js", "innerHTML =")}
-
-
-def test_scripts_take_messages_of_no_other_origin_and_load_nothing_from_elsewhere() -> None:
-    scripts = "".join(path.read_text() for path in files(".js"))
-    # A BroadcastChannel is of one origin.
-    assert not re.search(
-        r"(?:window|parent|opener|self)\.(?:postMessage|onmessage|addEventListener\(\s*[\"']message)", scripts
-    )
-    assert not re.search(r"(?:src|href|import|from)\s*[=(]?\s*[\"']https?://", scripts)
 
 
 @pytest.mark.parametrize("name", ["account_login", "account_reset_password"])
@@ -276,9 +245,3 @@ def test_nobody_writes_a_second_line_into_the_log() -> None:
     line = formatter("json").format(record)
     assert len(line.splitlines()) == 1
     assert "event" not in json.loads(line)
-
-
-def test_the_image_has_neither_history_nor_tests_nor_settings_of_its_makers() -> None:
-    left_out = (ROOT / ".dockerignore").read_text().split()
-
-    assert {".git", ".env", "endpoints.env", "tests", "var", "benchmarks", "scripts"} <= set(left_out)

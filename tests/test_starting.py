@@ -14,6 +14,8 @@ from django.urls import URLPattern, get_resolver
 from people.rules.lazy import LazyCall, LazyModule, LazyPattern, path
 from tests.servers import ROOT, embedded_environment
 
+pytestmark = pytest.mark.process
+
 HEAVY = {
     "PIL", "boto3", "celery", "drf_spectacular.generators", "duckdb", "fontTools", "kombu", "lingua", "markdown_it",
     "matplotlib", "numpy", "pandas", "pyarrow", "scipy", "shapely", "storages", "torch", "transformers",

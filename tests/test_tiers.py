@@ -14,10 +14,7 @@ from tests.servers import ROOT
 
 # As on a machine that does nothing else: the clock counts in full.
 HEAD = "import pathlib, time, pytest, tests.tiers\ntests.tiers.PRESSURE = pathlib.Path('pressure')\n"
-pytestmark = [
-    pytest.mark.sqlite_only,
-    pytest.mark.slow(reason="pytest is started, without Django, and one test waits for longer than it may"),
-]
+pytestmark = pytest.mark.sqlite
 
 
 def outcomes(folder: Path, code: str, *options: str) -> tuple[dict[str, str], str]:

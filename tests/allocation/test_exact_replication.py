@@ -20,6 +20,8 @@ from people.models import User
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_user
 
+pytestmark = pytest.mark.postgres
+
 HOLD_S = 3600
 
 

@@ -11,7 +11,7 @@ from allocation.services.managing import reject_work
 from tests.allocation.test_exact_replication import HOLD_S, assert_exact, locked, make_pool, return_batch, take
 from tests.factories import MINUTE, NOW, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 LATER = NOW + (HOLD_S // 60 + 1) * MINUTE
 
 

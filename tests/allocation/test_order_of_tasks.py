@@ -12,6 +12,8 @@ from benchmarks import seed
 from sxs_eval.services import judging
 from tests.factories import make_annotator
 
+pytestmark = pytest.mark.postgres
+
 TASKS = 20_000
 KINDS = (batches.KIND, verification.KIND, judging.KIND)
 SORTS = {"postgresql": "Sort", "sqlite": "TEMP B-TREE"}

@@ -26,11 +26,12 @@ from tests.allocation.test_exact_replication import assert_exact
 from tests.annotation import verifying
 from tests.annotation.submitting import submit_captions, take, write
 from tests.factories import NOW, make_annotator, make_language, make_round
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@kept
 def round() -> Round:
     return make_round(images=4, replication=1, batch_size=2)
 

@@ -19,6 +19,7 @@ from inference.models import ModelCaption
 from people.models import Consent, ConsentText, LanguageSkill, Level, Membership, Project, Role, User
 from people.selectors.qualification import NotQualifiedError
 from tests.factories import MINUTE, NOW, join_project, make_annotator, make_captioner, make_collection, make_round
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +52,7 @@ def submit(batch, person, now=NOW):
     return services.submit_batch(batch_id=batch.pk, person=person, now=now)
 
 
-@pytest.fixture
+@kept
 def round():
     return make_round(images=3)
 
@@ -362,6 +363,7 @@ class TestTakingUpAgain:
 
 
 class TestTheDatabaseSaysNeverToo:
+    @pytest.mark.postgres
     @pytest.mark.parametrize(
         ("model", "values", "name"),
         [
@@ -375,12 +377,14 @@ class TestTheDatabaseSaysNeverToo:
         with pytest.raises(IntegrityError, match=name), transaction.atomic():
             model.objects.update(**values)
 
+    @pytest.mark.postgres
     def test_an_empty_caption_is_refused(self, writing, ann):
         write_all(writing, ann)
         submit(writing, ann)
         with pytest.raises(IntegrityError, match="caption_not_empty"), transaction.atomic():
             Caption.objects.update(text="")
 
+    @pytest.mark.postgres
     def test_a_second_round_of_the_same_name_and_an_image_twice_in_one_are_refused(self, round):
         with pytest.raises(IntegrityError), transaction.atomic():
             make_round(project=round.project)

@@ -26,6 +26,7 @@ from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import join_project, make_annotator, make_captioner, make_collection, make_project
+from tests.kept import kept
 from tests.tiers import runs
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +50,7 @@ def begin(tags: Sequence[str], project: Project | None = None) -> list[Round]:
     return [rounds[one.pk] for one in begun]
 
 
-@pytest.fixture
+@kept
 def pilots() -> list[Round]:
     return begin(["de", "fr", "sw"])
 
@@ -133,6 +134,7 @@ class TestSteps:
         assert still_open.why_left_out == "This round is open. Close it first."
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("run", runs(4, short=1))
 def test_two_managers_who_confirm_the_same_step_at_once_step_each_language_once(run):

@@ -22,6 +22,7 @@ from people.selectors.qualification import NotQualifiedError
 from tests.annotation.submitting import begin_language, submit_captions, take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +32,7 @@ def _nothing_is_sent(monkeypatch):
     monkeypatch.setattr(tasks.fill_round, "delay", lambda round_id: None)
 
 
-@pytest.fixture
+@kept
 def pilot() -> Round:
     return begin_language(make_project(), make_collection(6), beginning=Beginning(pilot_images=4))
 

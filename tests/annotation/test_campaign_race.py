@@ -56,6 +56,7 @@ def assert_captions_are_as_their_places(round: Round) -> None:
         assert recount(round=round, person=tally.person) == []
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 class TestClosing:
     @pytest.mark.parametrize("run", runs(4, short=1))
@@ -161,6 +162,7 @@ class TestClosing:
         assert Batch.objects.filter(pool=round.pool, state=BatchState.OPEN).exists()
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 class TestStandings:
     @pytest.mark.parametrize("run", runs(4, short=1))
@@ -188,7 +190,6 @@ class TestStandings:
             take(round, ann)
         assert_captions_are_as_their_places(round)
 
-    @pytest.mark.slow(reason="annotators and managers at once, many times each")
     @pytest.mark.parametrize("run", runs(4, short=1))
     def test_replication_is_exact_through_any_interleaving(self, run):
         round = make_round(images=10, replication=2, batch_size=3, seed=run)

@@ -362,6 +362,7 @@ def test_a_caption_that_was_returned_shows_what_it_was_once_it_is_written_anew(r
     assert [one.text for one in row.feedback] == ["Better."]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_rating_and_level_in_two_tabs_at_once_are_both_kept():
     round, _authors = make_captioned_round(images=1, captions=1)

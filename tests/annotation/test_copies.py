@@ -16,6 +16,7 @@ from tests.annotation.submitting import take
 from tests.api.seeded import Program
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_round
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +24,7 @@ HINT = "almost the same as what was shown on the first screen"
 OWN = "Ein Boot liegt am Strand"
 
 
-@pytest.fixture
+@kept
 def batch() -> CaptionBatch:
     round = make_round(images=3, batch_size=3)
     ann = make_annotator(round, "ann")

@@ -33,6 +33,7 @@ from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, join_project, make_annotator, make_project, make_round
+from tests.kept import kept
 from tests.tiers import runs
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,7 @@ OLD, NEW = "Ein Bild von etwas", "Zwei Boote liegen am Strand"
 NOTE = "Say what the boats look like."
 
 
-@pytest.fixture
+@kept
 def round() -> Round:
     return make_round(images=2, replication=1)
 
@@ -325,6 +326,7 @@ class TestUntilItIsWrittenAnew:
         assert "Look closer." in page
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     @pytest.mark.parametrize("run", runs(3, short=1))

@@ -38,6 +38,7 @@ from tests.factories import (
     make_project,
     make_round,
 )
+from tests.kept import kept
 from tests.memory import peak_of
 from tests.published import published
 from tests.tabular.nasty import NASTY
@@ -67,7 +68,7 @@ def texts_by_key(round, texts) -> dict[int, list[str]]:
     return {images[key]: captions for key, captions in texts.items()}
 
 
-@pytest.fixture
+@kept
 def collection() -> Collection:
     """Three images whose keys and primary keys run against their positions."""
     made = make_collection(images=3)
@@ -261,7 +262,6 @@ class TestCsv:
 
 
 class TestCost:
-    @pytest.mark.slow(reason="as many captions as would show it if all were held")
     def test_it_holds_few_captions_in_memory_at_a_time(self):
         few, many = (self._peak_bytes(images) for images in (300, 2400))
         assert many < few * 1.5 + 200_000
@@ -282,9 +282,8 @@ class TestCost:
         assert len(queries) <= 6
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 class TestXm3600:
-    @pytest.mark.slow(reason="45,796 captions, as published")
     def test_the_real_captions_come_out_as_they_went_in(self):
         captions = published("xm3600/captions_6languages.jsonl").open(encoding="utf-8")
         lines = [json.loads(line) for line in captions][::FEWER]

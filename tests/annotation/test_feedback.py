@@ -19,12 +19,13 @@ from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, join_project, make_annotator, make_project, make_round, make_user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 TEXT = "Name the colours, too."
 
 
-@pytest.fixture
+@kept
 def round() -> Round:
     return make_round(images=4, replication=2, batch_size=2)
 
@@ -218,6 +219,7 @@ class TestGiving:
         assert not Feedback.objects.exists()
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_acknowledged_in_many_tabs_at_once_it_is_acknowledged_once():
     round = make_round()

@@ -20,12 +20,13 @@ from tests.annotation.submitting import make_captions, submit_captions, take
 from tests.annotation.verifying import make_caption_rater, make_verification, rate
 from tests.annotation.verifying import take as take_to_rate
 from tests.factories import NOW, make_annotator, make_round
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
 
 
-@pytest.fixture
+@kept
 def round() -> Round:
     return make_round(images=4, replication=2, batch_size=4)
 

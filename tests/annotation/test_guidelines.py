@@ -17,6 +17,7 @@ from people.models import AuditEntry, LanguageSkill, Level, Membership, Project,
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_language, make_project, make_round, make_user
+from tests.kept import kept
 
 
 def publish(project: Project, *, examples=(), **fields) -> Guidelines:
@@ -40,8 +41,8 @@ def page_of(project: Project, user: User, query: str = "") -> str:
     return " ".join(response.content.decode().split())
 
 
-@pytest.fixture
-def round(db) -> Round:
+@kept
+def round() -> Round:
     return make_round(images=2, batch_size=2)
 
 

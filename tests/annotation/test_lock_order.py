@@ -41,7 +41,7 @@ from tests.factories import NOW, make_annotator, make_captioner, make_collection
 from tests.locks import PERSON, check_order, locks_of
 from tests.tiers import some
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
 class Campaign:

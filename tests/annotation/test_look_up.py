@@ -23,6 +23,7 @@ from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_verification, rate_all
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_round, make_user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 SECRETS = ("d1g3st", "s3cr3t", "s4lt")
@@ -34,7 +35,7 @@ def models_of(app: str) -> list[type[Model]]:
     return [model for model in apps.get_app_config(app).get_models() if admin.site.is_registered(model)]
 
 
-@pytest.fixture
+@kept
 def campaign() -> None:
     round = make_round(images=2, replication=2)
     ann, bob = make_annotator(round, "ann"), make_annotator(round, "bob")

@@ -21,11 +21,12 @@ from people.models import Membership, Project, Role
 from tests.annotation.submitting import submit_captions
 from tests.clients import client_of
 from tests.factories import make_annotator, make_captioner, make_collection, make_project, make_round, make_user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@kept
 def project() -> Project:
     return make_round(project=make_project("lions"), images=2, language="de").project
 

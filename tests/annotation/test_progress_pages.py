@@ -30,6 +30,7 @@ from people.models import LanguageSkill, Level, Membership, Role
 from tests.annotation.submitting import make_captions, submit_captions, take
 from tests.clients import client_of
 from tests.factories import NOW, make_annotator, make_project, make_round, make_user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +39,7 @@ PARTS = ("project-progress", "annotator-progress", "plots-progress", "statistics
 TEXT = "Ein Bild von etwas"
 
 
-@pytest.fixture
+@kept
 def round() -> Round:
     return make_round(project=make_project("lions"), images=4, replication=2, batch_size=2, language="de")
 

@@ -98,8 +98,8 @@ def finish_what_is_left(round: Round, people: list[User], clock: Clock) -> None:
             services.submit_batch(batch_id=batch.pk, person=person, now=clock.now)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow(reason="32 people at once")
 @pytest.mark.parametrize("run", runs(20, short=1))
 def test_a_crowd_leaves_exactly_two_captions_per_image(run):
     rng = Random(run)

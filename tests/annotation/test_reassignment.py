@@ -27,6 +27,7 @@ from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, join_project, make_annotator, make_captioner, make_collection, make_project, make_round
+from tests.kept import kept
 from tests.tiers import runs
 
 LATER = NOW + timedelta(minutes=5)
@@ -38,7 +39,7 @@ def move(batch: CaptionBatch, to: User, *, now=LATER) -> reassignment.Moved:
     return reassignment.move_batch(batch=Batch.objects.get(pk=batch.pk), to=to, by=by, now=now)
 
 
-@pytest.fixture
+@kept
 def round() -> Round:
     return make_round(images=3, replication=1)
 
@@ -264,6 +265,7 @@ def submit(batch: CaptionBatch) -> None:
     batches.submit_batch(batch_id=batch.pk, person=batch.lease.person, now=LATER)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     @pytest.mark.parametrize("run", runs(4, short=1))

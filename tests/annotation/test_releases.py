@@ -245,6 +245,7 @@ def campaign_can_go_on(campaign: Campaign) -> bool:
     return campaign.start().number == 2
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_managers_who_start_at_once_get_one_release(media):
     campaign = Campaign()

@@ -23,7 +23,7 @@ from tests.annotation.submitting import submit_captions, take, write
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_annotator, make_round
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 TEXT = "Ein Bild von etwas"
 
 

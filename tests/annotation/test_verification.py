@@ -36,12 +36,13 @@ from tests.annotation.verifying import (
     take,
 )
 from tests.factories import MINUTE, NOW, join_project, make_annotator, make_project, make_round
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 LEASE = timedelta(hours=24)
 
 
-@pytest.fixture
+@kept
 def written():
     return make_captioned_round(images=4, captions=2)
 

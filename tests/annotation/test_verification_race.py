@@ -33,7 +33,7 @@ from tests.concurrency import together
 from tests.factories import NOW, join_project, make_annotator, make_project, make_round
 from tests.tiers import runs
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 RIVALS, IMAGES, PLACES = 32, 12, 3
 LEASE = timedelta(minutes=10)
@@ -88,7 +88,6 @@ def finish_what_is_left(round: Round, raters: list[User], clock: Clock) -> None:
             submit(batch, rater, clock.now)
 
 
-@pytest.mark.slow(reason="32 people at once")
 @pytest.mark.parametrize("run", runs(2, short=1))
 def test_a_crowd_leaves_exactly_three_ratings_per_caption_and_none_by_its_author(run):
     verified, authors = make_captioned_round(images=IMAGES, captions=2, seed=run)
@@ -168,7 +167,6 @@ def in_both_hands(person: User) -> set[int]:
     return set(rated) & set(CaptionItem.objects.filter(person=person).values_list("image", flat=True))
 
 
-@pytest.mark.slow(reason="twelve callers want the same six images")
 def test_in_two_tabs_at_once_nobody_gets_an_image_both_to_rate_and_to_write_about(both):
     rating, writing, people = both
 

@@ -311,7 +311,6 @@ NAMES = (
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", runs(len(SEEDS), short=1))
-@pytest.mark.slow(reason="all numbers are counted again after each of many steps")
 def test_every_number_is_exact_after_every_step(seed: int):
     walk = Walk(seed)
     walked: list[str] = []

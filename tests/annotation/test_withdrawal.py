@@ -38,13 +38,14 @@ from tests.annotation.verifying import (
 from tests.annotation.verifying import take as take_to_rate
 from tests.concurrency import together, together_with_errors
 from tests.factories import MINUTE, NOW, make_annotator, make_round, make_user
+from tests.kept import kept
 from tests.tiers import runs
 
 LATER = NOW + timedelta(hours=1)
 
 
-@pytest.fixture
-def round(db) -> Round:
+@kept
+def round() -> Round:
     return make_round(images=4, replication=2, batch_size=2)
 
 
@@ -167,6 +168,7 @@ def test_a_deleted_account_loses_its_drafts_and_keeps_its_answers(round: Round, 
     assert Batch.objects.get(pk=drafted.pk).state == BatchState.RETURNED
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("expired", [False, True])
 def test_withdrawing_while_a_batch_is_submitted_leaves_nothing_that_counts(expired: bool):
@@ -201,6 +203,7 @@ def test_nothing_of_another_project_is_touched(round: Round, ann: User):
     assert make_user().consents.count() == 0
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("how", ["withdraw", "delete"])
 def test_nothing_is_handed_to_who_is_leaving_at_that_moment(how: str):
@@ -287,6 +290,7 @@ def test_nothing_is_drawn_for_a_round_that_is_not_open_yet(round: Round, ann: Us
     assert verifying.verification_tasks.exists() == (state == RoundState.OPEN)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_references_that_are_made_while_somebody_withdraws_have_nothing_of_theirs(monkeypatch):
     round = make_round(images=2, replication=2, batch_size=2)
@@ -326,6 +330,7 @@ def test_a_draft_that_comes_after_the_account_was_deleted_is_not_kept(round: Rou
     assert set(CaptionItem.objects.filter(batch=batch).values_list("text", flat=True)) == {""}
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("run", runs(3, short=1))
 def test_a_withdrawal_says_how_many_answers_count_no_longer_also_of_those_submitted_at_that_moment(run: int):

@@ -14,12 +14,13 @@ from annotation.models import CaptionBatch, CaptionItem
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import make_annotator, make_round
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 TOO_LONG = "Katze " * 1700
 
 
-@pytest.fixture
+@kept
 def batch() -> CaptionBatch:
     round = make_round(images=4, batch_size=2)
     annotator = make_annotator(round)

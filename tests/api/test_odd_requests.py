@@ -89,7 +89,6 @@ def ask(program: Program, method: str, path: str, body: bytes = b"", kind: str =
 
 
 @pytest.mark.django_db
-@pytest.mark.slow(reason="twenty-seven bodies at six addresses")
 def test_no_body_is_too_odd_to_be_refused_in_the_shape_of_all_refusals(seeded):
     writing, rating = seeded.writing.pk, seeded.rating.pk
     asked: list[tuple[User, str, str, tuple[object, ...]]] = [

@@ -24,7 +24,7 @@ EXAMPLES = 5
 SHARE_OF_WHAT_IS_THERE = 0.7
 
 # What is taken for an answer does not depend on the database.
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 bounded = settings(
     max_examples=EXAMPLES,
@@ -65,7 +65,6 @@ def _one_connection() -> Iterator[None]:
     ],
     ids=["manager", "annotator", "rater"],
 )
-@pytest.mark.slow(reason="every operation of the API, with some examples of each")
 def test_no_operation_breaks_or_answers_what_the_schema_does_not_say(
     who: Callable[[Seeded], User], part: str, seeded: Seeded
 ) -> None:

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests import migrated, servers
+from tests import database, servers
 from tests.browser.real_server import ROOT, RealServer
 
 
 class Installation(RealServer):
     def fill(self) -> None:
         """Copy tables, make images, rounds and people, and collect the static files."""
-        migrated.copy_file(self.var / "crosslens.sqlite3")
+        database.copy_file(self.var / "crosslens.sqlite3")
         command = [sys.executable, "-m", "tests.browser.seed"]
         subprocess.run(command, check=True, cwd=ROOT, env=servers.embedded_environment(self.var))
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests import migrated, servers
+from tests import database, servers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a quiet place to write"
@@ -36,7 +36,7 @@ class RealServer:
         return f"http://127.0.0.1:{self.port}"
 
     def prepare(self, language: str) -> dict[str, Any]:
-        migrated.copy_file(self.var / "crosslens.sqlite3")
+        database.copy_file(self.var / "crosslens.sqlite3")
         command = [sys.executable, "-m", "tests.browser.real_server", language]
         done = subprocess.run(
             command, cwd=ROOT, env=servers.embedded_environment(self.var), stdout=subprocess.PIPE, check=True

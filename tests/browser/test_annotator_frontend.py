@@ -21,7 +21,7 @@ from tests.browser.desk import writing as writing
 from tests.factories import make_annotator, make_round
 from tests.tiers import some
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def rate_all(page: Page) -> None:
@@ -72,7 +72,6 @@ def test_going_on_before_all_are_rated_leads_to_the_one_that_is_not(desk: Desk, 
     expect(page.locator("#confirm")).not_to_be_visible()
 
 
-@pytest.mark.slow(reason="several tabs, back and forth")
 def test_screen_1_is_left_neither_in_the_history_nor_on_the_device_nor_in_another_tab(
     desk: Desk, page: Page, context: BrowserContext
 ) -> None:
@@ -324,7 +323,6 @@ def test_time_on_task_is_sent_with_the_text(writing: Desk, page: Page) -> None:
     assert 500 <= writing.item(1).writing_ms <= 10_000
 
 
-@pytest.mark.slow(reason="axe-core reads every page")
 @pytest.mark.parametrize(
     ("width", "scheme"),
     some(
@@ -358,7 +356,6 @@ def test_a_page_of_the_annotator_is_light_and_asks_nobody_else(desk: Desk, page:
         assert len([url for url in asked if "/images/" not in url]) <= 11
 
 
-@pytest.mark.slow(reason="two pages with everything on them")
 def test_the_pages_of_a_batch_weigh_less_than_60_kb_besides_its_images(
     live_server: Any, context: BrowserContext
 ) -> None:

@@ -18,7 +18,7 @@ from tests.doors.world import World
 from tests.factories import make_annotator, make_project, make_round
 from tests.leaks.addresses import routes
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ABOVE = (
     "annotation:project-list",
@@ -49,7 +49,6 @@ def what_is_wrong(page: Page) -> list[str]:
     return [*barriers(page), *(["wider than the screen"] if scrolls_sideways(page) else [])]
 
 
-@pytest.mark.slow(reason="axe-core reads every page")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_the_pages_of_the_api_and_of_charts_have_none(
     live_server: Any, page: Page, context: BrowserContext, width: int

@@ -27,7 +27,7 @@ from tests.browser.annotator import barriers, sign_in, source_of
 from tests.factories import make_captioner, make_project, make_user
 from tests.published import published
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PHOTOGRAPHS = 6
 PILOT_IMAGES = 2

@@ -77,7 +77,6 @@ def manager(browser: Browser, pilot: Round, live_server: Any, request: Any) -> I
 @pytest.mark.parametrize(
     "manager", [{}, {"viewport": {"width": 390, "height": 800}, "locale": "ar"}], ids=["wide", "narrow"], indirect=True
 )
-@pytest.mark.slow(reason="axe-core reads every page")
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(manager: BrowserContext, addresses: list[str]) -> None:
     page = manager.new_page()
     for address in addresses:

@@ -18,7 +18,7 @@ from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import make_annotator, make_captioner, make_collection, make_round
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TEXT = "قاربان صغيران على شاطئ رملي تحت سماء رمادية، وخلفهما بيوت بيضاء"
 

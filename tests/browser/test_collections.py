@@ -17,7 +17,7 @@ from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import images_of, make_captioner, make_collection, make_project, make_user
 from tests.images.image_files import image_file
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 DROP = """([selector, files]) => {
   const data = new DataTransfer();

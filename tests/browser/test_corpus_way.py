@@ -75,7 +75,7 @@ def page(browser: Browser, live_server, media, monkeypatch) -> Page:
     return page
 
 
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.long(reason="4,000 sentences are aligned in four languages")
 def test_published_sentences_become_a_corpus_a_game_and_tasks(page: Page, files: list[Path]) -> None:
     page.get_by_label("Name").fill("Tatoeba and Tux")

@@ -16,7 +16,7 @@ from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import make_captioner, make_collection, make_project, make_user
 from tests.images.image_files import image_file
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 JAPANESE, ARABIC, STABILISER = "ソファの上の猫", "قطة على أريكة", "a cat on a sofa"
 

@@ -15,7 +15,7 @@ from gapgame.services.closing import GRACE, close_season
 from tests.browser.annotator import source_of
 from tests.browser.gaming import AWAKE_MS, PHONE, Table, guesses, images, make_game, sit_down
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -37,7 +37,6 @@ def outcomes(table: Table) -> list[str]:
     return list(table.player.all_turns.order_by("position").values_list("outcome", flat=True))
 
 
-@pytest.mark.slow(reason="turns of each outcome")
 def test_a_batch_is_played_to_each_outcome_with_the_keyboard_alone(table: Table, page: Page) -> None:
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -177,7 +176,6 @@ def test_a_second_tab_is_shown_where_the_turn_is(table: Table, page: Page, conte
     assert list(Attempt.objects.values_list("number", "guess")) == [(1, "dog")]
 
 
-@pytest.mark.slow(reason="the cut-off is waited for")
 def test_the_cut_off_in_the_middle_of_a_turn_is_counted_down_to_and_then_scored(table: Table, page: Page) -> None:
     table.guess("dog")
     season = table.player.season
@@ -211,7 +209,6 @@ def test_a_guess_after_the_cut_off_is_refused_and_the_page_says_why(table: Table
 
 
 @pytest.mark.usefixtures("_at_any_pace")
-@pytest.mark.slow(reason="two whole turns")
 def test_whole_turns_by_touch_and_without_scripts(live_server: Any, browser: Browser, season: Season) -> None:
     ways: dict[str, dict[str, Any]] = {
         "tia": {"viewport": PHONE, "has_touch": True, "is_mobile": True},

@@ -20,7 +20,7 @@ from tests.browser.gaming import ABOVE_KEYBOARD, AWAKE_MS, PHONE, Table, guesses
 from tests.factories import make_item, make_item_set, make_player
 from tests.tiers import some
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SENTENCES = {
     "hi": ("उसने एक ", " खरीदा।", "ltr"),
@@ -155,7 +155,6 @@ def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_serve
     context.close()
 
 
-@pytest.mark.slow(reason="axe-core reads every page")
 @pytest.mark.parametrize(
     ("width", "scheme"),
     some(

@@ -149,7 +149,6 @@ def addresses(project: Project) -> list[str]:
 @pytest.mark.parametrize(
     "manager", [DARK, PHONE | {"locale": "ar"}], ids=["wide and dark", "narrow and Arabic"], indirect=True
 )
-@pytest.mark.slow(reason="axe-core reads every page")
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(manager: BrowserContext, addresses: list[str]) -> None:
     page = manager.new_page()
     for address in addresses:

@@ -14,7 +14,7 @@ from sxs_eval.models import Comparison, Judgement
 from tests.browser.annotator import sign_in, source_of
 from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, make_pairs, noted, number, sit_down
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 CHOICES = (3, 2, 1, 0, -1, -2, -3)
 
@@ -58,7 +58,6 @@ def judge_all(desk: Desk, prefer: str, press: Callable[[Page, int], None]) -> di
     return expected
 
 
-@pytest.mark.slow(reason="three raters, all pairs")
 def test_three_raters_judge_every_pair_by_keys_by_touch_and_without_scripts(
     live_server: Any, browser: Browser, comparison: Comparison
 ) -> None:

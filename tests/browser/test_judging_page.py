@@ -14,7 +14,7 @@ from tests.browser.annotator import barriers
 from tests.browser.judging import AWAKE_MS, PHONE, Desk, captions, make_pairs, sit_down
 from tests.tiers import some
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -78,7 +78,6 @@ def test_left_stays_left_and_everything_is_in_view_when_the_page_reads_from_righ
     assert (row.choice, row.score) == (3, 3 if row.test_is_left else -3)
 
 
-@pytest.mark.slow(reason="axe-core reads every page")
 @pytest.mark.parametrize(
     ("width", "scheme"),
     some(

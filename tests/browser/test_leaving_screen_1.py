@@ -9,10 +9,7 @@ import pytest
 from tests.browser.elsewhere import go_on_to_writing, sit_down
 from tests.browser.windows import Window
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
-    pytest.mark.slow(reason="a browser is started"),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ENGLISH = "english caption"
 

@@ -29,10 +29,7 @@ from tests.pseudo import pseudo as pseudo
 from tests.recruitment.panel import Panel, make_study
 from tests.sxs_eval.judged import take as take_pairs
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.slow(reason="many pages, each looked through by axe"),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
 WIDTH = 390
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

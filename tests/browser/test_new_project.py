@@ -14,7 +14,7 @@ from people.models import Project
 from tests.browser.annotator import barriers, scrolls_sideways, sign_in
 from tests.factories import make_captioner, make_collection, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 DESK = {"viewport": {"width": 1366, "height": 768}}
 PHONE = {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}

@@ -95,7 +95,6 @@ def open_first(phone: Phone, batch: CaptionBatch) -> Page:
     return page
 
 
-@pytest.mark.slow(reason="a whole batch, a crash of the browser and waiting for the network")
 def test_a_batch_is_written_with_no_network_at_all_and_the_browser_crashes(phone: Phone, batch: CaptionBatch) -> None:
     page = open_first(phone, batch)
     page.evaluate("window.isThePageThatWasOpened = true")

@@ -29,7 +29,7 @@ from tests.practice.making import make_practice
 from tests.recruitment.panel import CODES, Panel, make_study
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
     pytest.mark.long(reason="Chromium goes the same way; what WebKit took otherwise is in test_leaving_screen_1.py"),
 ]
 

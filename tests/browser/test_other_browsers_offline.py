@@ -19,7 +19,7 @@ from tests.browser.network import Network
 from tests.browser.windows import DriverError, Profile, Window
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
     pytest.mark.long(reason="Chromium goes the same way in test_offline.py"),
 ]
 

@@ -19,7 +19,7 @@ from people.models import Project
 from tests.browser.annotator import barriers, sign_in
 from tests.factories import make_annotator, make_captioner, make_collection, make_language, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 MOST_CLICKS = 30
 """For a campaign of all languages, from open pilots to verified main rounds; language by language it took about 470."""
@@ -92,7 +92,6 @@ def test_all_languages_are_chosen_closed_and_their_ratings_opened_in_one_step_ea
     assert Round.objects.filter(kind=RoundKind.VERIFICATION, state=RoundState.OPEN).count() == 3
 
 
-@pytest.mark.slow(reason="eleven steps over 36 languages")
 def test_a_campaign_in_36_languages_takes_few_clicks(
     live_server: Any, page: Page, context: BrowserContext, everywhere: Project
 ) -> None:

@@ -95,7 +95,7 @@ def as_documented(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, An
     return runpy.run_path("documented.py")
 
 
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.long(reason="5,000 images are located, and every page of a site is opened in a browser")
 def test_images_chosen_from_thousands_are_figures_in_pandas_and_a_folder_of_pages(
     media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser: Browser

@@ -13,7 +13,7 @@ from sxs_eval.models import Comparison
 from tests.browser.annotator import sign_in
 from tests.factories import make_captioner, make_collection, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SCORES = "language,model,first,second\nde,Alpha,50,60\nde,Beta,52,55\nde,Gamma,70,80\n"
 

@@ -18,7 +18,7 @@ from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, scrolls_sideways, sign_in
 from tests.factories import make_annotator, make_project, make_round
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

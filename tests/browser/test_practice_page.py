@@ -12,7 +12,7 @@ from tests.browser.annotator import covered, make_images, sign_in
 from tests.factories import make_annotator, make_collection, make_round
 from tests.practice.making import make_practice, new_item
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 LAPTOP: ViewportSize = {"width": 1366, "height": 600}
 

@@ -16,7 +16,7 @@ from tests.annotation.submitting import submit_captions
 from tests.browser.annotator import barriers, sign_in
 from tests.factories import make_annotator, make_project, make_round
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 POLLED_MS = 40_000
 PAGES = ("project-show", "annotator-list", "annotator-show", "plots-show", "statistics-show")
@@ -47,7 +47,6 @@ def addresses(live_server: Any, person: User) -> list[str]:
     ]
 
 
-@pytest.mark.slow(reason="the page asks every few seconds")
 def test_a_page_shows_what_was_submitted_since_without_being_loaded_again(
     live_server: Any, page: Page, context: BrowserContext, round: Round, ann: User
 ) -> None:
@@ -80,7 +79,6 @@ def test_a_table_is_sorted_by_the_head_of_a_column_without_scripts(
 @pytest.mark.parametrize(
     ("width", "scheme", "language"), [(1366, "light", "en"), (390, "dark", "en"), (390, "light", "ar")]
 )
-@pytest.mark.slow(reason="axe-core reads every page")
 def test_pages_have_no_barriers_and_fit(
     live_server: Any, browser: Browser, round: Round, ann: User, width: int, scheme: Any, language: str
 ) -> None:

@@ -41,7 +41,6 @@ def sized(width: int, **options: Any) -> dict[str, Any]:
     ids=["wide", "dark", "phone, from right to left", "wide, dark, from right to left"],
     indirect=True,
 )
-@pytest.mark.slow(reason="axe-core reads every page")
 def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(page: Page) -> None:
     is_phone = page.viewport_size is not None and page.viewport_size["width"] < 640
     for address in ADDRESSES:

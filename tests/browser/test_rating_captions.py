@@ -19,7 +19,7 @@ from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
 from tests.browser.annotator import barriers, make_images, sign_in, source_of
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 LEVELS = ["EXCELLENT", "GOOD", "MEDIUM", "NOT-ENOUGH-INFO"]
 
@@ -91,7 +91,6 @@ def test_without_scripts_a_plain_form_does_the_same(desk: Desk, browser: Browser
     plain.close()
 
 
-@pytest.mark.slow(reason="axe-core reads every page")
 def test_the_quality_pages_have_no_barriers_and_the_table_goes_on_by_itself(
     live_server: Any, context: BrowserContext, page: Page
 ) -> None:

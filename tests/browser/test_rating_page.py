@@ -17,7 +17,7 @@ from tests.annotation.verifying import make_caption_rater, make_captioned_round,
 from tests.browser.annotator import covered, make_images, sign_in, take_batch
 from tests.factories import make_annotator, make_round
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ITEMS = 3
 SCROLLED_MS = 500

@@ -17,7 +17,7 @@ from tests.annotation.sites import placed
 from tests.browser.annotator import barriers, make_images, sign_in
 from tests.factories import NOW
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 HINDI, JAPANESE = "एक छोटा बंदरगाह", "夕方の小さな港。"
 
@@ -43,7 +43,6 @@ def campaign(media: Path) -> Campaign:
 
 
 @pytest.mark.parametrize(("width", "interface"), [(1366, "en"), (390, "ar")])
-@pytest.mark.slow(reason="axe-core reads the pages")
 def test_a_release_is_filtered_and_searched_and_one_image_is_read_in_all_languages(
     live_server: Any, browser: Browser, campaign: Campaign, width: int, interface: str
 ) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.browser.annotator import barriers, sign_in
 from tests.sxs_eval.test_across_pages import make_compared_models
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_no_column_of_the_results_is_outside_a_screen_of_1366_pixels(

@@ -16,7 +16,7 @@ from tests.browser.desk import ENGLISH, SAVED, Desk, state
 from tests.browser.desk import desk as desk
 from tests.clients import client_of
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 CAT = "猫が寝ている"
 LONGER = "窓辺で猫が寝ている"
 
@@ -125,7 +125,6 @@ def test_a_text_changed_elsewhere_is_asked_about_there(reviewing: Desk, page: Pa
     assert reviewing.item(2).caption.text == kept
 
 
-@pytest.mark.slow(reason="without a network, twice, and with one again")
 def test_without_a_network_texts_stay_on_the_device_and_go_up_later(
     reviewing: Desk, page: Page, context: BrowserContext
 ) -> None:

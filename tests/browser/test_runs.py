@@ -23,7 +23,7 @@ from tests.factories import make_collection
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.watched import make_model, make_person, make_running, make_worker, offer_fakes, start_run
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,6 @@ def working(run: Run, monkeypatch: pytest.MonkeyPatch, *, after: int) -> Iterato
         assert at_work.result(60) is False
 
 
-@pytest.mark.slow(reason="a whole run, watched")
 def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     live_server: Any,
     page: Page,
@@ -123,7 +122,6 @@ def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     assert said == []
 
 
-@pytest.mark.slow(reason="nothing is to happen for some seconds")
 def test_the_log_is_not_touched_while_nothing_is_added_to_it(
     live_server: Any, page: Page, context: BrowserContext, researcher: User, collection: Collection
 ) -> None:
@@ -169,7 +167,6 @@ def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_sc
     context.close()
 
 
-@pytest.mark.slow(reason="axe-core reads every page")
 def test_no_page_has_a_barrier(
     live_server: Any, page: Page, context: BrowserContext, researcher: User, collection: Collection
 ) -> None:

@@ -13,7 +13,7 @@ from tests.browser.annotator import sign_in
 from tests.factories import make_captioner, make_collection, make_project
 from tests.scoring.scored import make_references, make_scoring, run
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -34,7 +34,6 @@ def set_up(page: Page, address: str) -> None:
     page.get_by_role("button", name="Score", exact=True).click()
 
 
-@pytest.mark.slow(reason="a whole scoring, watched")
 def test_a_scoring_is_set_up_followed_to_its_end_and_looked_into(
     live_server: Any, page: Page, context: BrowserContext, project: Project
 ) -> None:

@@ -21,7 +21,7 @@ from tests.corpora.selecting import (
 from tests.factories import make_project
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("made_places"),
 ]
 
@@ -45,7 +45,6 @@ CANDIDATES = "key,address,latitude,longitude,licence,author,title\n" + "".join(
 )
 
 
-@pytest.mark.slow(reason="the whole walk on one project: each page depends on the one before it")
 def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
     live_server: Any, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from tests.browser.annotator import barriers, sign_in
 from tests.factories import make_annotator, make_user
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
     pytest.mark.long(reason="eleven steps, each with its page"),
 ]
 

@@ -19,7 +19,7 @@ from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.sites import placed
 from tests.browser.annotator import barriers
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def webp(width: int, height: int) -> bytes:
@@ -41,7 +41,6 @@ def site(media: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1366, "light"), (390, "dark")])
-@pytest.mark.slow(reason="axe-core reads every page")
 def test_a_site_is_read_and_searched_from_a_disk(site: Path, browser: Browser, width: int, scheme: Any) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()

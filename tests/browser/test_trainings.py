@@ -26,7 +26,7 @@ from tests.scoring.scored import make_references
 from tests.torch_extra import needs_torch
 
 pytestmark = [
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("media"),
     needs_torch,
 ]
@@ -61,7 +61,6 @@ def work(training: Training) -> bool:
         connections.close_all()
 
 
-@pytest.mark.slow(reason="a whole training, watched")
 def test_a_training_is_started_watched_paused_and_resumed(
     live_server: Any,
     page: Page,
@@ -121,7 +120,6 @@ def test_a_training_is_started_watched_paused_and_resumed(
     assert said == []
 
 
-@pytest.mark.slow(reason="axe-core reads every page, on a phone too")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_no_page_has_a_barrier_or_is_wider_than_the_screen(
     live_server: Any, browser: Browser, researcher: User, references: ReferenceSet, width: int

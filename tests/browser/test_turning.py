@@ -18,7 +18,7 @@ from tests.browser.desk import ENGLISH, Desk, state
 from tests.browser.desk import desk as desk
 from tests.browser.desk import writing as writing
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 MARK = "window.isThePageThatWasOpened = true"
 IS_SAME_PAGE = "window.isThePageThatWasOpened === true"
 HAS_FOCUS = "document.activeElement.id === 'text'"

@@ -111,7 +111,6 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     assert all(rating for (rating,) in ratings)
 
 
-@pytest.mark.slow(reason="a server of its own is started")
 def test_screen_1_is_gone_from_the_browser(server: RealServer, page: Page) -> None:
     server.prepare("de")
     server.start()

@@ -16,7 +16,6 @@ from charts.plots import Dot, Estimate, Point, bar_plot, dot_plot, range_plot, r
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.comparison_figures import Undefined
 from crosslens_metrics.undefined import Reason
-from tests.servers import ROOT
 
 BARS = [("BETTER", 6, "better"), ("SIMILAR", 3, "similar"), ("WORSE", 0, "worse")]
 ESTIMATES = [
@@ -154,19 +153,6 @@ def test_the_markup_has_a_title_and_a_text_and_needs_no_style(language, template
     for name in ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height"):
         for value in re.findall(rf' {name}="([^"]*)"', svg):
             assert re.fullmatch(r"\d+(\.\d+)?%?", value), f"{name}={value}"
-
-
-@pytest.mark.parametrize("template", ["_bar_plot", "_range_plot", "_dot_plot", "_scatter_plot", "sxs_eval/_lines"])
-def test_the_style_sheet_knows_every_class_of_a_plot(template):
-    markup = (ROOT / "templates" / f"{template}.html").read_text(encoding="utf-8")
-    sheet = (ROOT / "static" / "css" / "reports.css").read_text(encoding="utf-8")
-    names = set(re.findall(r"(?:plot|figures)__[a-z]+(?:--[a-z]+)?", markup)) - {"plot__bar"}
-    if template == "_bar_plot":
-        names = {f"plot__bar--{kind}" for _, _, kind in BARS}
-    if template == "_scatter_plot":
-        names = names - {"plot__point--"} | {f"plot__point--{point.kind}" for point in POINTS}
-    assert names
-    assert [name for name in sorted(names) if f".{name}" not in sheet] == []
 
 
 class TestShown:

@@ -99,6 +99,7 @@ def test_a_language_nobody_knows_is_refused(build: CorpusBuild, tmp_path: Path) 
         add(build, tmp_path, "text.tsv", b"a\tb\n", About("text", "tlh", "", "tsv"))
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_file_takes_the_place_of_the_one_with_its_name(build: CorpusBuild, tmp_path: Path) -> None:
     add(build, tmp_path, "text.es.tsv", b"a dog\tun perro\n")

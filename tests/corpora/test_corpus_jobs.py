@@ -170,6 +170,7 @@ def test_workers_who_ask_together_never_have_the_same_chunk(tmp_path, monkeypatc
     assert (taken.pk, taken.holder, taken.attempts) == (job.pk, "bob", 2)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_guarded", [True, False])
 def test_of_rivals_for_chunks_each_gets_another(tmp_path, is_guarded):
@@ -295,6 +296,7 @@ def test_deleting_a_corpus_deletes_its_files(tmp_path, django_capture_on_commit_
     assert not folder.exists()
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -312,6 +314,7 @@ def test_the_database_refuses_impossible_steps(tmp_path, name, values):
         build.steps.filter(name="images").update(**values)
 
 
+@pytest.mark.postgres
 def test_the_database_refuses_a_chunk_that_runs_without_a_lease(tmp_path):
     build = started(tmp_path)
 

@@ -20,7 +20,7 @@ from tests.corpora.selecting import (
 )
 from tests.factories import NOW, make_project
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("made_places")]
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("made_places")]
 
 
 @pytest.fixture

@@ -34,10 +34,7 @@ from tests.factories import make_project, make_user
 from tests.images.image_files import image_file
 from tests.tiers import some
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.slow(reason="processes are started and killed"),
-]
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 WAIT_S = 60.0
 HEADER = "key,address,latitude,longitude,licence"

@@ -124,6 +124,7 @@ def test_a_change_based_on_an_older_version_is_refused(project):
     assert table_of(project).areas.keys() == {"bn"}
 
 
+@pytest.mark.postgres
 def test_a_number_is_given_once(project):
     replaced(project, {"bn": BENGALI})
     with pytest.raises(IntegrityError), transaction.atomic():

@@ -117,6 +117,7 @@ def test_the_sweep_is_on_the_schedule() -> None:
     assert settings.CELERY_BEAT_SCHEDULE["sweep-places"]["task"] == sweep_places.name
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_several_who_look_up_the_same_images_leave_each_with_one_place() -> None:
     images = [image_at(VENICE) for _ in range(6)]
@@ -129,6 +130,7 @@ def test_several_who_look_up_the_same_images_leave_each_with_one_place() -> None
     assert ImagePlaceCode.objects.count() == 3 * len(images)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db
 def test_an_image_has_a_code_once() -> None:
     image = image_at(VENICE)

@@ -16,7 +16,7 @@ from images.models import Image
 from tests.concurrency import together, together_with_errors
 from tests.factories import make_image
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 VENICE, CRIMEA, HYDERABAD = (45.427, 12.328), (44.616, 33.525), (17.385, 78.487)
 LOOKED_UP = {"IT", "IT-VE", "IT-34", "RU", "UA", "UA-40", "IN", "IN-TG"}

@@ -145,6 +145,7 @@ def test_the_collection_of_a_language_follows_exchanges_and_fetches(project, col
     assert keys_by_language(listed) == {"fr": [row.key]}
 
 
+@pytest.mark.postgres
 def test_one_collection_per_language_is_a_rule_of_the_database(project, collection):
     selection = make_selection(project, collection)
     whole = confirm(selection, by_language=True)
@@ -265,6 +266,7 @@ def test_what_cannot_come_in_is_refused(project, collection, replacement, why):
     assert not Exchange.objects.exists()
 
 
+@pytest.mark.postgres
 def test_an_exchange_needs_a_reason(project, collection):
     selection = make_selection(project, collection)
 

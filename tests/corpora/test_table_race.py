@@ -14,7 +14,7 @@ from people.models import AuditEntry, Project
 from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 TAGS = ("bn", "te", "hi", "fr")
 
 

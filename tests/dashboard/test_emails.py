@@ -224,6 +224,7 @@ def test_a_digest_is_in_english_where_managers_pages_are(round: Round, manager: 
 # Once, whatever happens
 
 
+@pytest.mark.postgres
 def test_one_occasion_is_one_row(ann: User):
     about = {"person": ann, "kind": NoticeKind.WORK, "about": "2026-03-02", "due_at": NOW, "queued_at": NOW}
     Notice.objects.create(**about)
@@ -231,6 +232,7 @@ def test_one_occasion_is_one_row(ann: User):
         Notice.objects.create(**about)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_sweeps_and_workers_at_once_send_one_e_mail():
     round = make_round(project=make_project("lions"))
@@ -243,6 +245,7 @@ def test_sweeps_and_workers_at_once_send_one_e_mail():
     assert [message.to for message in posted] == [[ann.email]]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_constraint_each_sweep_would_queue_one():
     round = make_round(project=make_project("lions"))

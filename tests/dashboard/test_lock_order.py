@@ -17,7 +17,7 @@ from tests.annotation.submitting import submit_captions, take
 from tests.factories import NOW, make_annotator, make_round
 from tests.locks import check_order
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
 def make_campaign() -> Project:

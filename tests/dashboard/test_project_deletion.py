@@ -54,7 +54,6 @@ def deleted(project: Project) -> ProjectDeletion:
     return deletion
 
 
-@pytest.mark.slow(reason="a project with something of everything")
 def test_no_row_of_any_model_is_left_and_no_file(world: World, media: Path):
     project = world.seeded.project
     job = ImportJob.objects.filter(project=project).first()
@@ -133,6 +132,7 @@ def test_a_sweep_finishes_what_a_killed_worker_left(media: Path, monkeypatch: py
     assert project_deletion.unfinished() == []
 
 
+@pytest.mark.postgres
 def test_a_failure_half_way_changes_nothing(monkeypatch: pytest.MonkeyPatch):
     project = archived(make_round().project)
     deletion = ask_for_deletion(project=project, by=project.created_by, now=NOW)

@@ -23,7 +23,7 @@ from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_annotator, make_round
 from tests.tiers import runs
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
 @pytest.mark.parametrize("run", runs(12, short=3))

@@ -10,7 +10,7 @@ from tests.doors.asking import Asked, a_visitor, ask, ours, writes
 from tests.doors.world import INSIDERS, ONE_INSIDER, World
 from tests.leaks.addresses import routes_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 ASKED_LATE = {"inference:model-try", "gapgame:items-import"}
 """Forms with files: where they are not even read, the token is not asked for."""
@@ -18,7 +18,6 @@ SIGNED = {"dashboard:email-stop"}
 """For no session: the address has a signed token, which no other site knows (tests/dashboard/test_emails.py)."""
 
 
-@pytest.mark.slow(reason="every address of the API by every method")
 @pytest.mark.parametrize("insider", INSIDERS)
 def test_a_token_that_only_reads_writes_nothing_but_that_it_was_used(insider: int, world: World) -> None:
     wrong = []
@@ -40,7 +39,6 @@ def is_noted(sql: str, asked: Asked) -> bool:
     return '"people_apitoken"' in sql or ('"people_auditentry"' in sql and "/exports/" in asked.address)
 
 
-@pytest.mark.slow(reason="every address by every method")
 @pytest.mark.parametrize("insider", INSIDERS)
 def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: World) -> None:
     """Of a browser that is signed in: without the token that only our pages have."""
@@ -53,7 +51,6 @@ def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: W
                     assert asked.status in (403, 404, 405) or route.name in ASKED_LATE, asked
 
 
-@pytest.mark.slow(reason="every address")
 @pytest.mark.parametrize("insider", ONE_INSIDER)
 def test_reading_changes_nothing_but_that_the_log_tells_of_exports(insider: int, world: World) -> None:
     """So that no image or link of another site does anything in the name of who is signed in."""

@@ -12,7 +12,7 @@ from tests.doors.world import ONE_INSIDER, World
 from tests.factories import make_user
 from tests.leaks.addresses import routes, serving
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 IMAGES = {"images:image-show", "gapgame:image-show", "inference:trial-image"}
 """Kept by the browser of whom they are shown to, for a while; each has a test of its own."""
@@ -21,7 +21,6 @@ PAGES = {"people:profile-show", "annotation:work-show", "annotation:history-show
 PAGES_OF_MANAGERS = {"people:member-list", "people:invitation-list", "images:collection-list", "people:token-list"}
 
 
-@pytest.mark.slow(reason="every address by every method")
 @pytest.mark.parametrize("insider", ONE_INSIDER)
 def test_no_answer_to_who_is_signed_in_is_kept(insider: int, world: World) -> None:
     client, pages, wrong = signed_in(world.insiders[insider]), set(), []

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.checks.sources import files_in
 from tests.leaks.addresses import routes, routes_of
 from tests.servers import ROOT
-from tests.sources import files_in
 
-pytestmark = pytest.mark.sqlite_only
+pytestmark = pytest.mark.sqlite
 
 ROUTES = {route.name for route in routes()}
 NAMESPACES = {name.partition(":")[0] for name in ROUTES if ":" in name}

@@ -21,7 +21,7 @@ from tests.leaks.addresses import serving
 from tests.tiers import some
 
 # A thousand requests, and what is asked of the database is the same on both.
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 ANYBODY = {
     "people:home-show": "says where one signs in",
@@ -148,7 +148,6 @@ WHO = some(
 )
 
 
-@pytest.mark.slow(reason="every address by every method")
 @pytest.mark.parametrize("who", WHO, ids=lambda who: who.__name__)
 def test_no_door_is_open_to(who: Callable[[], Client], world: World) -> None:
     client = who()
@@ -157,7 +156,6 @@ def test_no_door_is_open_to(who: Callable[[], Client], world: World) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.slow(reason="every address, asked by everybody")
 def test_whoever_has_to_do_with_it_finds_each_of_them(world: World) -> None:
     """The control: nobody would find what is not there, or is asked for in the wrong way."""
     clients = [signed_in(insider) for insider in world.insiders]

@@ -20,7 +20,7 @@ from tests.doors.asking import ours, signed_in
 from tests.doors.owned import Owning, body_of
 from tests.leaks.addresses import Route, Unfillable, routes_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 THEIRS = "giraffe"
 THINGS = ("images:", "inference:", "dashboard:collection-")
@@ -76,7 +76,6 @@ def answers(client: Client, address: str) -> Iterator[tuple[str, int, str]]:
             yield method, response.status_code, body_of(response)
 
 
-@pytest.mark.slow(reason="every address of a collection, a model, a run and an import, by two people and two methods")
 @pytest.mark.parametrize("role", ROLES)
 def test_people_of_another_project_find_none_of_it(us: Owning, them: Owning, role: str) -> None:
     client, leaks = signed_in(getattr(us, role)), []
@@ -87,7 +86,6 @@ def test_people_of_another_project_find_none_of_it(us: Owning, them: Owning, rol
     assert not leaks, "\n".join(leaks)
 
 
-@pytest.mark.slow(reason="every address of a collection, a model, a run and an import, by two people and two methods")
 def test_its_own_people_find_all_of_it(us: Owning) -> None:
     """The control: nobody finds what is not there, or is asked for in the wrong way."""
     clients = [signed_in(us.manager), signed_in(us.researcher)]
@@ -100,7 +98,6 @@ def test_its_own_people_find_all_of_it(us: Owning) -> None:
     assert closed == ["inference:trial-image"]
 
 
-@pytest.mark.slow(reason="every page of a project, by two people")
 @pytest.mark.parametrize("role", ROLES)
 def test_no_page_of_theirs_names_any_of_it(us: Owning, them: Owning, role: str) -> None:
     """Lists, choices of forms, and what pages put together themselves."""
@@ -203,7 +200,6 @@ def make_staff(user: User) -> User:
     return user
 
 
-@pytest.mark.slow(reason="every address of a collection, a model, a run and an import")
 def test_staff_reach_everything(us: Owning, them: Owning) -> None:
     client = signed_in(make_staff(us.manager))
     closed = {
@@ -214,7 +210,6 @@ def test_staff_reach_everything(us: Owning, them: Owning) -> None:
     assert closed == OF_WHO_BEGAN_IT
 
 
-@pytest.mark.slow(reason="every address of a collection, a model, a run and an import, by two people")
 @pytest.mark.parametrize("role", ROLES)
 def test_what_is_shared_is_used_by_all_and_changed_by_its_own_alone(us: Owning, them: Owning, role: str) -> None:
     them.share()

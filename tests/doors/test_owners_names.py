@@ -138,6 +138,7 @@ class TestNames:
         assert owner_of(made[1].model) == (them.project, True)
         assert made[1].model.variant_of == model
 
+    @pytest.mark.postgres
     @pytest.mark.parametrize("kind", [CaptioningModel, Encoder, Translator])
     def test_names_are_unique_where_they_are_seen_together(self, kind: Any) -> None:
         project, maker = make_project(), make_user()

@@ -16,7 +16,7 @@ from tests.doors.world import World
 from tests.factories import make_user
 from tests.leaks.addresses import routes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 NAVIGATION = re.compile(r'<nav class="project" .*?</nav>', re.DOTALL)
 BREADCRUMB = re.compile(r'<nav class="breadcrumb".*?</nav>', re.DOTALL)
@@ -69,7 +69,6 @@ def test_every_path_is_that_of_an_address(world):
     assert set(named) == used
 
 
-@pytest.mark.slow(reason="every address of a project")
 def test_a_manager_sees_it_on_every_page_with_the_right_marks(world):
     asked, wrong = 0, []
     for address, text in pages_of(signed_in(world.seeded.manager), addresses(world)):
@@ -92,7 +91,6 @@ def test_a_manager_sees_it_on_every_page_with_the_right_marks(world):
     assert asked > 75
 
 
-@pytest.mark.slow(reason="every page of the navigation")
 def test_a_researcher_sees_the_pages_that_researchers_can_open(world):
     researcher = make_user()
     Membership.objects.create(project=world.seeded.project, user=researcher, role=Role.RESEARCHER)

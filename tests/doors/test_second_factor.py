@@ -14,7 +14,7 @@ from people.services import tokens
 from tests.doors.asking import API, Asked, ask, ours, signed_in, writes
 from tests.doors.world import DAY, NAME, World
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 SETUP = reverse("mfa_activate_totp")
 STILL_THERE = {
     "mfa_activate_totp": "where it is set up",
@@ -34,7 +34,6 @@ def is_refused(asked: Asked) -> bool:
     return asked.leads_to == SETUP
 
 
-@pytest.mark.slow(reason="every address by every method")
 def test_no_address_answers_before_it_is_set_up(world: World, settings: Any) -> None:
     settings.SECOND_FACTOR_REQUIRED = True
     manager = Project.objects.get(name=NAME).created_by

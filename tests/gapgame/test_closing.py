@@ -19,7 +19,7 @@ from tests.concurrency import together
 from tests.factories import NOW, make_player, make_season
 
 Act = Callable[[], object]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
 def begin(season: Season) -> Player:
@@ -61,7 +61,6 @@ def test_a_close_that_is_broken_off_is_done_again_and_scores_each_turn_once(monk
 DECISIONS = (PlayerStatus.PLAYING, PlayerStatus.CLEARED, PlayerStatus.SET_ASIDE)
 
 
-@pytest.mark.slow(reason="sweeps and players at once")
 def test_sweeps_that_overlap_with_play_and_decisions_neither_wait_for_each_other_nor_count_twice() -> None:
     season = make_season(items=12, batch_size=12)
     players = [begin(season) for _ in range(6)]

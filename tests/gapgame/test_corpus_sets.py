@@ -86,7 +86,6 @@ def address(name: str, build: CorpusBuild) -> str:
     return reverse(f"gapgame:{name}", args=["zoo", build.slug])
 
 
-@pytest.mark.slow(reason="a corpus is built, and its images imported")
 def test_a_click_makes_a_set_that_is_played_and_word_pages_show_what_was_found(build, manager, client):
     client.force_login(manager)
     page = client.get(address("corpus-set-create", build))
@@ -119,7 +118,6 @@ def test_a_click_makes_a_set_that_is_played_and_word_pages_show_what_was_found(b
     assert "What players of the Gap Filling Game found" in words.content.decode()
 
 
-@pytest.mark.slow(reason="a corpus is built")
 def test_tasks_for_machines_are_downloaded_and_what_cannot_be_drawn_is_said(build, manager, client):
     client.force_login(manager)
     for language, name in (("", "animals-gap.zip"), ("es", "animals-es.zip")):

@@ -223,6 +223,7 @@ def test_once_a_season_has_begun_with_the_items_none_is_added(item_set, folder):
     assert item_set.items.count() == 2
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_imports_of_the_same_file_at_once_make_each_item_and_image_once(tmp_path):
     item_set = create_item_set(project=make_project(), name="Animals", by=None)

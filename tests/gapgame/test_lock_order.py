@@ -26,7 +26,7 @@ from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, texts_of
 from tests.locks import check_order
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
 class Played:

@@ -22,7 +22,7 @@ from people.models import Membership
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, make_item, make_player, make_season, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 PAUSE = SHORTEST_PAUSE
 
 
@@ -169,8 +169,7 @@ def test_a_sentence_that_is_switched_off_is_not_drawn(player):
     assert take(player).all_turns.count() == 1
 
 
-@pytest.mark.sqlite_only
-@pytest.mark.slow(reason="400 batches, of which the shares are taken")
+@pytest.mark.sqlite
 def test_the_splits_are_alike_likely_however_many_sentences_each_has():
     season = make_season(items=0, batch_size=1)
     for split, sentences in enumerate((1, 2, 4, 8, 45)):
@@ -277,7 +276,6 @@ def test_opening_and_drawing_on_two_devices_gives_one_turn_and_one_batch(player)
     assert len(set(opened)) == 1
 
 
-@pytest.mark.slow(reason="64 people at once")
 def test_64_players_at_once_score_each_turn_once_and_the_counts_are_right():
     season = make_season(items=8, batch_size=4)
     players = [make_player(season) for _ in range(64)]

@@ -19,7 +19,7 @@ from gapgame.services.ranking import credit
 from people.models import User
 from tests.factories import MINUTE, NOW, make_player, make_season
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 def make_players(season, totals: list[int]) -> list[Player]:

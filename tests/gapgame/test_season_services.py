@@ -129,6 +129,7 @@ def test_a_form_sent_twice_makes_one_season(project) -> None:
     assert Season.objects.count() == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_form_sent_twice_at_once_makes_one_season(project) -> None:
     item_set = make_playable(project)
@@ -144,6 +145,7 @@ def test_a_form_sent_twice_at_once_makes_one_season(project) -> None:
     assert Season.objects.count() == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_seasons_of_one_name_in_many_projects_made_at_once_have_addresses_of_their_own() -> None:
     projects = [make_project() for _ in range(4)]
@@ -231,6 +233,7 @@ def test_a_name_that_is_taken_is_refused_and_ones_own_is_not(project) -> None:
         change(other, texts=texts_of("Spring"))
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_who_moves_the_start_into_the_past_stops_whoever_changes_the_vectors_at_the_same_time(project) -> None:
     """Whichever comes first: never are vectors changed of a season that has begun."""

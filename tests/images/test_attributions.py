@@ -130,6 +130,7 @@ class TestOne:
         assert not AuditEntry.objects.filter(action="images.edited").exists()
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_save_at_once_one_is_told(manager, collection):
     entry = collection.entries.select_related("collection").first()
@@ -144,6 +145,7 @@ def test_of_two_who_save_at_once_one_is_told(manager, collection):
     assert Image.objects.get(pk=entry.image_id).title == change.after["title"]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_edits_of_many_at_once_leave_a_record_of_what_each_replaced(manager, collection):
     def save(author):

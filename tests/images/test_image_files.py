@@ -242,7 +242,6 @@ def test_sizes_are_never_larger_than_the_image(width, height, sizes):
     assert sizes_of(width, height) == sizes
 
 
-@pytest.mark.slow(reason="49 photographs in three sizes")
 def test_real_photographs_are_served_without_what_they_say_about_themselves():
     photographs = sorted(published("photos").glob("*.jpg"))
     assert photographs

@@ -114,6 +114,7 @@ def test_a_lost_message_is_sent_again_but_not_with_every_sweep():
     assert jobs.jobs_waiting(kind=ImportKind.IMAGES, now=NOW + 2 * MINUTE) == [job.pk]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_imports_of_the_same_images_at_the_same_time_store_each_once(folder):
     for number in range(6):

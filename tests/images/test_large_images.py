@@ -25,7 +25,6 @@ LARGEST_FIRST = [*FIRST, *(name for name in (*TAKEN, *REFUSED) if name not in FI
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of a process")
-@pytest.mark.slow(reason="images of up to 80 megapixels")
 @pytest.mark.parametrize("name", some(LARGEST_FIRST, short=2, reason="one of each way to take much is among the first"))
 def test_no_image_takes_more_memory_than_the_limits_say(name: str):
     one = json.loads(run_python("-m", "tests.images.peaks", name))

@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from inference.backends.captioners import Decoding, Failed, GeneratedCaption
+from tests.tiers import some
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 KEYS = tuple("abcde")
@@ -18,6 +19,18 @@ DECODINGS = {
     "beams": Decoding(max_tokens=8, beams=3),
     "drawn": Decoding(max_tokens=8, temperature=1.5, top_p=0.9, seed=4),
 }
+
+
+def with_decodings(names: Sequence[str]) -> list[Any]:
+    """Parameters: each model with each of the `DECODINGS`; in `make test`, with one of them in turn."""
+    pairs = [
+        (name, list(DECODINGS)[(number + shift) % len(DECODINGS)])
+        for shift in range(len(DECODINGS))
+        for number, name in enumerate(names)
+    ]
+    return some(
+        pairs, short=len(names), reason="how models are put into batches does not depend on how words are chosen"
+    )
 
 
 def noise(sizes: Sequence[tuple[int, int]]) -> list[Image.Image]:

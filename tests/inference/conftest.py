@@ -13,12 +13,22 @@ from inference.backends.captioners import Captioner
 from inference.backends.endpoint import EndpointBackend
 from inference.models import Run
 from inference.services import model_cache
+from inference.training import small
 from people.models import Project, Role
 from tests.factories import make_project
 from tests.inference import tiny_models
 from tests.inference.fake_endpoint import KEY, FakeEndpoint, FakeTime, spec
 from tests.inference.fake_runs import before
 from tests.inference.watched import make_person, offer_fakes, start_run
+
+
+@pytest.fixture(scope="module")
+def smaller() -> Iterator[None]:
+    """A small captioner from nothing has a tenth of its size."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in {"SIDE": 32, "WIDTH": 32, "LAYERS": 1, "HEADS": 2}.items():
+            patch.setattr(small, name, size)
+        yield
 
 
 @pytest.fixture

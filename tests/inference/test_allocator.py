@@ -53,10 +53,13 @@ def faults(*how: str) -> int:
     return int(said)
 
 
+@pytest.mark.process
 def test_large_pieces_are_not_taken_from_the_system_again_and_again():
     assert faults("kept") * 10 < faults()
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="it looks for what happens by chance in five processes")
 def test_a_process_that_shares_one_arena_at_first_may_have_had_threads_before():
     # Which arena a thread is given is up to the C library: now and then the right one by chance.
     before = max(faults("threads before", "kept") for _ in range(3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import re
 import subprocess
 import sys
@@ -12,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Decoding, Spec
 from inference.models import IMPORTED, TRANSLATED
-from tests.commands import output_of, run_python
-from tests.servers import ROOT, embedded_environment
+from tests.commands import output_of
+from tests.inference.captioned import texts
+from tests.servers import ROOT
 
 DOCUMENT = ROOT / "docs" / "backends.md"
 SPEC = Spec("Model", "", {})
@@ -28,38 +29,6 @@ WHOLE = """
     def load(self, spec): return None
 """
 
-USES_IT = """
-import json, django
-django.setup()
-from PIL import Image
-from inference.backends import registry
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, Spec
-
-backend = registry.backend_named("horizon")
-spec = Spec("Horizon", "", {"margin": 9})
-backend.check(spec)
-registry.check_decoding(backend, spec, Decoding(beams=3))
-captioner = backend.load(spec)
-light = Image.new("RGB", (40, 40), "navy")
-light.paste("white", (0, 0, 40, 20))
-images = [light, light.rotate(180), Image.new("RGB", (30, 30), "red")]
-prepared = [captioner.prepare(image) for image in images]
-found = captioner.caption(prepared, keys=["a", "b", "c"], language="de", decoding=Decoding())
-captioner.close()
-try:
-    backend.check(Spec("Horizon", "", {"margin": "much"}))
-    refusal = ""
-except BackendSettingsError as refused:
-    refusal = str(refused)
-print(json.dumps({
-    "texts": [one.reason if isinstance(one, Failed) else one.text for one in found],
-    "languages": sorted(backend.languages(spec)),
-    "package": registry.package_of(backend),
-    "refusal": refusal,
-    "broken": len(registry.broken()),
-}))
-"""
-
 
 def files_of_the_document() -> dict[str, str]:
     """The files that it shows: a name in a line of its own, then what is in it."""
@@ -67,20 +36,14 @@ def files_of_the_document() -> dict[str, str]:
     return dict(files)
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which the package of the documentation was installed."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
+def install(source: Path, target: Path) -> None:
+    """Install the package of the documentation into a folder."""
+    source.mkdir()
     for name, text in files_of_the_document().items():
         (source / name).write_text(text, "utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     alone = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(target), str(source)]
     subprocess.run([*pip, *alone], check=True, timeout=120)
-    return target
-
-
-def in_a_process(installed: Path, var: Path, *command: str) -> str:
-    return run_python(*command, env=embedded_environment(var, PYTHONPATH=f"{installed}:{ROOT}"))
 
 
 def test_the_package_of_the_documentation_is_two_short_files():
@@ -90,26 +53,30 @@ def test_the_package_of_the_documentation_is_two_short_files():
     assert len(files["crosslens_horizon.py"].splitlines()) < 65
 
 
-def test_the_package_of_the_documentation_writes_captions(installed, tmp_path):
-    captions = json.loads(in_a_process(installed, tmp_path, "-c", USES_IT))
+@pytest.mark.process
+def test_the_package_of_the_documentation_is_listed_and_writes_captions(packages, tmp_path):
+    install(tmp_path / "source", packages.folder)
+    registry._discovered.cache_clear()
 
-    assert captions == {
-        "texts": [
-            "Der Himmel ist heller als der Boden.",
-            "Der Boden ist heller als der Himmel.",
-            "Both halves are alike.",
-        ],
-        "languages": ["de", "en"],
-        "package": "crosslens-horizon",
-        "refusal": "Horizon has one option: margin, a whole number.",
-        "broken": 0,
-    }
-
-
-@pytest.mark.slow(reason="the command is started beside another package")
-def test_the_package_of_the_documentation_is_listed(installed, tmp_path):
-    listed = in_a_process(installed, tmp_path, "manage.py", "list_backends")
-
+    backend = registry.backend_named("horizon")
+    spec = Spec("Horizon", "", {"margin": 9})
+    backend.check(spec)
+    registry.check_decoding(backend, spec, Decoding(beams=3))
+    captioner = backend.load(spec)
+    light = Image.new("RGB", (40, 40), "navy")
+    light.paste("white", (0, 0, 40, 20))
+    prepared = [captioner.prepare(image) for image in (light, light.rotate(180), Image.new("RGB", (30, 30), "red"))]
+    found = captioner.caption(prepared, keys=["a", "b", "c"], language="de", decoding=Decoding())
+    captioner.close()
+    assert texts(found) == [
+        "Der Himmel ist heller als der Boden.",
+        "Der Boden ist heller als der Himmel.",
+        "Both halves are alike.",
+    ]
+    with pytest.raises(BackendSettingsError, match="Horizon has one option: margin, a whole number"):
+        backend.check(Spec("Horizon", "", {"margin": "much"}))
+    assert (sorted(backend.languages(spec)), registry.package_of(backend)) == (["de", "en"], "crosslens-horizon")
+    listed = output_of("list_backends")
     assert re.search(
         r"horizon: Horizon \(which half is lighter\); 2 languages .*from the package crosslens-horizon", listed
     )
@@ -117,26 +84,18 @@ def test_the_package_of_the_documentation_is_listed(installed, tmp_path):
     assert "Left out" not in listed
 
 
-def test_every_option_of_endpoints_and_every_backend_of_ours_is_explained():
-    from inference.backends.endpoint_options import ANYWHERE, OF_IMAGES
-
-    text = DOCUMENT.read_text("utf-8")
-    names = {name for name, one in registry.backends().items() if not registry.package_of(one)}
-    assert {name for name in ANYWHERE | OF_IMAGES | names if f"`{name}`" not in text} == set()
-
-
 class Packages:
     """Packages made by hand, each with a module and entry points in the two groups."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def add(
         self, name: str, code: str, *, entry: str = "one", group: str = registry.BACKENDS_GROUP, at: str = "Backend"
     ) -> None:
         module = f"plugin_{name.replace('-', '_')}"
-        (self._folder / f"{module}.py").write_text(code, "utf-8")
-        about = self._folder / f"{name.replace('-', '_')}-1.0.dist-info"
+        (self.folder / f"{module}.py").write_text(code, "utf-8")
+        about = self.folder / f"{name.replace('-', '_')}-1.0.dist-info"
         about.mkdir()
         (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (about / "entry_points.txt").write_text(f"[{group}]\n{entry} = {module}:{at}\n")
@@ -146,11 +105,12 @@ class Packages:
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packages]:
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield Packages(tmp_path)
+    (tmp_path / "packages").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    yield Packages(tmp_path / "packages")
     monkeypatch.undo()
     registry._discovered.cache_clear()
-    for module in [name for name in sys.modules if name.startswith("plugin_")]:
+    for module in [name for name in sys.modules if name.startswith(("plugin_", "crosslens_horizon"))]:
         del sys.modules[module]
 
 
@@ -174,8 +134,13 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("kind", BROKEN)
-@pytest.mark.parametrize("group", [registry.BACKENDS_GROUP, registry.TRANSLATORS_GROUP])
+@pytest.mark.parametrize(
+    ("kind", "group"),
+    [
+        *((kind, registry.BACKENDS_GROUP) for kind in BROKEN),
+        *((kind, registry.TRANSLATORS_GROUP) for kind in ("our name", "no methods")),
+    ],
+)
 def test_a_broken_package_is_left_out_and_told_about(packages, caplog, kind, group):
     code, why = BROKEN[kind]
     if group == registry.TRANSLATORS_GROUP:

@@ -23,6 +23,7 @@ command = partial(output_of, "caption_images")
 
 
 # Its heartbeat is a thread with a connection of its own.
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_the_command_makes_what_is_missing_and_says_how_far_it_is(monkeypatch):
     make_model("Fake")
@@ -42,6 +43,7 @@ def test_the_command_makes_what_is_missing_and_says_how_far_it_is(monkeypatch):
     assert Run.objects.first().model.name == "Fake with beams"
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_an_interrupted_command_keeps_what_is_stored_and_leaves_nothing_to_workers(monkeypatch):
     make_model("Fake")

@@ -79,6 +79,7 @@ class TestSwitching:
         assert (caption.switched_off_by, caption.switched_off_at, caption.switched_off_reason) == (None, None, "")
         assert AuditEntry.objects.filter(action="model-caption.switched-on").count() == 1
 
+    @pytest.mark.postgres
     @pytest.mark.parametrize(
         "values",
         [{"switched_off_at": NOW}, {"switched_off_reason": WHY}, {"switched_off_at": NOW, "switched_off_reason": ""}],

@@ -248,6 +248,7 @@ def test_an_encoder_that_cannot_be_is_not_registered(about, said):
     assert Encoder.objects.count() == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_after_a_worker_was_killed_another_makes_each_vector_exactly_once(monkeypatch, tmp_path):
     collection = painted_collection(24)

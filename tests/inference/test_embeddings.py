@@ -71,7 +71,7 @@ def test_an_image_without_a_vector_has_no_neighbours_to_ask_for():
         nearest(made_up(10, 3), 10**9)
 
 
-@pytest.mark.slow(reason="memory is traced")
+@pytest.mark.long(reason="it looks through 64,000 vectors")
 def test_the_memory_for_neighbours_does_not_grow_with_the_vectors(monkeypatch):
     monkeypatch.setattr(embeddings, "BLOCK_NUMBERS", 1 << 14)
 

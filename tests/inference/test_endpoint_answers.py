@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.backends.endpoint_answers import NoAnswerError, content_of
@@ -28,7 +28,6 @@ def read(answer: Any, *, keep_cut: bool = False) -> tuple[str | None, str]:
         return None, unanswered.reason
 
 
-@settings(max_examples=400, deadline=None)
 @given(VALUES)
 def test_no_answer_breaks_the_reader(answer: Any):
     text, reason = read(answer)
@@ -37,7 +36,6 @@ def test_no_answer_breaks_the_reader(answer: Any):
     assert WORD not in reason
 
 
-@settings(max_examples=200, deadline=None)
 @given(VALUES, st.booleans())
 def test_no_content_of_a_message_breaks_the_reader(content: Any, keep_cut: bool):
     text, reason = read(json.loads(completion(content, finish="length")), keep_cut=keep_cut)

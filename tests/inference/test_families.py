@@ -11,14 +11,17 @@ from inference.backends.captioners import Decoding, Spec
 from inference.backends.chat import ChatBackend
 from inference.backends.dual_encoder import DualEncoderBackend
 from tests.inference import captioned, tiny_families
-from tests.inference.captioned import DECODINGS, noise
+from tests.inference.captioned import DECODINGS, noise, with_decodings
+from tests.tiers import some
 from tests.torch_extra import needs_torch
 
 pytestmark = needs_torch
 
 BACKEND = ChatBackend()
-NAMES = ("blip_2", "blip_2_t5", "florence_2", "siglip_2")
-FAMILIES = pytest.mark.parametrize("name", NAMES[:3])
+NAMES = ("florence_2", "blip_2", "blip_2_t5", "siglip_2")
+FAMILIES = pytest.mark.parametrize(
+    "name", some(NAMES[:3], short=1, reason="that each is asked as it should be, two other tests say")
+)
 PROMPTS = {"blip_2": "", "blip_2_t5": "", "florence_2": "<CAPTION>"}
 GERMAN = {"languages": {"en": "en", "de": "de"}, "prompts": {"de": "blue house"}}
 IMAGES = noise(((40, 50), (100, 160), (200, 60), (33, 32), (90, 90)))
@@ -40,7 +43,7 @@ def captions(captioner, *arguments, **about) -> list[str]:
     return captioned.captions(captioner, IMAGES, *arguments, **about)
 
 
-@FAMILIES
+@pytest.mark.parametrize("name", NAMES[:3])
 def test_a_model_says_what_its_makers_code_says(models, name):
     import torch
     import transformers
@@ -63,14 +66,13 @@ def test_a_model_says_what_its_makers_code_says(models, name):
     assert len(set(written)) >= 3
 
 
-@FAMILIES
-@pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
-def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, decoding):
+@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES[:3]))
+def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, how):
     captioner = loaded(name, **GERMAN)
 
     for language in ("en", "de"):
-        together = captions(captioner, decoding, language=language)
-        assert [captions(captioner, decoding, chosen=[one], language=language)[0] for one in (1, 3)] == [
+        together = captions(captioner, DECODINGS[how], language=language)
+        assert [captions(captioner, DECODINGS[how], chosen=[one], language=language)[0] for one in (1, 3)] == [
             together[one] for one in (1, 3)
         ]
 
@@ -86,18 +88,16 @@ def test_they_write_english_and_languages_with_a_prompt_of_their_own(models, nam
 
 @FAMILIES
 def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(models, name):
-    gone_on = 0
-    for one, text in enumerate(captions(loaded(name))):
-        words = text.split()
-        if len(words) < 5:
-            continue
+    free = captions(loaded(name))
+    longer = [one for one, text in enumerate(free) if len(text.split()) >= 5]
+    for one in longer[:2]:
+        words = free[one].split()
         captioner = loaded(name, is_pivot=True, separators={"en": words[2]})
         stabilisers = ["red", "red red", "red", "red red red", "red"]
         stabilisers[one] = " ".join(words[:2])
         together = captions(captioner, Decoding(max_tokens=5), stabilisers=stabilisers)
         assert together[one] == " ".join(words[3:])
-        gone_on += 1
-    assert gone_on
+    assert longer
 
 
 def test_images_of_any_shape_and_captions_have_the_vectors_of_siglip_2s_makers(models):

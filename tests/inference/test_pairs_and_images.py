@@ -71,7 +71,7 @@ def test_images_are_turned_upright_and_broken_ones_named(tmp_path):
         list(read_folder(tmp_path, ["broken.png"]))
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 @pytest.mark.django_db
 def test_images_of_a_collection_go_by_their_keys(tmp_path):
     Image.new("RGB", (40, 20), "red").save(tmp_path / "red.png")

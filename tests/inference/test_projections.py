@@ -267,7 +267,6 @@ def _directions(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@pytest.mark.slow(reason="a projection is trained twice")
 def test_held_out_images_are_found_far_better_than_by_chance_and_not_after_shuffled_pairs(tmp_path, cut_outs, glove):
     ranks = ranks_of_the_right_image(tmp_path / "real", cut_outs, glove, shuffled=False)
     control = ranks_of_the_right_image(tmp_path / "control", cut_outs, glove, shuffled=True)
@@ -299,7 +298,7 @@ def test_mobilenet_sees_what_is_in_an_image_whatever_its_mode(cut_outs):
 # By commands
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 @pytest.mark.django_db
 def test_from_images_to_scores_by_commands(tmp_path):
     images = tmp_path / "images" / "inside"

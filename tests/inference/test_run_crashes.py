@@ -35,10 +35,7 @@ from tests.inference.fake_runs import (
 from tests.tiers import some
 
 WAIT_S = 60.0
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.slow(reason="workers are started, killed and started again"),
-]
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
 @dataclass
@@ -209,7 +206,7 @@ def test_a_worker_says_that_it_is_there_and_takes_its_leave(place):
 
 
 @pytest.mark.long(reason="the other faults of the same machinery; a kill in the middle is always tried")
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 @pytest.mark.parametrize("place", ["files"], indirect=True)
 def test_messages_that_are_lost_cost_time_and_nothing_else(place):
     run = slow_run()
@@ -262,7 +259,7 @@ def redis_on(port: int, executable: str, folder: Path) -> Iterator[subprocess.Po
 
 
 @pytest.mark.long(reason="the other faults of the same machinery; a kill in the middle is always tried")
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room_again(place):
     if connection.vendor != "sqlite":
         pytest.skip("about SQLite")

@@ -30,7 +30,6 @@ class TestSteering:
             (RunState.QUEUED, {"pause", "cancel"}),
             (RunState.RUNNING, {"pause", "cancel"}),
             (RunState.PAUSED, {"resume", "retry", "cancel"}),
-            (RunState.FAILED, {"resume", "retry", "cancel"}),
             (RunState.DONE, {"retry"}),
             (RunState.CANCELLED, {"retry"}),
         ],
@@ -54,9 +53,9 @@ class TestSteering:
         assert "has changed in the meantime" in text_of(researcher.post(address("pause", run), follow=True))
         assert asked == []
 
-    @pytest.mark.parametrize("name", ["pause", "resume", "cancel", "retry"])
-    def test_nothing_is_done_by_looking(self, researcher, run, name):
-        assert researcher.get(address(name, run)).status_code == 405
+    def test_nothing_is_done_by_looking(self, researcher, run):
+        for name in ("pause", "resume", "cancel", "retry"):
+            assert researcher.get(address(name, run)).status_code == 405
 
 
 class TestFailures:

@@ -260,6 +260,7 @@ def test_a_run_whose_last_worker_went_before_closing_it_is_told_of():
     assert go(run).state == RunState.DONE
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_start_with_the_same_new_decoding_both_get_one_variant():
     first = make_run(3)

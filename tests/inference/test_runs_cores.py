@@ -7,6 +7,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from celery import signals
 from celery.concurrency.solo import TaskPool
 
 from inference import tasks
@@ -15,24 +16,11 @@ from tests.commands import run_python
 from tests.torch_extra import needs_torch
 
 STARTED = """
-import os
 from config.celery import app
 app.Worker(pool="prefork", concurrency={processes})
-threads = os.environ.get({variable!r}, "")
-if {with_torch}:
-    import torch
-    threads = torch.get_num_threads()
-print("threads:", threads)
+import torch
+print("threads:", torch.get_num_threads())
 """
-
-
-def threads_in_a_worker(*, with_torch: bool) -> str:
-    """How many threads a process computes on whose siblings are as many as there are cores."""
-    environment = {name: value for name, value in os.environ.items() if name != worker_status.THREADS_VARIABLE}
-    processes = max(2, worker_status.cores())
-    code = STARTED.format(variable=worker_status.THREADS_VARIABLE, processes=processes, with_torch=with_torch)
-    said = run_python("-c", code, env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"})
-    return said.rpartition("threads:")[2].strip()
 
 
 @pytest.fixture(autouse=True)
@@ -69,15 +57,18 @@ def test_what_the_operator_says_stays(monkeypatch):
     assert os.environ[worker_status.THREADS_VARIABLE] == "3"
 
 
-@pytest.mark.slow(reason="a worker is started")
-def test_a_worker_of_celery_shares_the_cores_before_its_processes_are_forked_off():
-    assert threads_in_a_worker(with_torch=False) == "1"
+def test_a_worker_of_celery_calls_it_before_its_processes_are_forked_off():
+    assert tasks._prepare_process in signals.worker_init._live_receivers(None)
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="a worker of its own, which imports PyTorch")
 @needs_torch
-@pytest.mark.slow(reason="PyTorch is loaded by a process of its own")
 def test_pytorch_computes_on_the_threads_that_are_left_to_the_process():
-    assert threads_in_a_worker(with_torch=True) == "1"
+    environment = {name: value for name, value in os.environ.items() if name != worker_status.THREADS_VARIABLE}
+    code = STARTED.format(processes=max(2, worker_status.cores()))
+    said = run_python("-c", code, env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"})
+    assert said.rpartition("threads:")[2].strip() == "1"
 
 
 def test_a_device_that_has_failed_does_not_silence_its_worker(monkeypatch):

@@ -178,6 +178,7 @@ def test_the_control_without_leases_captions_are_counted_twice(go_overtaken, mon
     assert counts(run)[2] == 16
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("each_with_a_model_of_its_own")
 def test_several_workers_share_a_run_and_make_nothing_twice():
@@ -193,6 +194,7 @@ def test_several_workers_share_a_run_and_make_nothing_twice():
     assert run.events.filter(message__startswith="Model ready").values("worker").distinct().count() > 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_several_workers_one_gets_a_chunk():
     run = make_run(20)
@@ -205,6 +207,7 @@ def test_of_several_workers_one_gets_a_chunk():
     assert 1 <= len(positions) <= 3
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("each_with_a_model_of_its_own")
 def test_two_runs_that_make_the_same_captions_at_once_keep_one_of_each():
@@ -241,6 +244,7 @@ def test_what_another_run_made_meanwhile_is_counted_as_there_already():
     assert counts(run) == (10, 1, 9, 0)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_storing_is_tried_again_where_the_database_was_away_for_a_moment(monkeypatch):
     monkeypatch.setattr(outcome_store, "RETRY_AFTER_S", 0.0)

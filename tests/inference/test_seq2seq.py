@@ -16,7 +16,7 @@ from inference.backends.captioners import (
     Spec,
 )
 from inference.backends.seq2seq import Seq2SeqBackend
-from tests.inference.captioned import DECODINGS, KEYS, SHORT, texts
+from tests.inference.captioned import DECODINGS, KEYS, SHORT, texts, with_decodings
 from tests.torch_extra import needs_torch
 
 pytestmark = [pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses"), needs_torch]
@@ -31,7 +31,6 @@ OPTIONS = {
     "t5": {"languages": {"de": "<2de>", "fr": "<2fr>"}},
 }
 NAMES = tuple(OPTIONS)
-FAMILIES = pytest.mark.parametrize("name", NAMES)
 TEXTS = (
     "a dog runs",
     "the small cat sleeps on boat",
@@ -52,18 +51,19 @@ def translations(translator, decoding=SHORT, *, chosen=range(5), language="de") 
     return texts(translations)
 
 
-@FAMILIES
-@pytest.mark.parametrize("decoding", DECODINGS.values(), ids=DECODINGS)
-def test_a_translation_does_not_depend_on_what_else_is_in_the_batch(models, name, decoding):
+@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES))
+def test_a_translation_does_not_depend_on_what_else_is_in_the_batch(models, name, how):
     translator = loaded(name)
 
-    together = translations(translator, decoding)
+    together = translations(translator, DECODINGS[how])
 
-    assert translations(translator, decoding, chosen=[3, 0, 4, 1, 2]) == [together[one] for one in (3, 0, 4, 1, 2)]
-    assert [translations(translator, decoding, chosen=[one])[0] for one in range(5)] == together
+    assert translations(translator, DECODINGS[how], chosen=[3, 0, 4, 1, 2]) == [
+        together[one] for one in (3, 0, 4, 1, 2)
+    ]
+    assert [translations(translator, DECODINGS[how], chosen=[one])[0] for one in range(5)] == together
 
 
-@FAMILIES
+@pytest.mark.parametrize("name", ["marian", "t5"])
 def test_the_language_decides_what_is_written(models, name):
     translator = loaded(name)
 

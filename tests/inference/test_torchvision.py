@@ -14,15 +14,6 @@ from tests.servers import ROOT
 from tests.torch_extra import needs_torch
 
 
-def test_what_is_to_be_installed_for_models_has_torchvision():
-    wanted = (ROOT / "requirements-gpu.txt").read_text(encoding="utf-8").splitlines()
-    assert [line for line in wanted if line.startswith(("torch==", "torchvision=="))] == [
-        "torch==2.13.0",
-        # The one that asks for this PyTorch.
-        "torchvision==0.28.0",
-    ]
-
-
 @needs_torch
 @pytest.mark.long(reason="a process of its own, which imports PyTorch, transformers and torchvision")
 def test_models_that_need_torchvision_caption_as_their_makers_code_does():

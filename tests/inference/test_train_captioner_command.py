@@ -76,6 +76,7 @@ def test_it_trains_a_small_model_from_nothing(captions: Path, images: Path, tmp_
     assert isinstance(caption, GeneratedCaption)
 
 
+@pytest.mark.usefixtures("smaller")
 def test_an_interrupted_one_is_resumed_by_the_same_command(
     captions: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,8 +125,9 @@ def test_a_model_that_is_asked_by_a_prompt_is_trained_by_its_backend(
     assert captioner.describe()["architecture"] == "PaliGemmaForConditionalGeneration"
 
 
+@pytest.mark.usefixtures("smaller")
 def test_a_trained_model_is_trained_further(captions: Path, images: Path, tmp_path: Path) -> None:
-    train(captions, images, tmp_path / "first")
+    train(captions, images, tmp_path / "first", steps=6)
     first = tmp_path / "first" / "model"
 
     train(captions, images, tmp_path / "second", model=str(first), method="lora")

@@ -22,6 +22,7 @@ from tests.torch_extra import needs_torch
 pytestmark = [pytest.mark.usefixtures("media"), needs_torch]
 
 
+@pytest.mark.postgres
 @pytest.mark.long(reason="a process is started and killed; what a crash leaves is always tried above")
 @pytest.mark.django_db(transaction=True)
 def test_a_training_whose_worker_is_killed_is_resumed_by_another_with_the_same_losses(tmp_path, settings):

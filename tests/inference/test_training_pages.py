@@ -99,7 +99,6 @@ def test_it_pauses_goes_on_and_is_cancelled(researcher, training, asked):
 @pytest.mark.parametrize(
     ("state", "offered"),
     [
-        (RunState.QUEUED, {"pause", "cancel"}),
         (RunState.RUNNING, {"pause", "cancel"}),
         (RunState.PAUSED, {"resume", "cancel"}),
         (RunState.FAILED, {"resume", "cancel"}),

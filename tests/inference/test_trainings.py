@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from tests.inference.fake_runs import begin, go
 from tests.inference.training_runs import OPTIONS, examples_of, losses, make_training, work
 from tests.torch_extra import needs_torch
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media"), needs_torch]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "smaller"), needs_torch]
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, step: int, does: Any) -> None:
 
 def test_a_training_makes_a_model_that_runs():
     collection = painted_collection(6)
-    training = make_training(examples=examples_of(collection), options=OPTIONS)
+    training = make_training(examples=examples_of(collection), options=replace(OPTIONS, learning_rate=1e-2))
 
     assert not work(training)
 

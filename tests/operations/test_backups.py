@@ -34,7 +34,7 @@ from tests.servers import ROOT, embedded_environment
 Switch = Callable[[], None]
 IMAGES = {"originals/ab/abc": b"an image", "originals/cd/cde": b"another image", "sizes/12/34/320.webp": b"small"}
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
 @pytest.fixture(autouse=True)
@@ -271,8 +271,7 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, media, monkeypatch):
     assert list((tmp_path / "backups").iterdir()) == []
 
 
-@pytest.mark.sqlite_only
-@pytest.mark.slow(reason="backups are started and killed")
+@pytest.mark.sqlite
 def test_a_backup_that_was_killed_does_not_look_whole_and_is_cleared_away_by_the_next(tmp_path):
     var, backups = tmp_path / "var", tmp_path / "backups"
     (var / "media").mkdir(parents=True)

@@ -18,9 +18,9 @@ from images.rules.limits import MAX_UPLOAD_BYTES
 from operations.rules.uploads import MAX_BODY_BYTES, UPLOADS, is_upload
 from operations.serving import bodies, handler
 from people.models import Membership, Project, Role
+from scripts.checks.sources import files_in
 from tests.operations.asked import Asked, allow, echo, length, scope
 from tests.servers import ROOT
-from tests.sources import files_in
 
 UPLOAD = "/models/captions/add/"
 CHUNKED = (b"transfer-encoding", b"chunked")

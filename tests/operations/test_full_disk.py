@@ -263,8 +263,9 @@ def test_a_session_that_finds_no_room_was_not_deleted(client, django_user_model,
     assert bad_request_show(request, SessionInterrupted("deleted")).status_code == 400
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 def test_a_page_that_finds_no_room_in_the_database_says_so(client, django_user_model):
     django_user_model.objects.create_user("ann", password=PASSWORD)
     client.raise_request_exception = False
@@ -313,7 +314,7 @@ class Visitor:
 
 
 @pytest.mark.long(reason="a real server fills its disk; each write that fails there is tested by itself as well")
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 def test_a_server_on_a_full_disk_stays_up_says_so_and_goes_on_once_there_is_room(small_disk):
     server = RealServer(small_disk / "var")
     made = server.prepare("de")

@@ -48,6 +48,7 @@ def test_healthz_answers_anybody_asks_no_database_and_is_not_cached(client):
     assert "no-store" in answer["Cache-Control"]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_readyz_names_what_was_asked_and_leaves_nothing_behind(client, media):
     status, lines = lines_of(client)
@@ -56,6 +57,7 @@ def test_readyz_names_what_was_asked_and_leaves_nothing_behind(client, media):
     assert default_storage.listdir(readiness.PROBES_FOLDER)[1] == []
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_readyz_says_since_when_no_sweep_came(client, media):
     sweep_leases()
@@ -70,6 +72,7 @@ def test_readyz_says_since_when_no_sweep_came(client, media):
     assert lines["database"] == "ok"
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_readyz_says_that_a_migration_is_missing_and_what_to_do(client, media):
     recorder = MigrationRecorder(connection)
@@ -84,6 +87,7 @@ def test_readyz_says_that_a_migration_is_missing_and_what_to_do(client, media):
     assert lines["database"] == "ok"
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_readyz_says_that_a_column_is_missing_though_all_migrations_are_applied(client, media):
     with connection.cursor() as cursor:
@@ -100,6 +104,7 @@ def test_readyz_says_that_a_column_is_missing_though_all_migrations_are_applied(
     )
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("cache", "does not answer"), ("broker", "does not answer"), ("storage", "cannot be written to")],
@@ -139,6 +144,7 @@ def test_readyz_does_not_wait_for_what_hangs_and_asks_it_only_once(monkeypatch):
     assert len(asked) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_many_who_ask_share_what_one_look_found_and_none_is_refused(monkeypatch):
     looks = []

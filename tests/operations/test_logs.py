@@ -162,6 +162,7 @@ def test_an_error_is_told_with_its_traceback_and_nothing_of_what_was_written(lin
     assert "secret" not in lines.text
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_real_refusal_of_the_database_is_told_without_the_row(lines):
     User.objects.create(username=CAPTION[:20])

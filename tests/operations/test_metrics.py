@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from datetime import timedelta
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
@@ -216,20 +214,3 @@ def test_the_folder_of_the_process_that_started_this_one_is_not_written_into(tmp
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "CROSSLENS_VAR": str(tmp_path)}
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path / "other")
     assert run_python("-c", program, env=environment).split() == [str(tmp_path / "metrics")]
-
-
-def test_the_rules_for_alerts_ask_for_figures_that_there_are():
-    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yml").read_text())
-    asked = {
-        name
-        for group in rules["groups"]
-        for rule in group["rules"]
-        for name in re.findall(r"crosslens_\w+", rule["expr"])
-    }
-    described = Path(metrics.__file__).read_text() + Path(waiting.__file__).read_text()
-    known = set(re.findall(r'"(crosslens_\w+)"', described))
-
-    assert asked
-    assert {re.sub(r"_(total|bucket|sum|count)$", "", name) for name in asked} <= known
-    guide = (ROOT / "docs" / "operators.md").read_text()
-    assert [name for name in known if name not in guide] == []

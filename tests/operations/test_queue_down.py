@@ -21,6 +21,7 @@ NUDGES: list[Callable[[], None]] = [
 ]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("nudge", NUDGES)
 def test_a_queue_that_is_down_fails_no_request(nudge: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from languages.models import Language
 from operations.selectors.schema import differences
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 OURS = {"allocation", "annotation", "images", "gapgame", "inference", "languages", "people", "scoring", "sxs_eval"}
 IN_POSTGRES = """
@@ -85,7 +85,6 @@ def parts_of(sql: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-@pytest.mark.slow(reason="every migration is applied, once on each database")
 def test_migrations_make_the_tables_that_the_models_describe_with_the_rows_that_tests_begin_with(
     migrated: BaseDatabaseWrapper,
 ) -> None:

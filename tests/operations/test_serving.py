@@ -97,8 +97,7 @@ def server(tmp_path: Path) -> Iterator[RealServer]:
         server.kill()
 
 
-@pytest.mark.slow(reason="a real server is started")
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 def test_connections_that_send_slowly_hold_nobody_up(server):
     def answered_after_s() -> float:
         began = time.monotonic()

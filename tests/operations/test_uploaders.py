@@ -19,7 +19,7 @@ from tests.factories import make_collection, make_project, make_user
 from tests.operations.asked import Asked, echo, length
 
 # The threads of the server have connections of their own.
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite_only]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
 SIXTY_MB = 60 * MAX_BODY_BYTES
 CHUNKED = (b"transfer-encoding", b"chunked")

@@ -56,7 +56,6 @@ def published(out: Path) -> dict[str, bytes]:
     return {name: (out / name).read_bytes() for name in PUBLISHED}
 
 
-@pytest.mark.slow(reason="a whole corpus")
 def test_a_corpus_is_built_from_files_and_only_what_changed_is_built_again(config, tmp_path, capsys):
     out = tmp_path / "out"
     call_command("build_corpus", str(config), out=out, for_programs=True)

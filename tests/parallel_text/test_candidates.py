@@ -222,7 +222,6 @@ def test_words_without_a_rating_are_given_one_by_their_vectors():
     assert imageability.fit.precision > 0.9
 
 
-@pytest.mark.slow(reason="allocations are traced")
 def test_vectors_of_some_words_are_in_memory_at_a_time(monkeypatch):
     """All 2,000 at once, of 300 numbers, would be 5 MB."""
 

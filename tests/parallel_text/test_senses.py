@@ -143,7 +143,6 @@ ROWS = st.lists(
 
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.fixed_dictionaries(dict.fromkeys(("en", *LANGUAGES), WORDS)), ROWS, st.booleans())
-@pytest.mark.slow(reason="some whole corpora")
 def test_instances_are_those_of_plain_python(tmp_path_factory, inventory, rows, is_struck_out):
     # Every inventory has a synset of English, or it would be refused; every language a word.
     inventory = {language: {"z": [SYNSETS[0]], **words} for language, words in inventory.items()}

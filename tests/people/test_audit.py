@@ -52,6 +52,7 @@ def test_what_is_said_of_a_thing_is_cut_to_what_fits(project: Project, manager: 
     assert list(audit_log.broken(project)) == []
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_who_write_at_once_take_turns(project: Project, manager: User):
     together(lambda _number: write(project, manager, 2), list(range(4)))

@@ -18,7 +18,7 @@ from people.models import (
 )
 from tests.factories import NOW, make_language, make_project, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 @pytest.fixture

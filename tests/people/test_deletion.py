@@ -211,6 +211,7 @@ def test_an_invitation_for_several_people_keeps_its_note(ann: User):
     assert Invitation.objects.get().note == "for Annabelle"
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_deleting_while_a_batch_is_submitted_loses_nothing_that_was_accepted():
     round = make_round(images=2, replication=2, batch_size=2)
@@ -236,6 +237,7 @@ def test_deleting_while_a_batch_is_submitted_loses_nothing_that_was_accepted():
     assert User.objects.get(pk=ann.pk).deleted_at == LATER
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_managers_who_delete_themselves_at_once_leave_one():
     project = make_project()

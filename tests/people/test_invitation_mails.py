@@ -148,6 +148,7 @@ def test_a_slow_server_that_took_the_mail_after_all_is_believed(project: Project
     assert try_to_send(queued(project), slow).state == MailState.SENT
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_send_a_mail_once():
     posted: list[EmailMessage] = []
@@ -162,6 +163,7 @@ def test_two_workers_send_a_mail_once():
     assert (waiting.state, waiting.attempts) == (MailState.SENT, 1)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_claim_the_mail_is_sent_by_each_of_them():
     posted: list[int] = []
@@ -175,6 +177,7 @@ def test_control_without_the_claim_the_mail_is_sent_by_each_of_them():
     assert len(posted) == 4
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_managers_who_remind_at_once_send_one_mail():
     project = make_project("lions")

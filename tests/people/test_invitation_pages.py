@@ -161,7 +161,6 @@ def test_a_script_makes_few_accounts_to_play_under_and_annotators_and_a_class_al
     assert ("Try again in 20 seconds" in page.content.decode()) == (made == 4)
 
 
-@pytest.mark.slow(reason="forty people join")
 def test_a_class_of_forty_at_one_address_joins_in_three_minutes(project: Project, monkeypatch: pytest.MonkeyPatch):
     link, began = link_of(make_invitation(project, role=Role.PLAYER, places=100)), time.time()
     for waited in range(0, 181, 20):

@@ -127,6 +127,7 @@ def test_of_a_removed_address_at_that_address(client: Client, ann: User):
     assert notices() == [([OLD], f"Email address {OLD} has been removed from your account.")]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_the_second_factor_on_and_off_and_of_new_recovery_codes(client: Client):
     enrol(client)
@@ -162,6 +163,7 @@ def test_of_a_token_without_the_token(client: Client, may: str, said: str):
     assert ApiToken.objects.get().prefix not in str(mail.outbox[0].body)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_what_an_administrator_changes_without_saying_from_where(admin: Client, ann: User):
     page = reverse("admin:auth_user_password_change", args=[ann.pk])
@@ -178,6 +180,7 @@ def test_of_what_an_administrator_changes_without_saying_from_where(admin: Clien
         assert "127.0.0.1" not in str(message.body)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("after", "said"), [(NEW, f"from {OLD} to {NEW}"), ("", f"{OLD} has been removed")])
 def test_of_an_address_that_an_administrator_replaces_which_then_lets_nobody_in(

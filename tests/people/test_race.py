@@ -14,7 +14,7 @@ from tests.concurrency import together
 from tests.factories import NOW, make_project, make_user
 from tests.people.test_services import LATER
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 RIVALS, PLACES = 12, 3
 
 

@@ -53,6 +53,7 @@ def test_signing_in_and_out_is_told_with_account_and_address_and_without_a_name(
     assert line["message"] == f"signed-in: account {ann_with_password.pk} from {HERE}"
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_the_second_factor_is_told_when_it_is_added_used_and_removed(told, client: Client, ann_with_password: User):
     sign_in(client, "ann")

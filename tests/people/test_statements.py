@@ -42,6 +42,8 @@ from tests.factories import make_annotator, make_comparison, make_project, make_
 from tests.recruitment.panel import make_study
 from tests.sxs_eval.judged import take as take_pairs
 
+pytestmark = pytest.mark.postgres
+
 APPS = {config.name.split(".")[0] for config in apps.get_app_configs()}
 NEVER = timezone.now() + timedelta(days=400)
 

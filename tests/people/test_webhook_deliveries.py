@@ -205,6 +205,7 @@ def test_the_sweep_asks_for_what_is_due_and_nothing_else(delivery, nudged):
     assert nudged == [delivery.pk]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_workers_that_are_nudged_at_once_send_it_once(delivery):
     sent, lock = [], threading.Lock()
@@ -221,6 +222,7 @@ def test_workers_that_are_nudged_at_once_send_it_once(delivery):
     assert len(sent) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_claim_it_is_sent_by_each(delivery):
     sent, seen = [], threading.Barrier(6)

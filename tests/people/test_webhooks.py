@@ -35,6 +35,7 @@ def test_an_event_waits_for_each_active_webhook_of_the_project_that_wants_it():
     }
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_what_did_not_happen_is_not_told():
     hook = make_webhook()

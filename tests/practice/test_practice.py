@@ -175,6 +175,7 @@ class TestTrying:
         assert [row["answer"] for row in part.rows] == ["GOOD"] * 3
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_tabs_answer_an_example_once_and_begin_one_try(round, anna):
     make_practice(round.project)

@@ -6,7 +6,7 @@ import pytest
 
 from practice.rules.grading import BETTER, SIMILAR, is_better_left, is_passed, is_right_side, needed, unmentioned
 
-pytestmark = pytest.mark.sqlite_only
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,7 @@ def test_a_rate_that_makes_no_sense_is_refused(manager: Client, round: Round, va
     assert not HourlyRate.objects.exists()
 
 
+@pytest.mark.postgres
 def test_the_database_has_one_rate_for_each_language_and_one_for_the_others(project: Project, round: Round):
     rates(project, all_="12 EUR", de="9 EUR")
     about = {"project": project, "rate": 1, "currency": "EUR"}

@@ -381,6 +381,7 @@ def test_deleting_an_account_erases_what_the_panel_calls_the_person(panel):
     assert participant.state == ParticipantState.LEFT
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_crowd_takes_exactly_the_places_there_are():
     study = make_study(make_project("lions"), places=3)

@@ -341,7 +341,6 @@ def test_a_worker_without_pytorch_hands_the_pass_to_those_that_have_it(reference
 
 
 @needs_torch
-@pytest.mark.slow(reason="the first to load transformers' CLIP in its process")
 def test_a_clip_like_model_scores_captions_in_any_language(references, english, model, settings, tmp_path):
     settings.MODELS_FOLDER = tmp_path / "models"
     save_clip(tmp_path / "models" / "clip")

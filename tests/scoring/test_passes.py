@@ -308,6 +308,7 @@ def claimed_without_a_lock(pass_id: int) -> bool:
     return is_free
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_several_workers_one_gets_a_pass():
     scoring_pass = make_scoring().passes.get()
@@ -322,6 +323,7 @@ def test_of_several_workers_one_gets_a_pass():
     assert sum(together(claimed_without_a_lock, [scoring_pass.pk] * 4)) > 1, "the control: nothing raced"
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_several_who_ask_for_the_same_scores_all_get_one_scoring_with_one_pass():
     references = make_references()
@@ -332,6 +334,7 @@ def test_of_several_who_ask_for_the_same_scores_all_get_one_scoring_with_one_pas
     assert (Scoring.objects.count(), Pass.objects.count()) == (1, 1)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_killed_in_the_middle_of_a_metric_leaves_what_was_done_to_its_successor(monkeypatch, tmp_path):
     scoring = make_scoring()

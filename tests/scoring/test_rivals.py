@@ -61,6 +61,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, act: Callabl
     return rival
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monkeypatch):
     scoring = make_scoring(metrics=["bleu"])
@@ -74,6 +75,7 @@ def test_a_metric_that_is_added_while_the_pass_ends_is_computed_by_the_next(monk
     assert "rouge-l" in set(run(scoring).scores.values_list("metric", flat=True))
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("owner", "moment"), [(scoring_passes, "pack_integers"), (Score.objects, "bulk_create")])
 def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypatch, owner, moment):
@@ -86,6 +88,7 @@ def test_a_scoring_can_be_removed_while_a_pass_begins_or_keeps_a_metric(monkeypa
     assert [kind.objects.count() for kind in (Scoring, Pass, Score)] == [0, 0, 0]
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_references_can_be_removed_while_captions_are_put_in(monkeypatch):
     references = make_references()

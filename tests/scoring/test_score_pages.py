@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 
 import pytest
@@ -16,7 +15,6 @@ from django.utils import timezone
 from images.models import ImportJob, JobState
 from inference.models import ModelCaption
 from people.models import Membership, Role
-from people.templatetags.sheets import APP_SHEETS
 from scoring import forms
 from scoring.models import Pass, ReferenceKind, ReferenceSet, Scoring
 from scoring.services.references import put_references
@@ -36,8 +34,6 @@ from tests.factories import (
     make_vectors,
 )
 from tests.scoring.scored import make_references, make_scoring, run
-from tests.servers import ROOT
-from tests.sources import files_in
 from tests.sxs_eval.judged import judge_all, keys_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -397,13 +393,3 @@ def test_a_scoring_of_another_project_is_not_found_under_ones_own(manager, good)
     for name in ("scoring-show", "scoring-images", "scoring-drop"):
         assert manager.get(address(name, foreign.pk)).status_code == 404
     assert manager.get(address("reference-show", foreign.references_id)).status_code == 404
-
-
-def test_the_style_sheets_have_every_class_of_the_pages():
-    markup = "".join(path.read_text(encoding="utf-8") for path in files_in("templates/scoring", endings=(".html",)))
-    sheets = [
-        ROOT / "static" / "css" / f"{name}.css" for name in ("base", "components", "tables", *APP_SHEETS["scoring"])
-    ]
-    sheet = "".join(path.read_text(encoding="utf-8") for path in sheets)
-    names = {name for value in re.findall(r'class="([a-z][a-z _-]*)"', markup) for name in value.split()}
-    assert [name for name in sorted(names) if f".{name}" not in sheet] == []

@@ -97,6 +97,7 @@ def another_pass(scoring: Scoring, state: str = JobState.QUEUED) -> object:
     return Pass.objects.create(scoring=scoring, state=state, asked_at=NOW)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "change"),

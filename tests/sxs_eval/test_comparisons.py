@@ -149,6 +149,7 @@ class TestFilling:
         assert set(Task.objects.values_list("places", flat=True)) == {5}
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_comparisons_whose_nudge_was_lost_are_filled_by_the_sweep():
     done = make_comparison(images=2)
@@ -167,6 +168,7 @@ def test_comparisons_whose_nudge_was_lost_are_filled_by_the_sweep():
     assert done.pairs.count() == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_make_no_pair_twice(monkeypatch):
     monkeypatch.setattr(services, "PAIRS_PER_INSERT", 3)
@@ -184,6 +186,7 @@ def test_two_workers_at_once_make_no_pair_twice(monkeypatch):
     assert max(Counter(comparison.gold_pairs.values_list("image", flat=True)).values()) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_the_same_form_sent_by_two_tabs_at_once_makes_its_comparisons_once():
     project, collection = make_project(), make_collection(2)

@@ -41,7 +41,6 @@ from tests.factories import (
     make_rater,
 )
 from tests.memory import peak_of
-from tests.servers import ROOT
 from tests.sxs_eval.judged import answer, judge_all, judged_once, keys_of, report, results, take
 
 pytestmark = pytest.mark.django_db
@@ -355,7 +354,6 @@ class TestView:
 
 
 class TestCost:
-    @pytest.mark.slow(reason="as many judgements as would show it if all were held")
     def test_it_holds_few_judgements_in_memory_at_a_time(self):
         few, many = (self._peak_bytes(images) for images in (200, 1200))
         assert many < few * 1.5 + 300_000
@@ -424,8 +422,3 @@ class TestTables:
 
     def test_a_line_break_in_a_name_ends_no_line(self):
         assert tex("a\nb\r\u2028c") == "a b  c"
-
-
-def test_every_column_of_a_download_is_explained() -> None:
-    guide = (ROOT / "docs" / "researchers.md").read_text(encoding="utf-8")
-    assert [column for column in (*COLUMNS, *TABLE_COLUMNS) if f"`{column}`" not in guide] == []

@@ -185,7 +185,7 @@ class Story:
             assert len(people) == len(set(people)) <= task.places
 
 
-@pytest.mark.slow(reason="some hundred steps, each followed by a look at all counts")
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("seed", runs(6, short=2))
 def test_places_and_answers_stay_exact_in_whatever_order_things_happen(seed):
@@ -202,7 +202,7 @@ def test_places_and_answers_stay_exact_in_whatever_order_things_happen(seed):
     assert RaterStatus.objects.exists()
 
 
-@pytest.mark.slow(reason="some hundred steps, each followed by a look at all counts")
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("seed", runs(3, short=1))
 def test_whatever_happened_before_every_pair_gets_exactly_its_answers(seed):

@@ -23,7 +23,7 @@ from sxs_eval.services.gold import use_gold_pair
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.factories import MINUTE, NOW, make_comparison, make_rater, make_round, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 LEASE = timedelta(hours=4)
 
 

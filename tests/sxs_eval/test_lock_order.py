@@ -20,7 +20,7 @@ from tests.factories import NOW, make_comparison, make_rater
 from tests.locks import check_order
 from tests.sxs_eval.judged import answer
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
 class Judged:

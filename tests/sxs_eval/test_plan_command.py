@@ -166,7 +166,7 @@ def test_a_measured_pace_is_used_and_said(file, monkeypatch):
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite
 def test_without_a_database_or_with_an_empty_one_it_plans_all_the_same(file, tmp_path, is_there):
     var = tmp_path / "var"
     var.mkdir()

@@ -110,6 +110,7 @@ def test_a_clear_pair_can_be_ticked_and_a_proposed_one_left_out(manager, project
     assert (made.language_id, made.base.name, made.test.name) == ("de", "Alpha", "Gamma")
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_two_people_who_create_the_same_plan_at_once_make_it_once(collection, project, models):
     chosen = [Chosen(make_language(tag), models["Alpha"], models["Beta"]) for tag in ("de", "zh")]

@@ -100,8 +100,8 @@ def assert_judged_exactly(comparison: Comparison, *, besides: frozenset[int] = f
     assert not wrong
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow(reason="dozens of people at once")
 @pytest.mark.parametrize("run", runs(5, short=1))
 def test_a_crowd_leaves_exactly_three_judgements_per_pair(run):
     comparison = make_comparison(
@@ -123,6 +123,7 @@ def test_a_crowd_leaves_exactly_three_judgements_per_pair(run):
     assert_judged_exactly(comparison)
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_rater_left_out_in_the_middle_of_an_answer_never_counts_and_is_replaced():
     comparison = make_comparison(images=PAIRS, replication=REPLICATION, batch_size=PAIRS)

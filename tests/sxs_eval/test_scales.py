@@ -61,6 +61,7 @@ class TestOutside:
         trial.refresh_from_db()
         assert trial.choice is None
 
+    @pytest.mark.postgres
     @pytest.mark.django_db
     @pytest.mark.parametrize("is_left", [True, False])
     def test_the_database_refuses_it(self, scale, number, is_left):

@@ -67,6 +67,7 @@ def test_comparisons_of_other_projects_do_not_count(comparison, subset) -> None:
     assert uses_of_subset(subset) == []
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_of_a_comparison_and_a_deletion_at_once_only_one_happens(comparison, subset) -> None:
     project = comparison.project
@@ -82,6 +83,7 @@ def test_of_a_comparison_and_a_deletion_at_once_only_one_happens(comparison, sub
     assert Subset.objects.filter(slug="xm2").exists() is Comparison.objects.filter(images="subset:xm2").exists()
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_control_a_deletion_without_the_check_leaves_a_comparison_over_no_subset(comparison, subset) -> None:
     create(comparison)

@@ -91,6 +91,7 @@ def test_a_deleted_account_returns_what_is_assigned_and_its_judgements_count_on(
     assert counted(comparison) == 1
 
 
+@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_withdrawing_while_an_answer_comes_in_leaves_nothing_that_counts():
     comparison = make_comparison(images=3, replication=2)

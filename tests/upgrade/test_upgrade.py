@@ -23,6 +23,8 @@ from tests.factories import make_annotator
 from tests.leaks.addresses import Unfillable
 from tests.upgrade.snapshots import FOLDER, Snapshot, digests, frozen_digests, restore
 
+pytestmark = pytest.mark.postgres
+
 RELEASES = sorted(path.name.removesuffix(".json.gz") for path in FOLDER.glob("*.json.gz"))
 CHANGED_BY_MIGRATING = {"auth.Permission", "contenttypes.ContentType"}
 """Models whose rows `migrate` adds to."""
