@@ -46,14 +46,10 @@ class Asked:
         return f"{self.method} {self.address}: {self.status} {self.leads_to} {list(self.told)}"
 
 
-def ask(
-    client: Client, address: str, headers: Mapping[str, str] | None = None, *, besides: str = ""
-) -> Iterator[Asked]:
-    """By each method; what it changes is undone."""
-    methods = ("get", "post", "put", "patch", "delete") if address.startswith(API) else ("get", "post")
-    for method in methods:
-        if method == besides:
-            continue
+def ask(client: Client, address: str, *methods: str, headers: Mapping[str, str] | None = None) -> Iterator[Asked]:
+    """By each of `methods`, or by all that there are; what it changes is undone."""
+    all_methods = ("get", "post", "put", "patch", "delete") if address.startswith(API) else ("get", "post")
+    for method in methods or all_methods:
         more = {"content_type": "application/json"} if address.startswith(API) and method != "get" else {}
         with undone(client):
             cache.clear()

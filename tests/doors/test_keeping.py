@@ -1,4 +1,4 @@
-"""What a browser, or a proxy, keeps of the answers: nothing, but images that are one person's."""
+"""What a browser, or a proxy, keeps of the answers: nothing; every address is asked in test_who_may.py."""
 
 from __future__ import annotations
 
@@ -7,33 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import path, reverse
 
-from tests.doors.asking import a_visitor, ask, ours, signed_in
-from tests.doors.world import ONE_INSIDER, World
+from tests.doors.asking import a_visitor, signed_in
 from tests.factories import make_user
 from tests.leaks.addresses import routes, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
-
-IMAGES = {"images:image-show", "gapgame:image-show", "inference:trial-image"}
-"""Kept by the browser of whom they are shown to, for a while; each has a test of its own."""
-
-PAGES = {"people:profile-show", "annotation:work-show", "annotation:history-show", "gapgame:game-home"}
-PAGES_OF_MANAGERS = {"people:member-list", "people:invitation-list", "images:collection-list", "people:token-list"}
-
-
-@pytest.mark.parametrize("insider", ONE_INSIDER)
-def test_no_answer_to_who_is_signed_in_is_kept(insider: int, world: World) -> None:
-    client, pages, wrong = signed_in(world.insiders[insider]), set(), []
-    for route in ours():
-        for asked in (one for address in route.addresses(world.known) for one in ask(client, address)):
-            if asked.status == 200:
-                pages.add(route.name)
-            if route.name in IMAGES and asked.status == 200:
-                wrong += [f"{asked} is for others, too"] * ("private" not in asked.cache_control)
-            elif "no-store" not in asked.cache_control:
-                wrong.append(f"{asked} may be kept: {asked.cache_control!r}")
-    assert not wrong, "\n".join(wrong)
-    assert pages >= PAGES | (PAGES_OF_MANAGERS if insider == 0 else set())
 
 
 def test_no_answer_of_the_administration_is_kept() -> None:

@@ -44,7 +44,6 @@ DAY = timedelta(days=1)
 
 INSIDERS = some(range(7), short=1, reason="the manager reaches most addresses; the others, little else")
 """Which of `World.insiders` asks."""
-ONE_INSIDER = some(range(7), short=1, reason="the manager reaches most addresses")
 
 
 @dataclass

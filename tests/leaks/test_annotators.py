@@ -64,7 +64,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
 ) -> None:
     stand(world)
     is_manager = stand is in_screen_2_and_manager_of_another_project
-    extent = extent_for(pytestconfig)
+    extent = extent_for(pytestconfig, "annotation:")
     if is_manager:
         # Hundreds of pages and hundreds of changes: each with each would take ten minutes.
         extent = replace(extent, pages_after_a_write=12)

@@ -181,7 +181,7 @@ def test_nothing_tells_whose_the_captions_are_nor_what_others_say_to_a_rater_who
 ) -> None:
     stand(world)
 
-    walk = world.walk(extent_for(pytestconfig)).run()
+    walk = world.walk(extent_for(pytestconfig, "annotation:")).run()
 
     walk.check("/ratings/")
     assert "annotation:work-show" in walk.reached()

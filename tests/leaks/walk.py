@@ -19,7 +19,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
@@ -94,12 +94,16 @@ class Extent:
 
 
 EVERYTHING = Extent()
+OF_EVERYBODY = ("account_", "annotation:work-", "api:", "images:", "people:")
 EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=2, repeats=False)
 
 
-def extent_for(config: pytest.Config) -> Extent:
-    """`EVERYTHING` if `--long`; else some addresses of every route."""
-    return EVERYTHING if is_long(config) else EVERY_ROUTE
+def extent_for(config: pytest.Config, *routes: str) -> Extent:
+    """`EVERYTHING` if `--long`; else some addresses of the `routes` that this person has a part in.
+
+    That the others are closed to them, and tell nothing, tests/doors tries.
+    """
+    return EVERYTHING if is_long(config) else replace(EVERY_ROUTE, routes=(*OF_EVERYBODY, *routes))
 
 
 @dataclass

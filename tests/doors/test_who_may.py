@@ -1,0 +1,207 @@
+"""Every address, asked by everybody: it answers whom who_may.txt names, and nobody else learns that it is there.
+
+Whoever adds an address is told here that the table lacks it. To those whom it names each address has to open: nobody
+finds what is not there, so that it would prove nothing. On the way, what is answered is kept by no browser, and
+reading writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import path
+
+from gapgame.models import Season
+from people.models import Role, User
+from tests.doors.asking import API, Asked, a_visitor, ask, ours, signed_in, writes
+from tests.doors.world import NAME, World
+from tests.factories import join_project, make_player, make_project, make_user
+from tests.leaks.addresses import Route, serving
+from tests.tiers import is_long
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
+
+TABLE = Path(__file__).with_name("who_may.txt")
+READING, WRITING = ("get",), ("post", "put", "patch", "delete")
+KEPT = {"images:image-show", "gapgame:image-show", "inference:trial-image"}
+"""Kept by the browser of whom they are shown to, for a while; each has a test of its own."""
+TOLD_AT = {"people:invitation-accept"}
+"""Says of which project it is to whoever has the link."""
+SAYS_WHY = {
+    "account_reauthenticate": "there is nothing to confirm with",
+    "mfa_reauthenticate": "there is nothing to confirm with",
+    "recruitment:event-take": "the panel alone, by its signature",
+    "api:batch-take": "whoever is of the project is told what they lack",
+    "api:rating-batch-take": "whoever is of the project is told what they lack",
+}
+"""Answer with 403."""
+NOTED = 'INSERT INTO "people_auditentry"'
+"""Reading is noted where a file of everything is taken."""
+
+
+def table(text: str) -> dict[str, tuple[str, str]]:
+    """Who may read and who may write, by the name of the address."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in text.splitlines():
+        if not line.startswith((" ", "#")):
+            reads, writes_ = (letters.strip("-") for letters in line.split())
+        elif line.strip() and not line.startswith("#"):
+            if line.split()[0].endswith(":"):
+                app, *names = line.split()
+            else:
+                names = line.split()
+            for name in names:
+                full = name if app == "/:" else app + name
+                assert full not in found, f"who_may.txt names {full} twice"
+                found[full] = (reads, writes_)
+    return found
+
+
+@pytest.fixture
+def clients(world: World) -> dict[str, Client]:
+    """Everybody of the table, by their letter."""
+    _manager, ann, rae, bob, cid, rita, paul = world.insiders
+    project = world.seeded.project
+    people: dict[str, User] = {
+        "M": join_project(project, make_user(), Role.MANAGER),
+        "R": join_project(project, make_user(), Role.RESEARCHER),
+        "a": ann,
+        "b": bob,
+        "c": rae,
+        "d": cid,
+        "s": rita,
+        "p": paul,
+        "q": make_player(Season.objects.get(project=project)).user,
+        "x": make_project().created_by,
+    }
+    return {letter: signed_in(person) for letter, person in people.items()} | {"v": a_visitor()}
+
+
+def opens(asked: Asked) -> bool:
+    return asked.status not in (403, 404, 405) and not asked.is_to_sign_in
+
+
+def faults(
+    clients: dict[str, Client], world: World, named: dict[str, tuple[str, str]], *, everywhere: bool
+) -> Iterator[str]:
+    """What differs from the table, of every address."""
+    for route in ours():
+        for methods, may in zip((READING, WRITING), named[route.name], strict=True):
+            yield from _faults(clients, world, route, methods, may, everywhere=everywhere)
+
+
+def _faults(
+    clients: dict[str, Client], world: World, route: Route, methods: tuple[str, ...], may: str, *, everywhere: bool
+) -> Iterator[str]:
+    """Ask at all of its addresses where `everywhere`; else where it opens to the first who may, or at the first."""
+    opened = defaultdict[str, list[Asked]](list)
+    places = [(address, method) for address in route.addresses(world.known) for method in methods]
+    places = [(address, method) for address, method in places if method in ("get", "post") or address.startswith(API)]
+    if not everywhere and may:
+        places = next(([place] for place in places if opens(_ask(clients[may[0]], *place))), places)
+    elif not everywhere:
+        # What takes no such method says so to everybody.
+        places = [place for place in places[:1] if _ask(clients["v"], *place).status != 405]
+    is_own = may and not {"M", "x"} & set(may)
+    askers = clients if everywhere or is_own else {letter: clients[letter] for letter in _some()}
+    for address, method in places:
+        for letter, client in askers.items():
+            with writes() as written:
+                asked = _ask(client, address, method)
+            if asked.status >= 500 and asked.status != 503:
+                yield f"{route.name} breaks for {letter}: {asked}"
+            if opens(asked):
+                opened[letter].append(asked)
+            elif asked.status == 403 and "x" not in may and route.name not in SAYS_WHY:
+                yield f"{route.name} says to {letter} that it is there: {asked}"
+            if asked.told and letter in "xv" and letter not in may and route.name not in TOLD_AT:
+                yield f"{route.name} tells {letter}: {asked}"
+            if letter != "v" and not _is_kept_by_nobody(route, asked):
+                yield f"{route.name} may be kept: {asked} {asked.cache_control!r}"
+            if method == "get" and [sql for sql in written if not ("export" in route.name and NOTED in sql)]:
+                yield f"{route.name} is read by {letter} and writes {written[0][:80]}"
+    if wrong := set(opened) - set(may):
+        yield f"{route.name} opens to {sorted(wrong)}: {opened[min(wrong)][0]}"
+    # At one address somebody may have to wait for their turn, but those who manage or only read.
+    certain = set(may) if everywhere else set(may[:1]) | {"M", "R"} & set(may)
+    if missing := certain - set(opened):
+        yield f"{route.name} is closed to {sorted(missing)} by {methods}"
+
+
+_turn = count()
+
+
+def _some() -> str:
+    """Those who are nearest to what managers may, and of those who work in the project one, in turns."""
+    workers = "abdcspq"
+    return "MRxv" + workers[next(_turn) % len(workers)]
+
+
+def _ask(client: Client, address: str, method: str) -> Asked:
+    (asked,) = ask(client, address, method)
+    return asked
+
+
+def _is_kept_by_nobody(route: Route, asked: Asked) -> bool:
+    if route.name in KEPT and asked.status == 200:
+        return "private" in asked.cache_control
+    return "no-store" in asked.cache_control
+
+
+def test_each_address_answers_those_whom_the_table_names_and_nobody_else(
+    clients: dict[str, Client], world: World, pytestconfig: pytest.Config
+) -> None:
+    named = table(TABLE.read_text(encoding="utf-8"))
+    assert set(named) == {route.name for route in ours()}, "who_may.txt lacks an address, or names one that is gone"
+    found = list(faults(clients, world, named, everywhere=is_long(pytestconfig)))
+    assert not found, "\n".join(found)
+
+
+def open_door(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse("nothing of anybody's")
+
+
+def talking_door(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(f"Not here: {NAME}", status=404)
+
+
+def kept_door(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(headers={"Cache-Control": "private, max-age=60"})
+
+
+def writing_door(request: HttpRequest, slug: str) -> HttpResponse:
+    make_user()
+    return HttpResponse(status=404)
+
+
+def refusing_door(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(status=403)
+
+
+def closed_door(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(status=404)
+
+
+@pytest.mark.parametrize(
+    ("door", "may", "said"),
+    [
+        (open_door, "M", "door opens to"),
+        (kept_door, "MRabdcspqxv", "door may be kept"),
+        (talking_door, "", "door tells"),
+        (writing_door, "", "and writes INSERT"),
+        (refusing_door, "", "says to R that it is there"),
+        (closed_door, "M", "door is closed to ['M']"),
+    ],
+)
+def test_a_door_that_stands_open_or_is_closed_to_whom_it_is_for_is_found(
+    door: Callable[..., HttpResponse], may: str, said: str, world: World, clients: dict[str, Client]
+) -> None:
+    with serving(path("projects/<slug:slug>/door/", door, name="door")):
+        found = list(faults(clients, world, {"door": (may, may)}, everywhere=False))
+    assert any(said in one for one in found), found
