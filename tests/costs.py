@@ -37,7 +37,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     try:
         return (yield)
     finally:
-        item.user_properties.append((COST, _processor_s(item) - item.stash[_STARTED_S]))
+        # With the last test the browser ends, and what it computed is known no more.
+        item.user_properties.append((COST, max(0.0, _processor_s(item) - item.stash[_STARTED_S])))
 
 
 _STARTED_S = pytest.StashKey[float]()

@@ -3,6 +3,7 @@
 - `@pytest.mark.postgres`: about what PostgreSQL decides, or its app's one walk over it. `make test` runs it only there.
 - `@pytest.mark.sqlite`: about SQLite itself, or about nothing that a database decides. Never runs on PostgreSQL.
 - `@pytest.mark.long(reason=...)`: the same rules again with more rivals, more data or more ways. Only with `--long`.
+  In a browser, all parameters of a test but the first are.
 - `@pytest.mark.process`: starts processes of its own. Such tests, and those in a browser, get a second try.
 """
 
@@ -63,6 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
             item.add_marker("browser")
+            if hasattr(item, "callspec") and any(item.callspec.indices.values()):
+                item.add_marker(pytest.mark.long(reason="the same page on another screen, or in another language"))
         if item.get_closest_marker("browser") or item.get_closest_marker("process"):
             item.add_marker(pytest.mark.flaky(reruns=1))
         for mark in item.iter_markers("long"):

@@ -39,6 +39,7 @@ def test_one_key_rates_a_caption_and_the_next_unrated_one_comes_into_view(desk: 
     assert desk.item(1).rating == "GOOD"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_scripts_send_what_they_have_under_the_names_that_cookies_have_over_tls(
     desk: Desk, page: Page, context: BrowserContext, settings: Any
 ) -> None:
@@ -50,6 +51,7 @@ def test_scripts_send_what_they_have_under_the_names_that_cookies_have_over_tls(
     assert desk.item(1).rating
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_browser_knows_every_feature_that_the_policy_turns_off(desk: Desk, page: Page) -> None:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
@@ -57,6 +59,7 @@ def test_the_browser_knows_every_feature_that_the_policy_turns_off(desk: Desk, p
     assert [text for text in said if "Permissions-Policy" in text] == []
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_keys_can_be_switched_off_and_leave_no_rating_then(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
     page.get_by_label("Press 1 to 5").uncheck()
@@ -101,6 +104,7 @@ def test_a_rating_made_without_a_connection_is_sent_when_there_is_one(
     assert desk.item(1).rating == "NOT-ENOUGH-INFO"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_again(desk: Desk, page: Page) -> None:
     page.goto(desk.rating)
     told = "The server has no space left."
@@ -111,6 +115,7 @@ def test_who_rates_is_told_that_the_server_has_no_room_and_the_rating_is_sent_ag
     assert desk.item(1).rating == "NOT-ENOUGH-INFO"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.parametrize("told", ["The server has no space left.", "Not saved yet: you are signed out."])
 def test_who_cannot_go_on_to_writing_is_told_why_and_stays(
     desk: Desk, page: Page, context: BrowserContext, told: str
@@ -152,6 +157,7 @@ def test_the_enter_that_ends_a_composition_does_not_go_to_the_next_image(writing
     assert writing.item(1).text == "猫"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_an_enter_told_of_after_the_composition_ended_does_not_go_on_either(writing: Desk, page: Page) -> None:
     page.fill("#text", "猫")
     # Safari's order: compositionend comes before the keydown of the Enter that caused it.
@@ -195,6 +201,7 @@ def test_what_is_typed_without_a_connection_is_kept_and_sent_from_a_new_page(
     assert not later.evaluate("Object.keys(localStorage).some((key) => key.startsWith('crosslens.draft/'))")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_what_finds_no_room_on_the_server_is_kept_and_sent_again(
     writing: Desk, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +234,7 @@ def test_what_is_typed_while_signed_out_is_kept_until_one_signs_in_again(
     assert writing.item(1).text == "窓辺の猫"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_saved_text_whose_answer_was_lost_is_no_conflict(writing: Desk, page: Page) -> None:
     lost: list[object] = []
 
@@ -263,6 +271,7 @@ def test_a_text_changed_in_two_tabs_is_shown_twice_to_choose_from(
     assert writing.item(1).text == kept
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_an_empty_caption_is_not_left_with_enter_and_it_is_said_why(writing: Desk, page: Page) -> None:
     page.focus("#text")
     page.keyboard.press("Enter")
@@ -279,6 +288,7 @@ def test_an_empty_caption_is_not_left_with_enter_and_it_is_said_why(writing: Des
     page.wait_for_url(writing.writing(2))
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_image_opens_large_and_closes_by_keyboard(writing: Desk, page: Page) -> None:
     page.locator("#zoom-link").focus()
     page.keyboard.press("Enter")
@@ -298,6 +308,7 @@ SWIPE = """([from, to]) => {
 }"""
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_swiping_the_image_leads_to_the_one_beside_it(writing: Desk, page: Page) -> None:
     page.fill("#text", "猫が寝ている")
     page.evaluate(SWIPE, [300, 100])
@@ -308,6 +319,7 @@ def test_swiping_the_image_leads_to_the_one_beside_it(writing: Desk, page: Page)
     assert page.input_value("#text") == "猫が寝ている"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_field_grows_with_its_text(writing: Desk, page: Page) -> None:
     height = "document.getElementById('text').offsetHeight"
     before = page.evaluate(height)

@@ -49,6 +49,7 @@ def what_is_wrong(page: Page) -> list[str]:
     return [*barriers(page), *(["wider than the screen"] if scrolls_sideways(page) else [])]
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_the_pages_of_the_api_and_of_charts_have_none(
     live_server: Any, page: Page, context: BrowserContext, width: int

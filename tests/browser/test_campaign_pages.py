@@ -86,6 +86,7 @@ def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(manager: Browse
         assert not scrolls_sideways(page), address
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("manager", [{"java_script_enabled": False}], ids=["without scripts"], indirect=True)
 def test_a_pilot_is_closed_without_scripts(manager: BrowserContext, pilot: Round) -> None:
     page = manager.new_page()

@@ -114,6 +114,7 @@ def test_a_round_is_gone_through_with_the_keyboard_alone(
     assert said == []
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_without_javascript_it_is_all_there_and_nothing_is_wider_than_the_screen(
     live_server: Any, browser: Browser, round: Round, width: int
@@ -152,6 +153,7 @@ def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(checks
     expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats?")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_keys_faster_than_the_answers_are_all_sent_once_and_in_turn(checks: Page) -> None:
     page = checks
     sent = press_and_hold(page, "r", times=1)
@@ -169,6 +171,7 @@ def test_keys_faster_than_the_answers_are_all_sent_once_and_in_turn(checks: Page
     assert [feedback.text for feedback in Feedback.objects.all()] == ["Which boats?"]
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_who_checks_is_told_what_was_not_saved(checks: Page) -> None:
     page, row = checks, checks.locator(".check__row").first
     page.route("**/check/", lambda route: route.fulfill(status=507, body="full"), times=1)
@@ -181,6 +184,7 @@ def test_who_checks_is_told_what_was_not_saved(checks: Page) -> None:
     expect(row.get_by_text("Not saved.")).to_have_count(0)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_caption_written_anew_outlives_a_page_that_was_closed(
     live_server: Any, page: Page, context: BrowserContext, round: Round
 ) -> None:

@@ -83,6 +83,7 @@ def test_dropped_files_are_listed_checked_and_imported_once(
     assert said == []
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_folder_keeps_its_paths_so_that_its_manifest_fits(
     live_server: Any, page: Page, context: BrowserContext, manager: User, collection: Collection, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_an_upload_that_fails_says_so_and_can_be_tried_again(
     assert ImportJob.objects.get().rows.get().outcome == Outcome.ADDED
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_the_form_works_without_scripts(
     live_server: Any, browser: Browser, manager: User, collection: Collection
 ) -> None:
@@ -138,6 +140,7 @@ def test_the_form_works_without_scripts(
     context.close()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_images_without_a_licence_are_found_by_the_warning_and_edited_at_once(
     live_server: Any, page: Page, context: BrowserContext, manager: User, collection: Collection
 ) -> None:

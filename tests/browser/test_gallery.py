@@ -66,6 +66,7 @@ def test_images_follow_in_place_and_a_stabiliser_is_shown_when_asked_for(
     assert (barriers(page), said) == ([], [])
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_trial_is_followed_to_its_end(
     live_server: Any, page: Page, context: BrowserContext, researcher: User
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_trial_is_followed_to_its_end(
     assert barriers(page) == []
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_without_javascript_images_follow_on_the_next_page_and_nothing_is_wider_than_the_screen(
     live_server: Any, browser: Browser, researcher: User, width: int, monkeypatch: pytest.MonkeyPatch

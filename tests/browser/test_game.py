@@ -121,6 +121,7 @@ def test_enter_pressed_twice_or_held_down_neither_guesses_twice_nor_leaves_the_r
     assert Attempt.objects.count() == 1
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_guess_that_comes_too_soon_waits_and_is_sent_again(live_server: Any, page: Page, season: Season) -> None:
     table = sit_down(page, season, live_server.url, "ana")
     answers: list[int] = []
@@ -137,6 +138,7 @@ def test_a_guess_that_comes_too_soon_waits_and_is_sent_again(live_server: Any, p
     assert list(Attempt.objects.values_list("number", "guess")) == [(1, "dog")]
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_guess_made_before_is_not_taken_and_what_was_typed_stays(table: Table, page: Page) -> None:
     table.guess("dog")
     page.locator("#guess").fill("Dog")
@@ -159,6 +161,7 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
     assert Attempt.objects.count() == 1
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_word_that_was_typed_is_there_after_a_reload(table: Table, page: Page) -> None:
     page.locator("#guess").press_sequentially("elephan")
     page.reload()
@@ -166,6 +169,7 @@ def test_a_word_that_was_typed_is_there_after_a_reload(table: Table, page: Page)
     expect(page.locator("[data-typed]")).to_have_text("elephan")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_second_tab_is_shown_where_the_turn_is(table: Table, page: Page, context: BrowserContext) -> None:
     other = context.new_page()
     other.goto(page.url)
@@ -176,6 +180,7 @@ def test_a_second_tab_is_shown_where_the_turn_is(table: Table, page: Page, conte
     assert list(Attempt.objects.values_list("number", "guess")) == [(1, "dog")]
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_cut_off_in_the_middle_of_a_turn_is_counted_down_to_and_then_scored(table: Table, page: Page) -> None:
     table.guess("dog")
     season = table.player.season
@@ -199,6 +204,7 @@ def test_the_cut_off_in_the_middle_of_a_turn_is_counted_down_to_and_then_scored(
     expect(page.locator(".winner--1")).to_contain_text(table.player.nickname)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_guess_after_the_cut_off_is_refused_and_the_page_says_why(table: Table, page: Page) -> None:
     Season.objects.update(ends_at=timezone.now() - timedelta(seconds=1))
     page.locator("#guess").fill("dog")
@@ -208,6 +214,7 @@ def test_a_guess_after_the_cut_off_is_refused_and_the_page_says_why(table: Table
     assert not Attempt.objects.exists()
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 @pytest.mark.usefixtures("_at_any_pace")
 def test_whole_turns_by_touch_and_without_scripts(live_server: Any, browser: Browser, season: Season) -> None:
     ways: dict[str, dict[str, Any]] = {

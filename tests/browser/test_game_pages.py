@@ -69,6 +69,7 @@ def test_the_sentence_keeps_its_own_direction_whatever_the_language_of_the_pages
     assert barriers(page) == []
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_with_the_keyboard_of_a_phone_open_sentence_hint_and_field_are_all_in_view(table: Table, page: Page) -> None:
     page.set_viewport_size(PHONE)
     page.reload()
@@ -114,6 +115,7 @@ def test_credits_come_with_the_end_of_the_turn_and_not_before(table: Table, page
     expect(page.locator(".hint .credit").first).to_contain_text("A cat asleep · Ida Lens · CC BY 4.0")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.usefixtures("_at_any_pace")
 def test_a_find_is_celebrated_except_for_who_wants_nothing_to_move(live_server: Any, browser: Browser) -> None:
     season = make_game()
@@ -128,6 +130,7 @@ def test_a_find_is_celebrated_except_for_who_wants_nothing_to_move(live_server: 
         context.close()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_sound_is_off_until_it_is_switched_on_and_stays_so(table: Table, page: Page) -> None:
     expect(page.locator("#sound")).to_have_attribute("aria-pressed", "false")
     page.locator("#sound").click()
@@ -136,6 +139,7 @@ def test_sound_is_off_until_it_is_switched_on_and_stays_so(table: Table, page: P
     expect(page.locator("#sound")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_result_is_told_to_who_listens(table: Table, page: Page) -> None:
     table.guess("dog")
     expect(page.locator("#status")).to_contain_text("dog: closeness 80 of 100. 1 image is shown as a hint.")
@@ -143,6 +147,7 @@ def test_a_result_is_told_to_who_listens(table: Table, page: Page) -> None:
     expect(page.locator("#status")).to_contain_text("Correct! 90 points. Total: 90.")
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_server: Any, browser: Browser) -> None:
     context = browser.new_context(locale="en-GB", java_script_enabled=False)
     page = context.new_page()
@@ -205,6 +210,7 @@ def close_season_now(season: Season) -> None:
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.usefixtures("_at_any_pace")
 @pytest.mark.parametrize("has_scripts", [True, False], ids=["scripts", "no-scripts"])
 def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
@@ -247,6 +253,7 @@ def test_a_stranger_signs_up_agrees_chooses_a_nickname_and_plays(
     page.context.close()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_nickname_is_changed_and_the_end_of_the_season_is_seen(live_server: Any, page: Page, table: Table) -> None:
     season = table.player.season
     make_player(season, "bob", nickname="Bob", total=900_000, turns=1, reached_at=timezone.now())
@@ -263,6 +270,7 @@ def test_a_nickname_is_changed_and_the_end_of_the_season_is_seen(live_server: An
     expect(page.locator(".leaderboard__me")).to_contain_text("rank is 1 of 2")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_who_has_no_rank_is_told_why(table: Table, page: Page) -> None:
     table.guess("cat")
     Player.objects.filter(pk=table.player.pk).update(is_marked=True)
@@ -271,6 +279,7 @@ def test_who_has_no_rank_is_told_why(table: Table, page: Page) -> None:
     expect(page.get_by_role("region", name="Your play").locator(".notice")).to_contain_text("You have no rank")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_past_sentences_show_words_guesses_and_images(table: Table, page: Page) -> None:
     table.guess("cat")
     table.go_on()
@@ -286,6 +295,7 @@ def test_past_sentences_show_words_guesses_and_images(table: Table, page: Page) 
     expect(page.locator(".past__turn")).to_have_count(2)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_page_of_a_turn_is_light_and_asks_nobody_else(table: Table, page: Page) -> None:
     table.guess("dog")
     asked: list[str] = []

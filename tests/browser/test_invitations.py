@@ -87,6 +87,7 @@ def test_somebody_who_knows_thai_alone_finds_it_among_36_and_joins_on_a_telephon
     assert list(skills) == [("th", "native")]
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("visitor", [{"java_script_enabled": False}], ids=["without scripts"], indirect=True)
 def test_the_same_works_without_scripts_and_nobody_joins_without_a_language(
     visitor: Page, invitation: Invitation
@@ -115,6 +116,7 @@ def test_a_manager_ticks_a_group_and_copies_a_link_for_each_language(manager: Br
     assert len(lines) == Invitation.objects.count() == 36
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_manager_chooses_all_and_revokes_them_in_one_confirmed_step(
     manager: BrowserContext, project: Project
 ) -> None:
@@ -146,6 +148,7 @@ def addresses(project: Project) -> list[str]:
     return [f"{people}/", f"{people}/new/", f"{people}/addresses/", f"{costs}/", f"{costs}/rates/"]
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(
     "manager", [DARK, PHONE | {"locale": "ar"}], ids=["wide and dark", "narrow and Arabic"], indirect=True
 )

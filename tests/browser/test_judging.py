@@ -58,6 +58,7 @@ def judge_all(desk: Desk, prefer: str, press: Callable[[Page, int], None]) -> di
     return expected
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_three_raters_judge_every_pair_by_keys_by_touch_and_without_scripts(
     live_server: Any, browser: Browser, comparison: Comparison
 ) -> None:
@@ -112,6 +113,7 @@ def test_undo_brings_the_last_pair_back_and_its_comment(desk: Desk, page: Page) 
     assert Judgement.objects.get(batch=desk.batch, position=1).comment == "1 and 2 are alike"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_last_answer_of_a_batch_can_be_undone_from_the_end(desk: Desk, page: Page) -> None:
     for key in "123":
         desk.answer(key)
@@ -152,6 +154,7 @@ def test_an_answer_whose_reply_was_lost_counts_once_and_leads_to_the_next_pair(d
     assert desk.choices() == [1, None, None, None]
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_an_answer_while_signed_out_waits_until_one_is_signed_in_again(
     desk: Desk, page: Page, context: BrowserContext
 ) -> None:
@@ -198,6 +201,7 @@ def test_a_key_right_after_the_swap_is_not_taken_for_the_next_pair(desk: Desk, p
     assert desk.choices() == [3, None, None, None]
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_keys_can_be_switched_off_and_do_nothing_in_the_comment(desk: Desk, page: Page) -> None:
     page.get_by_text("Comment (optional)").click()
     page.locator("#comment").press_sequentially("12u")
@@ -228,6 +232,7 @@ def test_digits_of_other_keyboards_answer_too(desk: Desk, page: Page, key: str, 
     assert desk.choices() == [choice, None, None, None]
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_pair_answered_in_another_tab_leads_to_where_that_one_is(desk: Desk, page: Page) -> None:
     other = page.context.new_page()
     other.goto(desk.url)
@@ -238,6 +243,7 @@ def test_a_pair_answered_in_another_tab_leads_to_where_that_one_is(desk: Desk, p
     assert desk.choices() == [3, None, None, None]
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_break_leaves_no_caption_behind_and_the_batch_goes_on_where_it_was(desk: Desk, page: Page) -> None:
     desk.answer("1")
     seen = captions(page)
@@ -258,6 +264,7 @@ def test_a_page_put_aside_holds_no_caption_and_asks_the_server_when_it_comes_bac
     assert captions(page) == seen
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_what_is_left_in_the_history_asks_the_server_again(desk: Desk, page: Page) -> None:
     for key in "1234":
         page.wait_for_timeout(AWAKE_MS)
@@ -271,6 +278,7 @@ def test_what_is_left_in_the_history_asks_the_server_again(desk: Desk, page: Pag
     assert "caption of" not in source_of(page)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_time_at_the_pair_is_sent_with_the_answer(desk: Desk, page: Page) -> None:
     page.mouse.move(200, 200)
     page.wait_for_timeout(1200)

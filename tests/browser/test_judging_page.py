@@ -22,6 +22,7 @@ def desk(live_server: Any, page: Page) -> Desk:
     return sit_down(page, make_pairs(), live_server.url, "ria")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_next_image_is_there_before_its_pair(desk: Desk, page: Page) -> None:
     page.wait_for_load_state("networkidle")
     asked: list[str] = []
@@ -34,6 +35,7 @@ def test_the_next_image_is_there_before_its_pair(desk: Desk, page: Page) -> None
     assert any("/images/" in url for url in asked), "the image after it is fetched"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_image_of_each_pair_opens_large_and_keys_answer_nothing_meanwhile(desk: Desk, page: Page) -> None:
     for _pair in range(2):
         large = page.locator("#zoom-link").get_attribute("href")

@@ -139,6 +139,7 @@ class Keys:
         expect(self.page.locator(STATE).first).to_have_attribute("data-state", name)
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_a_batch_in_arabic_by_keyboard_alone_with_a_killed_server_and_a_expired_session(
     keys: Keys, page: Page, installation: Installation
 ) -> None:
@@ -249,6 +250,7 @@ def _start_browser(playwright: Playwright, profile: Path, arguments: dict[str, A
     )
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_what_was_typed_survives_a_crash_of_the_browser_and_screen_1_does_not_come_back(
     playwright: Playwright, browser_type_launch_args: dict[str, Any], profile: Path, installation: Installation
 ) -> None:

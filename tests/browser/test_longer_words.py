@@ -55,6 +55,7 @@ def look(page: Page, address: str) -> None:
     assert barriers(page) == [], address
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 def test_annotators(phone: Page, live_server: LiveServer, project: Project) -> None:
     round = make_round(project=project, images=4, batch_size=2, language="te")
     make_images(round.collection)
@@ -76,6 +77,7 @@ def test_annotators(phone: Page, live_server: LiveServer, project: Project) -> N
     look(phone, f"{live_server.url}{reverse('people:profile-show')}")
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 def test_raters_and_players(phone: Page, live_server: LiveServer, project: Project) -> None:
     comparison = make_comparison(project=project, images=3, batch_size=3, language="te")
     make_images(comparison.collection)
@@ -92,6 +94,7 @@ def test_raters_and_players(phone: Page, live_server: LiveServer, project: Proje
         look(phone, f"{live_server.url}{reverse(f'gapgame:{name}', args=[season.slug])}")
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 def test_people_of_a_panel(phone: Page, live_server: LiveServer, project: Project) -> None:
     make_round(project=project, images=2, batch_size=2, language="de")
     panel = Panel(make_study(project))

@@ -43,6 +43,7 @@ def test_the_number_leads_to_what_needs_the_manager_who_dismisses_what_failed(
     context.close()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_an_annotator_has_no_such_link_and_asks_for_no_number(live_server: Any, browser: Browser) -> None:
     round = make_round()
     context = browser.new_context()

@@ -73,6 +73,7 @@ def test_all_36_languages_take_one_click_and_their_cost_is_known_before_the_proj
     assert rounds.get(language="quz").replication == 1
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_a_group_works_without_javascript(browser: Browser, collection: Collection, live_server: Any) -> None:
     context = browser.new_context(java_script_enabled=False, base_url=live_server.url)
     sign_in(context, make_project("lions").created_by, live_server.url)

@@ -192,6 +192,7 @@ def test_signing_out_asks_and_takes_everything_off_the_device(
     assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('crosslens.'))") == []
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_text_that_the_disk_had_not_forgotten_yet_does_not_come_back(phone: Phone, batch: CaptionBatch) -> None:
     """The page is left as soon as the server has the text, and may be gone before the disk is written."""
     page = open_first(phone, batch)
@@ -215,6 +216,7 @@ def test_a_text_that_the_disk_had_not_forgotten_yet_does_not_come_back(phone: Ph
     assert texts(batch)[0] == "కుర్చీ మీద పిల్లి"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_text_that_only_the_disk_has_comes_back_from_a_slow_disk(phone: Phone, batch: CaptionBatch) -> None:
     page = open_first(phone, batch)
     key = f"crosslens.draft/{User.objects.get(username='annotator').pk}/{batch.pk}/1/0"
@@ -227,6 +229,7 @@ def test_a_text_that_only_the_disk_has_comes_back_from_a_slow_disk(phone: Phone,
     assert texts(batch)[0] == "కుర్చీ"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_text_that_another_device_changed_is_asked_about_before_the_review(phone: Phone, batch: CaptionBatch) -> None:
     page = open_first(phone, batch)
     phone.network.down()

@@ -92,6 +92,7 @@ def test_all_languages_are_chosen_closed_and_their_ratings_opened_in_one_step_ea
     assert Round.objects.filter(kind=RoundKind.VERIFICATION, state=RoundState.OPEN).count() == 3
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_a_campaign_in_36_languages_takes_few_clicks(
     live_server: Any, page: Page, context: BrowserContext, everywhere: Project
 ) -> None:
@@ -133,6 +134,7 @@ def test_36_languages_with_head_and_totals_are_in_sight_at_once(
     context.close()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_what_is_ticked_stays_ticked_while_rows_are_found_and_sorted(
     live_server: Any, page: Page, context: BrowserContext
 ) -> None:
@@ -151,6 +153,7 @@ def test_what_is_ticked_stays_ticked_while_rows_are_found_and_sorted(
     expect(page.get_by_text("Chosen: 1")).to_be_visible()
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_columns_are_chosen_and_languages_closed_without_scripts(live_server: Any, browser: Browser) -> None:
     project = begin("de", "fr")
     context = browser.new_context(java_script_enabled=False)
@@ -171,6 +174,7 @@ def test_columns_are_chosen_and_languages_closed_without_scripts(live_server: An
     context.close()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_samples_are_read_in_a_window(live_server: Any, page: Page, context: BrowserContext) -> None:
     project = begin("de")
     make_annotator(Round.objects.get(kind=RoundKind.PILOT))

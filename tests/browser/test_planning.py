@@ -68,6 +68,7 @@ def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
     assert said == []
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_without_javascript_the_same_is_made_and_nothing_is_wider_than_the_screen(
     live_server: Any, browser: Browser, project: Project, scores: Path, width: int

@@ -73,6 +73,7 @@ def test_a_value_is_read_by_pointer_touch_and_keys(page: Page) -> None:
     expect(tip).to_be_hidden()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_one_day_is_no_giant_bar_and_the_legend_is_beside_or_beneath(page: Page) -> None:
     days = page.locator("svg.plot", has=page.locator("#days-title"))
     column, plot = days.locator("[data-value]").bounding_box(), days.bounding_box()

@@ -59,6 +59,7 @@ def test_a_page_shows_what_was_submitted_since_without_being_loaded_again(
     assert page.evaluate("window.isTheSamePage")
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_a_table_is_sorted_by_the_head_of_a_column_without_scripts(
     live_server: Any, browser: Browser, round: Round, ann: User
 ) -> None:

@@ -53,6 +53,7 @@ def test_nobody_is_kept_out_and_nothing_is_wider_than_the_screen(page: Page) -> 
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), address
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.parametrize("page", [sized(1366)], ids=["wide"], indirect=True)
 def test_it_stays_in_its_place_from_page_to_page(page: Page) -> None:
     places = set()

@@ -91,6 +91,7 @@ def test_without_scripts_a_plain_form_does_the_same(desk: Desk, browser: Browser
     plain.close()
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 def test_the_quality_pages_have_no_barriers_and_the_table_goes_on_by_itself(
     live_server: Any, context: BrowserContext, page: Page
 ) -> None:

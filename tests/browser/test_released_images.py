@@ -42,6 +42,7 @@ def campaign(media: Path) -> Campaign:
     return campaign
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 @pytest.mark.parametrize(("width", "interface"), [(1366, "en"), (390, "ar")])
 def test_a_release_is_filtered_and_searched_and_one_image_is_read_in_all_languages(
     live_server: Any, browser: Browser, campaign: Campaign, width: int, interface: str

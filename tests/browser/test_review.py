@@ -80,6 +80,7 @@ def test_what_is_missing_is_written_there_and_the_batch_can_be_submitted(reviewi
     page.get_by_role("heading", name="Submitted. Thank you!").wait_for()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_caption_that_is_emptied_stops_the_batch_until_it_is_written_again(reviewing: Desk, page: Page) -> None:
     change(page, 4, CAT)
     expect(submit(page)).to_be_enabled()
@@ -95,6 +96,7 @@ def test_a_caption_that_is_emptied_stops_the_batch_until_it_is_written_again(rev
     expect(submit(page)).to_be_enabled()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_what_is_still_typed_is_sent_before_the_batch(reviewing: Desk, page: Page) -> None:
     change(page, 4, CAT)
     expect(submit(page)).to_be_enabled()
@@ -194,6 +196,7 @@ def test_what_the_server_refuses_stays_and_is_not_submitted(
     assert reviewing.item(4).text == f"{LONGER}二"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_copy_that_is_written_anew_is_no_longer_one(reviewing: Desk, page: Page) -> None:
     english = reviewing.item(3).english.text
     CaptionItem.objects.filter(pk=reviewing.item(3).pk).update(text=english)
@@ -211,6 +214,7 @@ def test_a_copy_that_is_written_anew_is_no_longer_one(reviewing: Desk, page: Pag
     assert reviewing.item(3).caption.text == LONGER
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_image_beside_the_field_opens_large(reviewing: Desk, page: Page) -> None:
     change(page, 2, LONGER)
     card(page, 2).locator("[data-enlarge]").click()
@@ -219,6 +223,7 @@ def test_the_image_beside_the_field_opens_large(reviewing: Desk, page: Page) -> 
     expect(page.locator("#text")).to_have_value(LONGER)
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_without_scripts_the_links_lead_to_the_images(reviewing: Desk) -> None:
     shown = client_of(reviewing.annotator).get(f"/batches/{reviewing.batch.pk}/review/").content.decode()
     assert f'href="/batches/{reviewing.batch.pk}/write/4/"' in shown

@@ -122,6 +122,7 @@ def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     assert said == []
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_log_is_not_touched_while_nothing_is_added_to_it(
     live_server: Any, page: Page, context: BrowserContext, researcher: User, collection: Collection
 ) -> None:
@@ -136,6 +137,7 @@ def test_the_log_is_not_touched_while_nothing_is_added_to_it(
     expect(page.get_by_text("Another line")).to_be_visible()
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_screen(
     live_server: Any, browser: Browser, researcher: User, collection: Collection, width: int
@@ -167,6 +169,7 @@ def test_without_javascript_everything_is_there_and_nothing_is_wider_than_the_sc
     context.close()
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 def test_no_page_has_a_barrier(
     live_server: Any, page: Page, context: BrowserContext, researcher: User, collection: Collection
 ) -> None:

@@ -59,6 +59,7 @@ def test_a_scoring_is_set_up_followed_to_its_end_and_looked_into(
     assert said == []
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_without_javascript_two_models_are_compared_and_nothing_is_wider_than_the_screen(
     live_server: Any, browser: Browser, project: Project, width: int

@@ -41,6 +41,7 @@ def test_a_key_opens_it_and_enter_goes_to_what_is_chosen(managed: Page, key: str
     managed.wait_for_url("**/annotators/*/")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_link_opens_it_too_and_escape_closes_it(managed: Page) -> None:
     managed.get_by_role("link", name="Search", exact=True).click()
     expect(managed.get_by_role("dialog")).to_be_visible()
@@ -51,6 +52,7 @@ def test_the_link_opens_it_too_and_escape_closes_it(managed: Page) -> None:
     expect(managed.get_by_role("dialog")).to_be_hidden()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_slash_in_a_field_is_a_slash(managed: Page) -> None:
     field = managed.get_by_label("Find a language")
     field.focus()
@@ -59,6 +61,7 @@ def test_a_slash_in_a_field_is_a_slash(managed: Page) -> None:
     expect(managed.get_by_role("dialog")).to_be_hidden()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_what_finds_nothing_says_so(managed: Page) -> None:
     managed.keyboard.press("Control+k")
     managed.keyboard.type("zebra")

@@ -45,6 +45,7 @@ CANDIDATES = "key,address,latitude,longitude,licence,author,title\n" + "".join(
 )
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
     live_server: Any, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_a_site_is_read_and_searched_from_a_disk(site: Path, browser: Browser, w
     context.close()
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_a_site_says_without_scripts_where_captions_are(site: Path, browser: Browser) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

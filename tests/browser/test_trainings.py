@@ -61,6 +61,7 @@ def work(training: Training) -> bool:
         connections.close_all()
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_a_training_is_started_watched_paused_and_resumed(
     live_server: Any,
     page: Page,
@@ -120,6 +121,7 @@ def test_a_training_is_started_watched_paused_and_resumed(
     assert said == []
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize("width", [390, 1366])
 def test_no_page_has_a_barrier_or_is_wider_than_the_screen(
     live_server: Any, browser: Browser, researcher: User, references: ReferenceSet, width: int

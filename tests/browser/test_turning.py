@@ -76,6 +76,7 @@ def test_a_turn_keeps_the_page_the_focus_and_the_field_and_saves_the_text_first(
     assert asked == []
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_focus_stays_where_fingers_tap_and_no_keyboard_comes_up_by_itself(
     browser: Any, live_server: Any, desk: Desk
 ) -> None:
@@ -138,6 +139,7 @@ def test_back_and_forward_turn_too_and_save_what_is_typed(turner: Desk, page: Pa
     expect(page.locator("#text")).to_have_value(f"{CAT}1")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_next_image_is_there_before_it_is_asked_for(turner: Desk, page: Page) -> None:
     page.wait_for_load_state("networkidle")
     page.fill("#text", CAT)
@@ -149,6 +151,7 @@ def test_the_next_image_is_there_before_it_is_asked_for(turner: Desk, page: Page
     assert page.evaluate("document.querySelector('#zoom-link img').naturalWidth") > 0
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_each_image_has_its_own_time_on_task(turner: Desk, page: Page) -> None:
     page.keyboard.type("猫が", delay=800)
     page.keyboard.press("Enter")
@@ -204,6 +207,7 @@ def test_what_is_typed_while_the_page_turns_is_for_the_next_image(turner: Desk, 
     assert (turner.item(1).text, turner.item(2).text) == (CAT, "犬がいる")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_warnings_counters_and_errors_are_those_of_the_image(turner: Desk, page: Page) -> None:
     page.fill("#text", "猫")
     expect(page.locator("[data-warnings] li")).to_have_count(1)
@@ -231,6 +235,7 @@ def test_warnings_counters_and_errors_are_those_of_the_image(turner: Desk, page:
     expect_image(page, turner, 2)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_text_that_another_device_changed_meanwhile_is_shown_soon(turner: Desk, page: Page) -> None:
     page.wait_for_load_state("networkidle")
     CaptionItem.objects.filter(pk=turner.item(2).pk).update(text="別の端末", revision=1)
@@ -243,6 +248,7 @@ def test_a_text_that_another_device_changed_meanwhile_is_shown_soon(turner: Desk
     expect(state(page)).to_have_text("Saved")
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.parametrize("how", ["signed out", "returned"])
 def test_anything_unexpected_is_loaded_as_a_page(turner: Desk, page: Page, how: str) -> None:
     """The text is saved; then, before the page of the other image is answered, it has become another one."""
@@ -269,6 +275,7 @@ def test_anything_unexpected_is_loaded_as_a_page(turner: Desk, page: Page, how: 
     assert not page.evaluate(IS_SAME_PAGE)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_page_in_another_language_is_loaded_whole(turner: Desk, page: Page, context: BrowserContext) -> None:
     page.fill("#text", CAT)
     context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": "ar", "url": turner.address}])

@@ -111,6 +111,7 @@ def test_a_whole_batch_loses_nothing_to_a_killed_server_and_an_ended_session(
     assert all(rating for (rating,) in ratings)
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_screen_1_is_gone_from_the_browser(server: RealServer, page: Page) -> None:
     server.prepare("de")
     server.start()
