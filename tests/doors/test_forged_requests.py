@@ -26,7 +26,9 @@ def test_a_token_that_only_reads_writes_nothing_but_that_it_was_used(insider: in
     for route in routes_of("api:"):
         with writes() as written:
             for asked in (
-                one for address in route.addresses(world.known) for one in ask(a_visitor(), address, headers=headers)
+                one
+                for address in route.addresses(world.known)[:2]
+                for one in ask(a_visitor(), address, headers=headers)
             ):
                 wrong += [f"{asked} writes {sql[:80]}" for sql in written if not is_noted(sql, asked)]
                 written.clear()
@@ -45,7 +47,7 @@ def test_a_form_that_comes_from_elsewhere_changes_nothing(insider: int, world: W
     """Of a browser that is signed in: without the token that only our pages have."""
     client = client_of(world.insiders[insider], enforce_csrf_checks=True, raise_request_exception=False)
     for route in ours():
-        for address in route.addresses(world.known) if route.name not in SIGNED else ():
+        for address in route.addresses(world.known)[:1] if route.name not in SIGNED else ():
             with writes() as written:
                 for asked in ask(client, address, *(API_WRITES if address.startswith(API) else ("post",))):
                     assert not written, f"{asked} writes {written}"

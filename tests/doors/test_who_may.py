@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import path
 
 from gapgame.models import Season
-from people.models import Role, User
+from people.models import Project, Role, User
 from tests.doors.asking import API, Asked, a_visitor, ask, ours, signed_in, writes
 from tests.doors.world import NAME, World
 from tests.factories import join_project, make_player, make_project, make_user
@@ -41,6 +41,8 @@ SAYS_WHY = {
     "api:rating-batch-take": "whoever is of the project is told what they lack",
 }
 """Answer with 403."""
+OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "action", "step"}
+"""Arguments that stand for nothing that a project has."""
 NOTED = 'INSERT INTO "people_auditentry"'
 """Reading is noted where a file of everything is taken."""
 
@@ -138,9 +140,9 @@ _turn = count()
 
 
 def _some() -> str:
-    """Those who are nearest to what managers may, and of those who work in the project one, in turns."""
-    workers = "abdcspq"
-    return "MRxv" + workers[next(_turn) % len(workers)]
+    """Those who are nearest to what managers may, and in turns one of the others, who all lack a role there."""
+    others = "xabxdcxspxq"
+    return "MRv" + others[next(_turn) % len(others)]
 
 
 def _ask(client: Client, address: str, method: str) -> Asked:
@@ -161,6 +163,22 @@ def test_each_address_answers_those_whom_the_table_names_and_nobody_else(
     assert set(named) == {route.name for route in ours()}, "who_may.txt lacks an address, or names one that is gone"
     found = list(faults(clients, world, named, everywhere=is_long(pytestconfig)))
     assert not found, "\n".join(found)
+
+
+def test_what_is_of_one_project_is_not_found_under_another(clients: dict[str, Client], world: World) -> None:
+    """Asked by a manager of that other one."""
+    other = Project.objects.exclude(slug=world.seeded.project.slug).latest("pk")
+    opened, tried = [], 0
+    for route in ours():
+        if "slug" not in route.arguments or not set(route.arguments) - OF_NO_PROJECT:
+            continue
+        for address in route.addresses(world.known)[:1]:
+            if address.startswith(f"/projects/{world.seeded.project.slug}/"):
+                tried += 1
+                here = address.replace(world.seeded.project.slug, other.slug, 1)
+                opened += [f"{route.name}: {asked}" for asked in ask(clients["x"], here) if opens(asked) or asked.told]
+    assert not opened, "\n".join(opened)
+    assert tried > 80
 
 
 def open_door(request: HttpRequest, slug: str) -> HttpResponse:

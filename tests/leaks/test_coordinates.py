@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,7 @@ def walk_of(world: World, extent: Extent) -> Walk:
 def test_an_annotator_is_shown_the_same_wherever_in_its_region_an_image_was_taken(
     world: World, pytestconfig: pytest.Config
 ) -> None:
-    walk = walk_of(world, extent_for(pytestconfig, *WITH_PLACES)).run()
+    walk = walk_of(world, replace(extent_for(pytestconfig), routes=WITH_PLACES)).run()
     walk.check()
     assert {"annotation:work-show", "images:image-show", "people:data-download"} <= walk.reached()
 

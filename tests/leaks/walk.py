@@ -95,7 +95,7 @@ class Extent:
 
 EVERYTHING = Extent()
 OF_EVERYBODY = ("account_", "annotation:work-", "api:", "images:", "people:")
-EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=2, repeats=False)
+EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=1, repeats=False)
 
 
 def extent_for(config: pytest.Config, *routes: str) -> Extent:
