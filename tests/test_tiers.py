@@ -1,4 +1,4 @@
-"""The budget of a test and the choice of the tests that run, tried on small test files in a process of their own."""
+"""Which tests run and what the end of a run says of their cost, tried on a small file in a process of its own."""
 
 from __future__ import annotations
 
@@ -9,72 +9,73 @@ from pathlib import Path
 
 import pytest
 
-from tests import tiers
+from tests import costs
 from tests.servers import ROOT
 
-# As on a machine that does nothing else: the clock counts in full.
-HEAD = "import pathlib, time, pytest, tests.tiers\ntests.tiers.PRESSURE = pathlib.Path('pressure')\n"
-pytestmark = pytest.mark.sqlite
+CODE = """
+import os, pytest
+from tests.tiers import runs
+
+@pytest.mark.parametrize("run", runs(3))
+def test_race(run): pass
+
+@pytest.mark.long(reason="more of the same")
+def test_all(): pass
+
+@pytest.mark.postgres
+def test_lock(): pass
+
+@pytest.mark.process
+def test_browser(tmp_path_factory):
+    seen = tmp_path_factory.getbasetemp().parent / f"seen-{os.getpid()}"
+    is_first = not seen.exists()
+    seen.touch()
+    assert not is_first
+"""
+pytestmark = pytest.mark.process
 
 
-def outcomes(folder: Path, code: str, *options: str) -> tuple[dict[str, str], str]:
-    """What became of each test of a file with this code, and all that pytest said."""
-    (folder / "conftest.py").write_text('pytest_plugins = ["tests.tiers"]\n')
-    (folder / "test_it.py").write_text(HEAD + code)
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow(reason)\n    long(reason)\n")
-    (folder / "pressure").write_text("some total=0\n")
+def run(folder: Path, code: str, *options: str) -> tuple[set[str], str]:
+    """The tests that passed in a file with this code, and all that pytest said."""
+    (folder / "conftest.py").write_text('pytest_plugins = ["tests.tiers", "tests.costs"]\n')
+    (folder / "test_it.py").write_text(code)
+    marks = "".join(f"\n    {mark}" for mark in ("long(reason)", "postgres", "process", "browser"))
+    (folder / "pytest.ini").write_text(f"[pytest]\nmarkers ={marks}\n")
     plugins = [word for name in ("django", "xdist", "playwright", "schemathesis") for word in ("-p", f"no:{name}")]
-    command = [sys.executable, "-m", "pytest", "-v", f"--rootdir={folder}", *plugins, *options, str(folder)]
+    command = [sys.executable, "-m", "pytest", "-v", "-rR", f"--rootdir={folder}", f"--basetemp={folder}/tmp", *plugins]
     done = subprocess.run(
-        command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False, timeout=60
+        [*command, *options, str(folder)],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "tests.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
-    return dict(re.findall(r"::(\S+) (PASSED|FAILED)", done.stdout)), done.stdout + done.stderr
+    return set(re.findall(r"::(\S+) PASSED", done.stdout)), done.stdout + done.stderr
 
 
-def test_a_test_over_the_budget_fails_unless_it_says_why_and_only_where_there_is_a_budget(tmp_path):
-    found, said = outcomes(
-        tmp_path,
-        "def spin():\n"
-        "    start = time.process_time()\n"
-        "    while time.process_time() - start < 0.5: pass\n"
-        "def test_computes(): spin()\n"
-        "def test_waits(): time.sleep(0.5)\n"
-        "def test_is_quick(): pass\n"
-        "@pytest.mark.slow(reason='it must')\n"
-        "def test_is_slow(): spin()\n",
-        "--budget-s=0.1",
-    )
+def test_long_tests_and_those_of_postgresql_run_where_they_are_asked_for_and_processes_get_a_second_try(tmp_path):
+    short, said = run(tmp_path, CODE)
 
-    assert found == {
-        "test_computes": "FAILED", "test_waits": "FAILED", "test_is_quick": "PASSED", "test_is_slow": "PASSED",
-    }  # fmt: skip
-    assert set(outcomes(tmp_path, "def test_waits(): time.sleep(0.5)\n")[0].values()) == {"PASSED"}
-    assert re.search(r"took 0\.\d s of its own, more than 0\.\d s: .*CONTRIBUTING.md", said)
+    assert short == {"test_race[0]", "test_browser"}
+    assert re.search(r"^RERUN test_it.py::test_browser", said, re.MULTILINE)
+    assert run(tmp_path, CODE, "--long")[0] == {f"test_race[{number}]" for number in range(3)} | {
+        *("test_all", "test_lock", "test_browser")
+    }
 
 
-def test_what_others_keep_the_processor_from_us_for_does_not_count(tmp_path, monkeypatch):
-    pressure = tmp_path / "cpu"
-    pressure.write_text("some avg10=0.15 avg60=3.59 avg300=2.04 total=2500000\nfull avg10=0.00 total=0\n")
-    monkeypatch.setattr(tiers, "PRESSURE", pressure)
+def test_a_long_test_without_a_reason_is_refused(tmp_path):
+    _, said = run(tmp_path, "import pytest\n@pytest.mark.long\ndef test_it(): pass\n")
 
-    assert tiers._waited_s() == 2.5
+    assert "test_it.py::test_it is marked long without a reason=..." in said
 
 
-def test_long_tests_run_when_they_are_asked_for(tmp_path):
-    code = (
-        "from tests.tiers import runs\n"
-        "@pytest.mark.parametrize('run', runs(3, short=1))\n"
-        "def test_race(run): pass\n"
-        "@pytest.mark.long(reason='more of the same')\n"
-        "def test_all(): pass\n"
-    )
+def test_folders_over_their_budget_and_the_dearest_tests_are_named():
+    found = {f"tests/gapgame/test_it.py::test_{number}": float(number) for number in range(12)}
+    lines = costs.table(found | {"tests/test_it.py::test_it": 1.0}, {"tests/gapgame": 60, "tests": 2})
 
-    assert set(outcomes(tmp_path, code)[0]) == {"test_race[0]"}
-    assert set(outcomes(tmp_path, code, "--long")[0]) == {"test_race[0]", "test_race[1]", "test_race[2]", "test_all"}
-
-
-@pytest.mark.parametrize("mark", ["slow", "long"])
-def test_a_mark_without_a_reason_is_refused(tmp_path, mark):
-    _, said = outcomes(tmp_path, f"@pytest.mark.{mark}\ndef test_it(): pass\n")
-
-    assert f"test_it.py::test_it is marked {mark} without a reason=..." in said
+    assert any(re.fullmatch(r" +66\.0 +60  tests/gapgame  OVER", line) for line in lines)
+    assert any(re.fullmatch(r" +1\.0 +2  tests", line) for line in lines)
+    assert any(re.match(r" +67\.0 +62  altogether", line) for line in lines)
+    assert [line.rpartition("::test_")[2] for line in lines[-10:]] == [str(number) for number in range(11, 1, -1)]

@@ -33,6 +33,8 @@ KEPT = {"images:image-show", "gapgame:image-show", "inference:trial-image"}
 """Kept by the browser of whom they are shown to, for a while; each has a test of its own."""
 TOLD_AT = {"people:invitation-accept"}
 """Says of which project it is to whoever has the link."""
+FOR_SOME_VISITORS = {"gapgame:season-show", "gapgame:rules-show", "images:image-show"}
+"""Seasons open to all, and images with a signature, are there without signing in; others are not there at all."""
 SAYS_WHY = {
     "account_reauthenticate": "there is nothing to confirm with",
     "mfa_reauthenticate": "there is nothing to confirm with",
@@ -120,6 +122,8 @@ def _faults(
                 yield f"{route.name} breaks for {letter}: {asked}"
             if opens(asked):
                 opened[letter].append(asked)
+            elif letter == "v" and may and route.name not in FOR_SOME_VISITORS and not asked.is_to_sign_in:
+                yield f"{route.name} does not ask a visitor to sign in: {asked}"
             elif asked.status == 403 and "x" not in may and route.name not in SAYS_WHY:
                 yield f"{route.name} says to {letter} that it is there: {asked}"
             if asked.told and letter in "xv" and letter not in may and route.name not in TOLD_AT:
