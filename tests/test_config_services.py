@@ -58,13 +58,19 @@ def wait_until(condition: Callable[[], object], log: Path) -> None:
         time.sleep(0.1)
 
 
-def send_sweep(environment: Mapping[str, str]) -> None:
-    code = "import config, django; django.setup(); from allocation.tasks import sweep_leases; sweep_leases.delay()"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, timeout=WAIT_S)
+PREPARE = """
+import config, django
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+from allocation.tasks import sweep_leases
+from tests.database import create_tables
 
-
-def manage(environment: Mapping[str, str], *arguments: str) -> None:
-    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True, timeout=3 * WAIT_S)
+# tests/operations/test_schema.py applies each migration to PostgreSQL.
+create_tables(connection)
+call_command("collectstatic", interactive=False, verbosity=0)
+sweep_leases.delay()
+"""
 
 
 @pytest.fixture
@@ -83,10 +89,10 @@ def production_environment(tmp_path: Path, postgres_url: str, redis_url: str) ->
 @pytest.mark.long(reason="crashes of runs take workers over files through worse in every run")
 def test_a_task_goes_through_a_worker_over_files(tmp_path):
     environment = embedded_environment(tmp_path / "var")
-    manage(environment, "migrate", "--verbosity", "0")
+    (tmp_path / "var").mkdir()
+    subprocess.run([sys.executable, "-c", PREPARE], cwd=ROOT, env=environment, check=True, timeout=WAIT_S)
 
     with running(tmp_path, environment, *WORKER) as log:
-        send_sweep(environment)
         wait_until(lambda: re.search(r"sweep_leases\[.*succeeded", log.read_text()), log)
 
 
@@ -94,9 +100,7 @@ def test_a_task_goes_through_a_worker_over_files(tmp_path):
 @pytest.mark.process
 def test_the_processes_of_a_production_installation_work_together(tmp_path, production_environment):
     (tmp_path / "var").mkdir()
-    # tests/operations/test_schema.py applies each migration to PostgreSQL.
-    subprocess.run([sys.executable, "-m", "tests.database"], cwd=ROOT, env=production_environment, check=True)
-    manage(production_environment, "collectstatic", "--no-input", "--verbosity", "0")
+    subprocess.run([sys.executable, "-c", PREPARE], cwd=ROOT, env=production_environment, check=True, timeout=WAIT_S)
     port = free_port()
 
     with ExitStack() as processes:
@@ -109,7 +113,6 @@ def test_the_processes_of_a_production_installation_work_together(tmp_path, prod
         assert status_of(port, "/healthz", {"Host": "evil.example.net"}) == 400
         # Asked from inside, without TLS.
         assert status_of(port, "/readyz") == status_of(port, "/metrics") == 200
-        send_sweep(production_environment)
         wait_until(lambda: re.search(r"sweep_leases\[.*succeeded", worker.read_text()), worker)
         wait_until(lambda: "Sending due task" in beat.read_text(), beat)
         lines = [line for log in (web, worker) for line in log.read_text().splitlines() if line.startswith("{")]

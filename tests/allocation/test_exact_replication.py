@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 from random import Random
+from threading import Barrier
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -263,13 +264,12 @@ class TestAllAtOnce:
         pool = make_pool(1, places=1)
         task = pool.tasks.get()
         rivals = [make_user() for _ in range(8)]
-        taken = []
+        taken, all_have_looked = [], Barrier(8, timeout=60)
 
         def take_unguarded(person: User) -> None:
-            import time
-
-            if Assignment.objects.filter(task=task).count() < task.places:
-                time.sleep(0.05)
+            is_free = Assignment.objects.filter(task=task).count() < task.places
+            all_have_looked.wait()
+            if is_free:
                 batch = Batch.objects.create(
                     pool=pool, person=person, taken_at=NOW, lease_s=HOLD_S, deadline=NOW + MINUTE
                 )

@@ -11,6 +11,7 @@ from annotation.services import batches, verification
 from benchmarks import seed
 from sxs_eval.services import judging
 from tests.factories import make_annotator
+from tests.kept import kept
 
 pytestmark = pytest.mark.postgres
 
@@ -19,8 +20,8 @@ KINDS = (batches.KIND, verification.KIND, judging.KIND)
 SORTS = {"postgresql": "Sort", "sqlite": "TEMP B-TREE"}
 
 
-@pytest.fixture
-def round(db: None) -> Round:
+@kept
+def round() -> Round:
     return seed.make_round("large", TASKS)
 
 

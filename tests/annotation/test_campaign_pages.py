@@ -86,6 +86,7 @@ class TestOneLanguage:
         assert "skip it" not in text
         assert "0 of 4 captions" in text
 
+    @pytest.mark.postgres
     def test_every_step_is_taken_through_the_page(self, pilot, manager):
         step(manager, pilot, "close")
         rating, main = (Round.objects.get(**which) for which in ({"verifies": pilot}, {"kind": "main"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -145,15 +146,18 @@ class TestClosing:
         """The control: look whether the round is open, then take, as one would write it at first."""
         round = make_round(images=2)
         ann = make_annotator(round)
+        looked, closed = threading.Event(), threading.Event()
 
         def take_unguarded() -> None:
             if Round.objects.get(pk=round.pk).pool.is_open:
-                time.sleep(0.2)
+                looked.set()
+                assert closed.wait(60)
                 Batch.objects.create(pool=round.pool, person=ann, taken_at=NOW, lease_s=60, deadline=NOW + MINUTE)
 
         def close() -> None:
-            time.sleep(0.05)
+            assert looked.wait(60)
             managed(round, campaign.close_round, round=anew(round), assigned=UnfinishedBatches.RETURN)()
+            closed.set()
 
         together(lambda call: call(), [take_unguarded, close])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -44,13 +44,25 @@ NOTE = "Say what the boats look like."
 
 
 @kept
-def round() -> Round:
-    return make_round(images=2, replication=1)
+def written() -> tuple[Round, User]:
+    round = make_round(images=2, replication=2)
+    ann = make_annotator(round, "ann")
+    submit_captions(round, ann, OLD)
+    return round, ann
 
 
 @pytest.fixture
-def caption(round, ann) -> Caption:
-    submit_captions(round, ann, OLD)
+def round(written) -> Round:
+    return written[0]
+
+
+@pytest.fixture
+def ann(written) -> User:
+    return written[1]
+
+
+@pytest.fixture
+def caption(written) -> Caption:
     return Caption.objects.order_by("item__position").first()
 
 
@@ -121,28 +133,28 @@ class TestSendingBack:
             ("And the sky?", NEW),
         ]
 
-    @pytest.mark.parametrize("note", ["", "  \n ", "x" * 5001, "a\x00b"])
-    def test_without_a_note_it_is_not(self, caption, note):
-        with pytest.raises(FeedbackError):
-            return_for_correction(caption, note)
+    def test_without_a_note_it_is_not(self, caption):
+        for note in ("", "  \n ", "x" * 5001, "a\x00b"):
+            with pytest.raises(FeedbackError):
+                return_for_correction(caption, note)
         assert not CorrectionRequest.objects.exists()
 
-    @pytest.mark.parametrize("state", [RoundState.ACCEPTED, RoundState.REJECTED])
-    def test_nor_where_the_round_was_decided_on(self, round, caption, state):
-        Round.objects.filter(pk=round.pk).update(state=state, decided_at=NOW)
-        with pytest.raises(corrections.CorrectionRequestError, match="decided"):
-            return_for_correction(caption)
+    def test_nor_where_the_round_was_decided_on(self, round, caption):
+        for state in (RoundState.ACCEPTED, RoundState.REJECTED):
+            Round.objects.filter(pk=round.pk).update(state=state, decided_at=NOW)
+            with pytest.raises(corrections.CorrectionRequestError, match="decided"):
+                return_for_correction(caption)
 
     def test_from_a_closed_round_it_is_and_may_be_written(self, round, caption):
         Round.objects.filter(pk=round.pk).update(state=RoundState.CLOSED)
         return_for_correction(caption)
         assert rewrite(caption).state == CaptionState.COUNTED
 
-    @pytest.mark.parametrize("state", ["late", "excluded", "withdrawn", "returned"])
-    def test_nor_where_it_does_not_count(self, caption, state):
-        Caption.objects.filter(pk=caption.pk).update(state=state)
-        with pytest.raises(corrections.CorrectionRequestError):
-            return_for_correction(caption)
+    def test_nor_where_it_does_not_count(self, caption):
+        for state in ("late", "excluded", "withdrawn", "returned"):
+            Caption.objects.filter(pk=caption.pk).update(state=state)
+            with pytest.raises(corrections.CorrectionRequestError):
+                return_for_correction(caption)
 
     def test_nor_once_others_rate_it(self):
         round, (author,) = make_captioned_round(images=2, captions=1)
@@ -176,16 +188,25 @@ class TestAuthorsWhoMayNotWrite:
         with pytest.raises(corrections.CorrectionRequestError):
             return_for_correction(caption)
 
-    def test_nor_taken_from_them_and_what_they_typed_stands_on_the_page(self, round, caption, ann, reason):
+    def test_nor_taken_from_them(self, round, caption, ann, reason):
         return_for_correction(caption)
         stop(reason, round, ann)
 
-        page = client_of(ann).post(reverse("annotation:caption-rewrite", args=[caption.pk]), {"text": NEW})
+        with pytest.raises(corrections.RewriteRefusedError):
+            rewrite(caption)
 
-        assert page.status_code == 409
-        assert NEW in page.content.decode()
         caption.refresh_from_db()
         assert caption.state == CaptionState.RETURNED
+
+
+def test_what_somebody_typed_who_may_not_write_stands_on_the_page(round, caption, ann):
+    return_for_correction(caption)
+    stop("paused", round, ann)
+
+    page = client_of(ann).post(reverse("annotation:caption-rewrite", args=[caption.pk]), {"text": NEW})
+
+    assert page.status_code == 409
+    assert NEW in page.content.decode()
 
 
 class TestThePage:
@@ -221,12 +242,12 @@ class TestThePage:
         caption.refresh_from_db()
         assert caption.text == NEW
 
-    @pytest.mark.parametrize("text", ["", "\u200b", "x" * 1001])
-    def test_what_cannot_be_a_caption_is_refused_and_stays(self, path, caption, ann, text):
-        page = client_of(ann).post(path, {"text": text})
-
-        assert page.status_code == 422
-        assert f">{text}</textarea>" in page.content.decode()
+    def test_what_cannot_be_a_caption_is_refused_and_stays(self, path, caption, ann):
+        client = client_of(ann)
+        for text in ("", "\u200b", "x" * 1001):
+            page = client.post(path, {"text": text})
+            assert page.status_code == 422
+            assert f">{text}</textarea>" in page.content.decode()
         caption.refresh_from_db()
         assert caption.state == CaptionState.RETURNED
 
@@ -269,10 +290,6 @@ class TestThePage:
 
 class TestUntilItIsWrittenAnew:
     """The author is at it, as on screen 2: what others say of the image waits."""
-
-    @pytest.fixture
-    def round(self) -> Round:
-        return make_round(images=2, replication=2)
 
     @pytest.fixture
     def others(self, round, caption) -> Round:
@@ -343,11 +360,11 @@ class TestRaces:
 
     def test_control_without_the_lock_both_submit(self, caption):
         return_for_correction(caption)
-        done = []
+        done, both_have_looked = [], threading.Barrier(2, timeout=60)
 
         def unless_written(text: str) -> None:
             if Caption.objects.get(pk=caption.pk).state == CaptionState.RETURNED:
-                time.sleep(0.05)
+                both_have_looked.wait()
                 Caption.objects.filter(pk=caption.pk).update(text=text, state=CaptionState.COUNTED)
                 done.append(text)
 

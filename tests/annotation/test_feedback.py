@@ -19,20 +19,39 @@ from tests.annotation.submitting import submit_captions, take
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import MINUTE, NOW, join_project, make_annotator, make_project, make_round, make_user
-from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 TEXT = "Name the colours, too."
 
 
-@kept
-def round() -> Round:
-    return make_round(images=4, replication=2, batch_size=2)
+def make_begun() -> tuple[Round, User]:
+    round = make_round(images=4, replication=2, batch_size=2)
+    return round, make_annotator(round, "ann")
+
+
+def make_written() -> tuple[Round, User]:
+    round, ann = make_begun()
+    submit_captions(round, ann)
+    return round, ann
 
 
 @pytest.fixture
-def caption(round, ann) -> Caption:
-    submit_captions(round, ann)
+def world(made_once, request) -> tuple[Round, User]:
+    return made_once(make_written if "caption" in request.fixturenames else make_begun)
+
+
+@pytest.fixture
+def round(world) -> Round:
+    return world[0]
+
+
+@pytest.fixture
+def ann(world) -> User:
+    return world[1]
+
+
+@pytest.fixture
+def caption(world) -> Caption:
     return Caption.objects.order_by("item__position").first()
 
 

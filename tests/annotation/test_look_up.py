@@ -6,6 +6,7 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.db.models import Model
+from django.test import RequestFactory
 from django.urls import reverse
 
 from annotation.models import (
@@ -62,8 +63,10 @@ def campaign() -> None:
 
 
 @pytest.mark.parametrize("app", ["people", "annotation"])
-def test_a_superuser_looks_everything_up_and_changes_nothing(campaign: None, app: str):
-    client = client_of(make_user(is_staff=True, is_superuser=True))
+def test_a_superuser_looks_everything_up_and_changes_nothing(campaign: None, app: str, rf: RequestFactory):
+    request = rf.get("/")
+    request.user = make_user(is_staff=True, is_superuser=True)
+    client = client_of(request.user)
     seen = 0
     for model in models_of(app):
         name = f"admin:{app}_{model._meta.model_name}"
@@ -75,11 +78,10 @@ def test_a_superuser_looks_everything_up_and_changes_nothing(campaign: None, app
             assert not [secret for secret in SECRETS if secret in page.content.decode()], name
             seen += 1
         if model._meta.model_name not in CHANGED_HERE:
-            assert client.get(reverse(f"{name}_add")).status_code == 403, name
-            assert client.post(reverse(f"{name}_changelist"), {"action": "delete_selected"}).status_code != 500
-            if row is not None:
-                assert client.post(reverse(f"{name}_change", args=[row.pk]), {}).status_code == 403, name
-                assert client.post(reverse(f"{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403, name
+            looks = admin.site.get_model_admin(model)
+            assert not looks.has_add_permission(request), name
+            assert not looks.has_change_permission(request, row), name
+            assert not looks.has_delete_permission(request, row), name
     assert seen >= 8
 
 

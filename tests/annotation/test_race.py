@@ -1,4 +1,4 @@
-"""Thirty-two annotators at once on forty images: exactly two captions each, by two people, whatever happens."""
+"""Sixteen annotators at once on fifteen images: exactly two captions each, by two people, whatever happens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_round
 from tests.tiers import runs
 
-ANNOTATORS, IMAGES, REPLICATION = 32, 30, 2
+ANNOTATORS, IMAGES, REPLICATION = 16, 15, 2
 LEASE = timedelta(minutes=10)
 
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from allocation.models import Assignment, AssignmentState, Task
@@ -35,12 +34,12 @@ DAY = timedelta(days=1)
 
 
 class TestSameBytes:
-    @pytest.mark.parametrize("format", GOLDEN)
     @pytest.mark.parametrize("is_other_way", [False, True], ids=["in order", "the other way round"])
-    def test_the_same_state_gives_the_same_bytes_in_every_database(self, tmp_path, is_other_way, format):
+    def test_the_same_state_gives_the_same_bytes_in_every_database(self, tmp_path, is_other_way):
         release = Campaign(is_other_way=is_other_way).start()
-        release.format = format
-        assert written(release, tmp_path / "release").checksum == GOLDEN[format]
+        for format, checksum in GOLDEN.items():
+            release.format = format
+            assert written(release, tmp_path / f"format-{format}").checksum == checksum, format
 
     def test_the_other_way_round_nothing_has_the_same_primary_key(self):
         """Or the test above would say nothing."""
@@ -153,13 +152,15 @@ class TestTables:
         french = [row for row in self._captions(tmp_path / "release") if row["language"] == "fr"]
         assert french[0]["caption"] == "Un port"
 
-    @pytest.mark.parametrize("name", ["captions", "verdicts", "english_ratings", "images"])
-    def test_parquet_has_the_same_rows_as_json(self, folder, name):
-        rows = pq.read_table(folder / f"{name}.parquet").to_pylist()
-        for row in rows:
-            for column, value in row.items():
-                row[column] = value.isoformat() if column.endswith("_on") else value
-        assert rows == lines(folder / f"{name}.jsonl")
+    def test_parquet_has_the_same_rows_as_json(self, folder):
+        import pyarrow.parquet as pq
+
+        for name in ("captions", "verdicts", "english_ratings", "images"):
+            rows = pq.read_table(folder / f"{name}.parquet").to_pylist()
+            for row in rows:
+                for column, value in row.items():
+                    row[column] = value.isoformat() if column.endswith("_on") else value
+            assert rows == lines(folder / f"{name}.jsonl")
 
     def test_verdicts_come_to_an_aggregate_once_all_are_there(self, folder):
         by_caption: dict[str, list[dict[str, Any]]] = {}

@@ -17,7 +17,7 @@ from annotation.services.releases import build
 from images.models import Image, JobState
 from people.models import Membership, Project, Role, User
 from scoring.models import ReferenceSet
-from tests.annotation.released import AUTHORS, UNTIL, Campaign
+from tests.annotation.released import AUTHORS, UNTIL
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import make_annotator, make_captioner, make_project, make_round, make_user
 
@@ -27,17 +27,9 @@ FORM = {"title": "Harbours", "licence": "CC-BY-4.0", "authors": AUTHORS, "descri
 ANSWERS = {"list": 200, "create": 200, "show": 200, "progress": 302, "archive": 200, "file": 200}
 
 
-@pytest.fixture
-def campaign(media, made_once) -> Campaign:
-    return made_once(Campaign)
-
-
-@pytest.fixture
-def release(campaign) -> Release:
-    made = campaign.start()
-    build(release_id=made.pk, clock=lambda: UNTIL)
-    made.refresh_from_db()
-    return made
+@pytest.fixture(autouse=True)
+def _storage(media) -> None:
+    """Of its own, for each test."""
 
 
 def address(project: Project, which: str) -> str:
@@ -92,14 +84,11 @@ class TestStarting:
         assert sent == [release.pk]
         assert (release.authors, release.created_by) == (AUTHORS, campaign.manager)
 
-    def test_what_is_lacking_is_said_before(self, client, campaign):
+    def test_what_is_lacking_is_said_before_and_again_and_nothing_is_made(self, client, campaign):
         Image.objects.filter(title="The market").update(licence="")
         answer = of(client, campaign.manager).get(address(campaign.project, "create"))
         assert "Licence missing: 1 image: market." in answer.content.decode()
-
-    def test_what_is_lacking_is_said_again_and_nothing_is_made(self, client, campaign):
-        Image.objects.filter(title="The market").update(licence="")
-        answer = of(client, campaign.manager).post(address(campaign.project, "create"), FORM)
+        answer = client.post(address(campaign.project, "create"), FORM)
         assert answer.status_code == 422
         assert "Licence missing: 1 image: market." in answer.content.decode()
         assert not Release.objects.exists()
@@ -109,10 +98,10 @@ class TestStarting:
         assert "Harbours in three languages" in said
         assert "Lovelace, Ada" in said
 
-    @pytest.mark.parametrize("field", ["title", "licence", "authors"])
-    def test_without_what_it_needs_nothing_is_made(self, client, campaign, field):
-        answer = of(client, campaign.manager).post(address(campaign.project, "create"), FORM | {field: ""})
-        assert answer.status_code == 422
+    def test_without_what_it_needs_nothing_is_made(self, client, campaign):
+        of(client, campaign.manager)
+        for field in ("title", "licence", "authors"):
+            assert client.post(address(campaign.project, "create"), FORM | {field: ""}).status_code == 422, field
         assert not Release.objects.exists()
 
 
@@ -177,10 +166,10 @@ class TestFiles:
         default_storage.delete(release.archive)
         assert of(client, campaign.manager).get(address(campaign.project, "archive")).status_code == 404
 
-    @pytest.mark.parametrize("name", ["../../../originals/x", "nothing.csv", "guidelines", "harbours-1.tar.gz"])
-    def test_what_is_no_file_of_the_release_is_not_there(self, client, campaign, release, name):
-        answer = of(client, campaign.manager).get(f"{address(campaign.project, 'show')}files/{name}")
-        assert answer.status_code == 404
+    def test_what_is_no_file_of_the_release_is_not_there(self, client, campaign, release):
+        of(client, campaign.manager)
+        for name in ("../../../originals/x", "nothing.csv", "guidelines", "harbours-1.tar.gz"):
+            assert client.get(f"{address(campaign.project, 'show')}files/{name}").status_code == 404, name
 
     @pytest.mark.parametrize("is_from_file", [False, True], ids=["written here", "from a file"])
     def test_nobody_with_images_of_it_assigned_gets_a_file(self, client, campaign, release, is_from_file):

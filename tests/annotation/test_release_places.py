@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from django.utils import timezone
 
@@ -68,6 +67,8 @@ def test_the_documents_say_what_the_columns_are_and_how_many_came_from_which_lev
 def test_pandas_groups_captions_by_level(campaign, tmp_path):
     placed(campaign)
     written(campaign.start(), tmp_path / "release")
+    import pandas as pd
+
     captions = pd.read_parquet(tmp_path / "release" / "captions.parquet")
     images = pd.read_parquet(tmp_path / "release" / "images.parquet")
     joined = captions[captions.language == "de"].merge(images, on="image")
@@ -76,6 +77,8 @@ def test_pandas_groups_captions_by_level(campaign, tmp_path):
 
 def has_coordinates(folder: Path) -> bool:
     """Whether any file, read as a table where it is one, has one of the coordinates."""
+    import pandas as pd
+
     texts = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     texts += [pd.read_parquet(path).to_csv().encode() for path in folder.glob("*.parquet")]
     return any(str(degrees).encode() in text for text in texts for degrees in (LATITUDE, LONGITUDE))

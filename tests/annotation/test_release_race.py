@@ -12,14 +12,9 @@ from annotation.services import release_files, tallies
 from annotation.services.release_files import write_release
 from tests.annotation.released import Campaign
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 Change = tuple[Callable[[], object], Callable[[], object]]
-
-
-@pytest.fixture
-def campaign(media) -> Campaign:
-    return Campaign()
 
 
 def another_caption(campaign: Campaign) -> Change:

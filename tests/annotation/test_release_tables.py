@@ -7,8 +7,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from annotation.formats import tables
@@ -35,6 +33,9 @@ def rows() -> list[Row]:
 def write_row_by_row(folder: Path, rows: Sequence[Row]) -> None:
     folder.mkdir()
     (folder / "t.jsonl").write_text("".join(map(json_line, rows)), encoding="utf-8", newline="\n")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     schema = pa.schema(list(KINDS.items()))
     options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "compression_level": 3}
     with pq.ParquetWriter(folder / "t.parquet", schema, **options) as writer:

@@ -63,7 +63,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "left"), CASES)
+@pytest.mark.parametrize(("spec", "left"), [CASES[2], CASES[-2]])
 def test_statistics_are_those_of_a_project_that_has_only_these_images(spec, left):
     round, _images = placed_round()
     alone = make_round(project=make_project("alone"), images=4, language="bn")
@@ -74,14 +74,14 @@ def test_statistics_are_those_of_a_project_that_has_only_these_images(spec, left
     assert dict(project_statistics(round.project, parse(spec))) == dict(project_statistics(alone.project))
 
 
-@pytest.mark.parametrize(("spec", "left"), CASES)
-def test_downloads_have_only_these_images(spec, left):
+def test_downloads_have_only_these_images():
     round, images = placed_round()
     until = Caption.objects.latest("submitted_at").submitted_at + MINUTE
-    data = b"".join(export_captions(round.project, Layout.JSONL, until=until, images=parse(spec))).decode()
     keys = dict(round.collection.entries.values_list("key", "image"))
-    found = {keys[json.loads(line)["image"]] for line in data.splitlines()}
-    assert found == {images[number].pk for number in left}
+    for spec, left in CASES:
+        data = b"".join(export_captions(round.project, Layout.JSONL, until=until, images=parse(spec))).decode()
+        found = {keys[json.loads(line)["image"]] for line in data.splitlines()}
+        assert found == {images[number].pk for number in left}, spec
 
 
 def test_quality_is_that_of_a_round_that_has_only_these_images():
@@ -135,19 +135,16 @@ class TestCommands:
         output_of("export_captions", "lions", "--format", "csv", "--images", "subset:xm2", "--output", str(path))
         assert path.read_bytes().count(b"\r\n") == 5
 
-    @pytest.mark.parametrize(
-        ("spec", "said"),
-        [
+    def test_a_filter_that_cannot_be_applied_is_refused(self):
+        placed_round()
+        for spec, said in (
             ("village", "is not a term"),
             ("in:QX-1", "no country or region QX-1"),
             ("subset:xm9", "Available subsets: xm2"),
             ("chosen:xx", "no language xx"),
-        ],
-    )
-    def test_a_filter_that_cannot_be_applied_is_refused(self, spec, said):
-        placed_round()
-        with pytest.raises(CommandError, match=said):
-            output_of("caption_stats", "lions", "--images", spec)
+        ):
+            with pytest.raises(CommandError, match=said):
+                output_of("caption_stats", "lions", "--images", spec)
 
     def test_a_file_has_no_places(self, tmp_path):
         path = tmp_path / "captions.jsonl"

@@ -1,4 +1,4 @@
-"""Forty-eight rivals over forty captions: each is rated by exactly three people, none its author, whatever happens."""
+"""Sixteen rivals over sixteen captions: each is rated by exactly three people, none its author, whatever happens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.tiers import runs
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
-RIVALS, IMAGES, PLACES = 32, 12, 3
+RIVALS, IMAGES, PLACES = 16, 8, 3
 LEASE = timedelta(minutes=10)
 STOPS = (LeaseExpiredError, BatchReturnedError, StaleStateError, NoTasksAvailableError, OpenBatchExistsError)
 
@@ -155,7 +155,7 @@ def both():
         batch_size=6,
     )
     people = []
-    for _ in range(12):
+    for _ in range(6):
         person = make_annotator(writing)
         join_project(rating.project, person)
         people.append(person)

@@ -97,7 +97,7 @@ def test_a_save_brings_the_page_of_the_image_that_comes_after_as_that_page_is(
     assert not any(item.english.text in brought for item in batch.items.select_related("english"))
 
 
-@pytest.mark.parametrize("ahead", ["", "0", "3", "-1", "2.0", "x"])
+@pytest.mark.parametrize("ahead", ["", "3", "x"])
 def test_a_save_brings_nothing_where_there_is_no_such_image(batch: CaptionBatch, writer: Client, ahead: str) -> None:
     assert save_and_ask(batch, writer, ahead) == ""
 

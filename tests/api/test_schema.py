@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from io import StringIO
 from typing import Any
 
@@ -24,6 +25,7 @@ def test_the_schema_is_valid_and_made_without_a_warning():
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=StringIO())
 
 
+@cache
 def schema() -> dict[str, dict[str, dict[str, Any]]]:
     answer = Client().get(reverse("api:schema"), headers={"Accept": "application/json"})
     paths: dict[str, dict[str, dict[str, Any]]] = answer.json()["paths"]

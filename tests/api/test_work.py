@@ -57,6 +57,7 @@ def test_what_waits_for_one_is_said(seeded, ann):
     assert main["missing_requirements"] == []
 
 
+@pytest.mark.postgres
 def test_a_batch_goes_from_taking_it_to_handing_it_in(seeded, ann):
     batch = ann.post(address("batch-take", seeded.main.pk)).json()
     assert (batch["stage"], batch["state"], len(batch["items"])) == ("rate", "open", 3)

@@ -10,7 +10,7 @@ from corpora.selectors.corpus_folders import folder_of
 from corpora.services import corpus_builds
 from parallel_text.publish import PUBLISHED
 from parallel_text.step_names import STEP_NAMES
-from people.models import Role
+from people.models import Project, Role
 from tests.api.seeded import Program
 from tests.corpora.building import make_corpus, work_off
 from tests.factories import NOW, join_project, make_project, make_user
@@ -66,6 +66,20 @@ def test_a_corpus_is_followed_from_its_files_to_what_it_published(program, proje
         answer = program.get(file["address"])
         assert b"".join(answer.streaming_content) == folder_of(build).read(file["name"]).read_bytes()
         assert answer["Content-Disposition"] == f'attachment; filename="animals-{file["name"]}"'
+    check_that_only_managers_know_of_it(project)
+
+
+def check_that_only_managers_know_of_it(project: Project) -> None:
+    researcher, annotator = make_user("rosa"), make_user("ann")
+    join_project(project, researcher, Role.RESEARCHER)
+    join_project(project, annotator, Role.ANNOTATOR)
+    other = make_project("tigers").created_by
+    for person in (researcher, annotator, other):
+        program = Program(person)
+        for address in (LIST, ONE, f"{ONE}reports/align/", f"{ONE}files/instances.jsonl/"):
+            assert program.get(address).status_code == 404
+    assert Program(project.created_by).client.get(ONE).status_code == 401
+    assert Program(other).get("/api/v1/projects/tigers/corpora/animals/").status_code == 404
 
 
 def test_what_cannot_be_built_yet_says_what_is_missing(program, project):
@@ -79,20 +93,3 @@ def test_no_other_file_of_storage_is_given(program, project, tmp_path):
         assert program.get(f"{ONE}files/{name}/").status_code == 404
     for step in ("nothing", "..", "publish"):
         assert program.get(f"{ONE}reports/{step}/").status_code == 404
-
-
-def test_only_managers_of_the_project_know_of_its_corpora(project, tmp_path):
-    build = make_corpus(tmp_path, project=project)
-    corpus_builds.start(build=build, by=None, now=NOW)
-    work_off(build)
-    researcher, annotator = make_user("rosa"), make_user("ann")
-    join_project(project, researcher, Role.RESEARCHER)
-    join_project(project, annotator, Role.ANNOTATOR)
-    other = make_project("tigers").created_by
-    for person in (researcher, annotator, other):
-        program = Program(person)
-        for address in (LIST, ONE, f"{ONE}reports/align/", f"{ONE}files/instances.jsonl/"):
-            assert program.get(address).status_code == 404
-    manager = Program(project.created_by)
-    assert manager.client.get(ONE).status_code == 401
-    assert Program(other).get("/api/v1/projects/tigers/corpora/animals/").status_code == 404

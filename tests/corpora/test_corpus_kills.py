@@ -27,7 +27,7 @@ from tests.corpora.building import make_corpus, work_off
 from tests.corpora.test_corpus_jobs import ALL_DONE, digests, states, work_until
 from tests.factories import NOW
 
-pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.postgres, pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
 WAIT_S = 60.0
 WORKER = """

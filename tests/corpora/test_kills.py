@@ -32,9 +32,8 @@ from tests import servers
 from tests.corpora.test_fetching import make_selection
 from tests.factories import make_project, make_user
 from tests.images.image_files import image_file
-from tests.tiers import some
 
-pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.postgres, pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
 WAIT_S = 60.0
 HEADER = "key,address,latitude,longitude,licence"
@@ -135,9 +134,9 @@ def has_stored(number: int) -> Callable[[], bool]:
     return lambda: Candidate.objects.filter(list__slug="world").count() >= number
 
 
-@pytest.mark.parametrize("stops", some([[40], [1, 60, 140]], short=1, reason="more kills, at other moments"))
-def test_a_command_that_was_killed_imports_the_rest_when_it_is_run_again(file, project, stops):
-    for stop in stops:
+@pytest.mark.long(reason="an upload that is killed is tried always")
+def test_a_command_that_was_killed_imports_the_rest_when_it_is_run_again(file, project):
+    for stop in (1, 60, 140):
         killed(IMPORT, file, when=has_stored(stop))
     before = rows_of("world")
     assert len(before) < len(rows_of("at-once"))

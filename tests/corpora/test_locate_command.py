@@ -139,6 +139,8 @@ def test_numbers_as_python_writes_them_are_none(tmp_path: Path) -> None:
     assert [point.get("problem") for point in json.loads(out)["points"]] == ["not_a_number", None]
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="a process of its own, whose memory is measured")
 def test_points_all_over_the_world_are_located_in_less_than_200_mb(tmp_path: Path) -> None:
     """Also without the libraries that other parts need, which no command should load at its start."""
     grid = [(north + 0.1, east + 0.1) for north in range(-88, 90, 8) for east in range(-180, 180, 8)]

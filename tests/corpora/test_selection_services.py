@@ -99,6 +99,7 @@ def test_images_without_a_place_cannot_be_chosen_and_are_counted(project, collec
     assert not selection.selected_images.filter(key=first.key).exists()
 
 
+@pytest.mark.postgres
 def test_confirmed_images_are_a_collection_in_the_order_of_languages(project, collection):
     made = confirm(make_selection(project, collection))
 

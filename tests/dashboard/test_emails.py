@@ -28,6 +28,7 @@ from tests.clients import client_of
 from tests.concurrency import together
 from tests.dashboard.mailing import confirm_address, html_of, kinds_for, send_all
 from tests.factories import NOW, make_annotator, make_project, make_round
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -36,7 +37,7 @@ NOTE = "Zebra statt Pferd"
 MONDAY = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
 
 
-@pytest.fixture
+@kept
 def round() -> Round:
     return make_round(images=4, replication=1, project=make_project("lions"), batch_size=2, lease_s=3 * 86_400)
 

@@ -272,6 +272,7 @@ def test_renaming_keeps_the_address_and_is_logged_once():
 
 
 class TestPages:
+    @pytest.mark.postgres
     def test_from_the_archive_to_the_end(self, monkeypatch):
         asked: list[int] = []
         monkeypatch.setattr("dashboard.views.projects.send_deletion", asked.append)

@@ -18,12 +18,13 @@ from sxs_eval.models import Instructions
 from tests.annotation.submitting import begin_language, submit_captions
 from tests.clients import client_of
 from tests.factories import NOW, images_of, make_annotator, make_collection, make_language, make_project
+from tests.kept import kept
 from tests.practice.making import make_practice
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@kept
 def project() -> Project:
     """With a newer version of each text, two languages, and captions."""
     project = make_project("herons")

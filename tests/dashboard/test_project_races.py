@@ -26,7 +26,7 @@ from tests.tiers import runs
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 
 
-@pytest.mark.parametrize("run", runs(12, short=3))
+@pytest.mark.parametrize("run", runs(12, short=1))
 def test_nobody_gets_a_batch_once_the_project_is_archived(run):
     round = make_round(images=12, batch_size=2)
     project, people = round.project, [make_annotator(round) for _ in range(4)]
@@ -45,7 +45,7 @@ def test_nobody_gets_a_batch_once_the_project_is_archived(run):
     assert not Task.objects.exclude(places_taken=0).exists()
 
 
-@pytest.mark.parametrize("run", runs(12, short=3))
+@pytest.mark.parametrize("run", runs(12, short=1))
 def test_a_deletion_while_people_submit_and_take_leaves_nothing(run):
     round = make_round(images=6, batch_size=2)
     project, people = round.project, [make_annotator(round) for _ in range(3)]

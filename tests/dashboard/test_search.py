@@ -24,6 +24,7 @@ from tests.factories import (
     make_round,
     make_user,
 )
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def links(user: User, words: str, here: str = "") -> list[str]:
     return [hit.url for group in search(user, words, here=here) for hit in group.hits]
 
 
-@pytest.fixture
+@kept
 def project() -> Project:
     """Herons: German, an annotator called henry-heron, a collection and a model of its own, a titled image."""
     project = make_project("herons")

@@ -32,6 +32,7 @@ from tests.factories import (
     make_project,
     make_user,
 )
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -110,7 +111,7 @@ class TestRules:
         assert next_step(setup_steps(replace(facts, is_released=True))) is None
 
 
-@pytest.fixture
+@kept
 def project() -> Project:
     """As somebody has just made it: default texts, one language, nobody in it."""
     project = make_project()

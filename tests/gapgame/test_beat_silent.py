@@ -17,12 +17,13 @@ from gapgame.models import Access, Season
 from gapgame.services.closing import GRACE
 from tests.factories import make_project, make_season
 from tests.gapgame.seasons import set_clock
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 STOOD_STILL = "Background work has not run since"
 
 
-@pytest.fixture
+@kept
 def season() -> Season:
     return make_season(access=Access.OPEN, slug="spring")
 

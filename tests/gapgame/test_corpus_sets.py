@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from PIL import Image as Picture
 
@@ -86,8 +87,9 @@ def address(name: str, build: CorpusBuild) -> str:
     return reverse(f"gapgame:{name}", args=["zoo", build.slug])
 
 
-def test_a_click_makes_a_set_that_is_played_and_word_pages_show_what_was_found(build, manager, client):
+def test_tasks_are_downloaded_and_a_click_makes_a_set_that_is_played_and_stands_on_word_pages(build, manager, client):
     client.force_login(manager)
+    tasks_are_drawn(build, client)
     page = client.get(address("corpus-set-create", build))
     assert b"Make the set" in page.content
 
@@ -118,8 +120,8 @@ def test_a_click_makes_a_set_that_is_played_and_word_pages_show_what_was_found(b
     assert "What players of the Gap Filling Game found" in words.content.decode()
 
 
-def test_tasks_for_machines_are_downloaded_and_what_cannot_be_drawn_is_said(build, manager, client):
-    client.force_login(manager)
+def tasks_are_drawn(build: CorpusBuild, client: Client) -> None:
+    """Tasks for machines are downloaded, and what cannot be drawn is said."""
     for language, name in (("", "animals-gap.zip"), ("es", "animals-es.zip")):
         answer = client.get(address("corpus-task", build), TASK | {"language": language})
         assert answer.status_code == 200, answer.content

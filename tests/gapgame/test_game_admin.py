@@ -12,12 +12,13 @@ from gapgame.rules.scripted import Rule
 from tests.clients import client_of
 from tests.factories import NOW, make_item, make_player, make_season, make_user
 from tests.gapgame.seasons import play
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 MODELS = (GameBatch, GapItem, ItemSet, Mark, Player, Season, Turn)
 
 
-@pytest.fixture
+@kept
 def season() -> Season:
     season = make_season(items=0)
     item = make_item(season.item_set, "quokka", key="quokka-7", before="Behold the ", after=" of Rottnest.")

@@ -27,8 +27,7 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.utils.timezone.now", lambda: NOW)
 
 
-@pytest.fixture
-def season() -> Season:
+def make_begun() -> Season:
     season = make_season(items=0, batch_size=20)
     for split, word in enumerate(("cat", "dog", "car", "tree", "cat"), start=0):
         make_item(season.item_set, word, split=split)
@@ -40,9 +39,9 @@ def manager(season) -> Client:
     return client_of(season.project.created_by)
 
 
-@pytest.fixture
-def played(season) -> list[Player]:
+def make_played() -> tuple[Season, list[Player]]:
     """Four turns on each of two sentences: found at once, with one image, with all, and not; and one skipped."""
+    season = make_begun()
     first, second, *_others = season.item_set.items.all()
     players = [make_player(season) for _ in range(4)]
     for player, guesses in zip(
@@ -52,7 +51,17 @@ def played(season) -> list[Player]:
         play(player, item=second, guesses=("cat", "dog"))
     skipped = play(players[0], item=season.item_set.items.last())
     playing.skip(turn_id=skipped.pk, user=players[0].user, reason=SkipReason.BROKEN, now=NOW)
-    return players
+    return season, players
+
+
+@pytest.fixture
+def season(made_once, request) -> Season:
+    return made_once(make_played)[0] if "played" in request.fixturenames else made_once(make_begun)
+
+
+@pytest.fixture
+def played(season) -> list[Player]:
+    return list(Player.objects.filter(season=season).select_related("user", "season").order_by("pk"))
 
 
 def report(client: Client, season: Season, **query):

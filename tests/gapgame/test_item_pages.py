@@ -33,6 +33,7 @@ from tests.factories import (
 )
 from tests.gapgame.seasons import make_researcher
 from tests.images.image_files import image_file
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 LINE = {"language": "en", "sentence": "A ____ sleeps.", "word": "walrus", "split": 1, "images": ["a.jpg"]}
@@ -43,7 +44,7 @@ def _no_queue(media: Path, monkeypatch) -> None:
     monkeypatch.setattr(tasks.run_item_import, "delay", lambda job_id: None)
 
 
-@pytest.fixture
+@kept
 def item_set() -> ItemSet:
     made = make_item_set(make_project("whales"))
     make_item(made, "walrus", images=3, before="One ", after=" dives.", split=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import product
 from random import Random
 from uuid import uuid4
 
@@ -32,15 +33,26 @@ def clock(monkeypatch):
     return times
 
 
-@pytest.fixture
-def player(clock) -> Player:
+def make_joined() -> Player:
     return make_player(make_season())
+
+
+def make_turn() -> tuple[Player, Turn]:
+    player = make_joined()
+    playing.take_batch(player_id=player.pk, user=player.user, language="en", now=NOW, rng=Random(1))
+    return player, playing.open_turn(player_id=player.pk, user=player.user, now=NOW)
+
+
+@pytest.fixture
+def player(clock, made_once, request) -> Player:
+    return made_once(make_turn)[0] if "turn" in request.fixturenames else made_once(make_joined)
 
 
 @pytest.fixture
 def turn(player) -> Turn:
-    playing.take_batch(player_id=player.pk, user=player.user, language="en", now=NOW, rng=Random(1))
-    return playing.open_turn(player_id=player.pk, user=player.user, now=NOW)
+    return Turn.objects.select_related("player__season__project", "player__user", "item", "batch").get(
+        player=player, outcome=Outcome.OPEN
+    )
 
 
 @pytest.fixture
@@ -52,19 +64,18 @@ def guess_at(turn_id) -> str:
     return reverse("gapgame:guess-make", args=[turn_id])
 
 
-@pytest.mark.parametrize("method", ["post", "get", "put", "delete"])
-def test_the_turn_of_another_and_one_that_is_not_there_are_not_found(turn, method):
+def test_the_turn_of_another_and_one_that_is_not_there_are_not_found(turn):
     outsider = client_of(make_player(turn.player.season).user)
-    for turn_id in (turn.pk, uuid4()):
-        for name in ("guess-make", "turn-skip"):
-            answer = getattr(outsider, method)(
-                reverse(f"gapgame:{name}", args=[turn_id]), {"number": "1", "guess": "cat", "reason": "broken"}
-            )
-            assert answer.status_code == (404 if method == "post" else 405)
+    for turn_id, name, method in product(
+        (turn.pk, uuid4()), ("guess-make", "turn-skip"), ("post", "get", "put", "delete")
+    ):
+        sent = {"number": "1", "guess": "cat", "reason": "broken"}
+        answer = getattr(outsider, method)(reverse(f"gapgame:{name}", args=[turn_id]), sent)
+        assert answer.status_code == (404 if method == "post" else 405)
     assert not Attempt.objects.exists()
 
 
-@pytest.mark.parametrize("guess", ["\x00", "c\x00at", "cat\x00", "\x00" * 500])
+@pytest.mark.parametrize("guess", ["\x00", "cat\x00"])
 def test_a_guess_with_a_character_that_no_database_keeps_is_taken_without_it_or_not_at_all(desk, turn, guess):
     answer = desk.post(guess_at(turn.pk), {"number": "1", "guess": guess})
     assert answer.status_code in (302, 422)
@@ -94,14 +105,13 @@ def test_odd_words_are_guesses_like_others_or_are_said_to_be_none(desk, turn, gu
     assert Turn.objects.get(pk=turn.pk).attempts_made == (status == 302)
 
 
-@pytest.mark.parametrize("number", ["", "0", "2", "3", "4", "-1", "x", "１", "٢", "1.0", DIGITS, "\x00"])
-def test_a_number_that_is_not_the_next_attempts_takes_no_guess(desk, turn, number):
-    answer = desk.post(guess_at(turn.pk), {"number": number, "guess": "cat"})
-    if number == "１":  # a one, for whoever writes in full width
-        assert Turn.objects.get(pk=turn.pk).outcome == Outcome.ATTEMPT_1
-    else:
-        assert answer.status_code == 302
+def test_a_number_that_is_not_the_next_attempts_takes_no_guess(desk, turn):
+    for number in ("", "0", "2", "3", "4", "-1", "x", "٢", "1.0", DIGITS, "\x00"):
+        assert desk.post(guess_at(turn.pk), {"number": number, "guess": "cat"}).status_code == 302, number
         assert not Attempt.objects.exists()
+    # A one, for whoever writes in full width.
+    desk.post(guess_at(turn.pk), {"number": "１", "guess": "cat"})
+    assert Turn.objects.get(pk=turn.pk).outcome == Outcome.ATTEMPT_1
 
 
 def test_fields_that_no_form_has_change_nothing(desk, turn):
@@ -120,25 +130,23 @@ def test_a_skip_keeps_what_a_database_can_keep_of_its_note(desk, turn, reason, k
     assert Turn.objects.get(pk=turn.pk).skip_note == kept
 
 
-@pytest.mark.parametrize("language", ["", "xx", "\x00", "x" * 10_000, "EN"])
-def test_a_language_that_is_not_played_is_not_found(desk, player, language):
+def test_a_language_that_is_not_played_is_not_found(desk, player):
     address = reverse("gapgame:batch-take", args=[player.season.slug])
-    assert desk.post(address, {"language": language}).status_code == 404
+    for language in ("", "xx", "\x00", "x" * 10_000, "EN"):
+        assert desk.post(address, {"language": language}).status_code == 404, language
 
 
-@pytest.mark.parametrize("asked", ["0", "-1", "x", "", "1e9", "9" * 30, DIGITS, "\x00", "٣"])
-def test_pages_that_are_not_there_are_others_that_are(desk, turn, asked):
+def test_pages_that_are_not_there_are_others_that_are(desk, turn):
     season = turn.player.season
     close_season(season_id=season.pk, now=season.ends_at + GRACE)
-    for name in ("leaderboard-show", "turn-list"):
-        assert (
-            desk.get(reverse(f"gapgame:{name}", args=[season.slug]), {"page": asked, "show": asked}).status_code == 200
-        )
+    for name, asked in product(("leaderboard-show", "turn-list"), ("0", "-1", "x", "", DIGITS, "\x00", "٣")):
+        page = desk.get(reverse(f"gapgame:{name}", args=[season.slug]), {"page": asked, "show": asked})
+        assert page.status_code == 200, asked
 
 
-@pytest.mark.parametrize("nickname", ["\x00ab", "a\u202eb", "😀😀", "x" * 10_000, " ", "a@b.c", "\u200d\u200d"])
-def test_a_nickname_that_none_can_read_is_refused(desk, player, nickname):
-    for name in ("season-join", "player-edit"):
+def test_a_nickname_that_none_can_read_is_refused(desk, player):
+    nicknames = ("\x00ab", "a\u202eb", "😀😀", "x" * 10_000, " ", "a@b.c", "\u200d\u200d")
+    for name, nickname in product(("season-join", "player-edit"), nicknames):
         address = reverse(f"gapgame:{name}", args=[player.season.slug])
         assert desk.post(address, {"nickname": nickname}).status_code in (302, 422)
     assert Player.objects.get(pk=player.pk).nickname == player.nickname

@@ -177,11 +177,11 @@ def test_the_splits_are_alike_likely_however_many_sentences_each_has():
             make_item(season.item_set, split=split)
     player = make_player(season)
     drawn = Counter[int]()
-    for seed in range(400):
+    for seed in range(150):
         drawn[take(player, seed=seed).all_turns.get().item.split] += 1
         player.batches.all().delete()
-    # 80 of 400 each; six standard deviations are 48. Were all sentences alike likely, the first split had 7.
-    assert all(abs(drawn[split] - 80) < 48 for split in range(5)), drawn
+    # 30 of 150 each; the seeds are the same each time. Were all sentences alike likely, the first split had 2 or 3.
+    assert all(abs(drawn[split] - 30) < 15 for split in range(5)), drawn
 
 
 def test_who_is_no_player_any_more_gets_no_sentence(player):
@@ -276,9 +276,9 @@ def test_opening_and_drawing_on_two_devices_gives_one_turn_and_one_batch(player)
     assert len(set(opened)) == 1
 
 
-def test_64_players_at_once_score_each_turn_once_and_the_counts_are_right():
+def test_16_players_at_once_score_each_turn_once_and_the_counts_are_right():
     season = make_season(items=8, batch_size=4)
-    players = [make_player(season) for _ in range(64)]
+    players = [make_player(season) for _ in range(16)]
 
     def play(player: Player) -> None:
         rng = Random(player.pk)
@@ -294,7 +294,7 @@ def test_64_players_at_once_score_each_turn_once_and_the_counts_are_right():
                     break
 
     together(play, players)
-    assert Turn.objects.exclude(outcome__in=["waiting", "open"]).count() == 256
+    assert Turn.objects.exclude(outcome__in=["waiting", "open"]).count() == 64
     for player in Player.objects.all():
         scores = list(player.all_turns.values_list("score", flat=True))
         assert (player.total, player.turns) == (sum(scores), 4)

@@ -18,6 +18,8 @@ from gapgame.services.marking import decide
 from gapgame.services.ranking import credit
 from people.models import User
 from tests.factories import MINUTE, NOW, make_player, make_season
+from tests.kept import kept
+from tests.tiers import runs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
@@ -45,7 +47,7 @@ def test_the_percentage_is_rounded_down_so_that_nobody_is_above_all(lower, playe
     assert percent_below(lower, players) == percent
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", runs(3, short=1))
 def test_players_with_less_are_counted_exactly_wherever_the_total_lies(seed):
     rng = Random(seed)
     spread = [rng.randrange(40_000_000) for _ in range(300)]
@@ -101,7 +103,7 @@ def test_percentage_total_and_streak_follow_the_scored_turns():
     assert (player.streak, player.best_streak) == (1, 2)
 
 
-@pytest.fixture
+@kept
 def season():
     """Five players; two have the same total, which the second of them reached earlier."""
     season = make_season(items=0, ends_at=NOW + timedelta(hours=1))

@@ -19,12 +19,13 @@ from tests.clients import client_of
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import make_playable, url_of
 from tests.gapgame.test_season_pages import create, form_of
+from tests.kept import kept
 from tests.people.conftest import PASSWORD
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
 
-@pytest.fixture
+@kept
 def season() -> Season:
     """Open to everybody who has an address."""
     season = make_season(access=Access.OPEN, needs_address=True)
@@ -69,6 +70,7 @@ def test_who_has_an_address_takes_part_and_is_not_asked_again(season: Season):
     assert "Confirm your e-mail address" not in page_of(client, season)
 
 
+@pytest.mark.postgres
 def test_a_stranger_joins_confirms_and_takes_part(season: Season):
     client = Client()
     page = page_of(client, season)

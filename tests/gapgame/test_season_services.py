@@ -18,6 +18,7 @@ from people.selectors.invitations import invitation_state
 from tests.concurrency import together
 from tests.factories import NOW, make_item, make_player, make_project, make_vectors
 from tests.gapgame.seasons import DAY, make_playable, play, terms_of, texts_of
+from tests.tiers import some
 
 pytestmark = pytest.mark.django_db
 
@@ -192,7 +193,7 @@ TERMS_THAT_DIFFER = [
 
 
 @pytest.mark.parametrize("fields", TERMS_THAT_DIFFER)
-@pytest.mark.parametrize("since_start", [-STILL, timedelta(0), DAY, 3 * DAY])
+@pytest.mark.parametrize("since_start", some([-STILL, DAY, timedelta(0), 3 * DAY], short=1, reason="still later"))
 def test_no_term_changes_once_the_season_has_begun(project, fields, since_start) -> None:
     season = create(project)
     before = Season.objects.filter(pk=season.pk).values().get()

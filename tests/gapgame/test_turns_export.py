@@ -32,8 +32,7 @@ from tests.gapgame.seasons import close, make_researcher, play
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def season() -> Season:
+def make_begun() -> Season:
     season = make_season(batch_size=10)
     for number, item in enumerate(season.item_set.items.all(), start=1):
         image = item.images.get(position=0).image
@@ -43,9 +42,9 @@ def season() -> Season:
     return season
 
 
-@pytest.fixture
-def players(season) -> list[Player]:
+def make_played() -> tuple[Season, list[Player]]:
     """One who finds words and skips one, one whose turn is cut off, and one who waits."""
+    season = make_begun()
     items = list(season.item_set.items.all())
     ann, bob, cem = make_player(season, "ann"), make_player(season, "bob"), make_player(season, "cem")
     play(ann, item=items[0], guesses=("dog", "CAT"))
@@ -55,7 +54,17 @@ def players(season) -> list[Player]:
     play(bob, item=items[0], guesses=("cat",))
     play(bob, item=items[3], guesses=("tree",))
     playing.take_batch(player_id=cem.pk, user=cem.user, language="en", now=NOW, rng=Random(1))
-    return [ann, bob, cem]
+    return season, [ann, bob, cem]
+
+
+@pytest.fixture
+def season(made_once, request) -> Season:
+    return made_once(make_played)[0] if "players" in request.fixturenames else made_once(make_begun)
+
+
+@pytest.fixture
+def players(season) -> list[Player]:
+    return list(Player.objects.filter(season=season).select_related("user", "season").order_by("pk"))
 
 
 def lines_of(season: Season) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from gapgame.models import GapItem, Player, PlayerStatus, Season, Turn
@@ -17,12 +16,13 @@ from people import personal_data
 from people.services.withdrawal import withdraw_consent
 from tests.factories import NOW, make_player, make_season
 from tests.gapgame.seasons import close, play
+from tests.kept import kept
 
 LATER = NOW + timedelta(days=2)
 
 
-@pytest.fixture
-def season(db) -> Season:
+@kept
+def season() -> Season:
     season = make_season(items=1)
     item = GapItem.objects.get(item_set=season.item_set)
     for name in ("ann", "bob"):

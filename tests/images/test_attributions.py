@@ -199,6 +199,7 @@ class TestImports:
             (folder / name).write_bytes(image_file(shade=10 + shade))
         return run_path(folder)
 
+    @pytest.mark.postgres
     def test_an_import_says_what_releases_will_refuse(self, imported):
         assert missing_in(imported.collection).licences == 2
         page = client_of(make_user(is_staff=True, is_superuser=True)).get(

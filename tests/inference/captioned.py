@@ -21,16 +21,10 @@ DECODINGS = {
 }
 
 
-def with_decodings(names: Sequence[str]) -> list[Any]:
-    """Parameters: each model with each of the `DECODINGS`; in `make test`, with one of them in turn."""
-    pairs = [
-        (name, list(DECODINGS)[(number + shift) % len(DECODINGS)])
-        for shift in range(len(DECODINGS))
-        for number, name in enumerate(names)
-    ]
-    return some(
-        pairs, short=len(names), reason="how models are put into batches does not depend on how words are chosen"
-    )
+def with_decodings(names: Sequence[str], how: str) -> list[Any]:
+    """Parameters: each model with each of the `DECODINGS`; in `make test`, the first with one of them."""
+    pairs = [(name, decoding) for decoding in (how, *(DECODINGS.keys() - {how})) for name in names]
+    return some(pairs, short=1, reason="all models are put into batches by the same code, however they choose words")
 
 
 def noise(sizes: Sequence[tuple[int, int]]) -> list[Image.Image]:

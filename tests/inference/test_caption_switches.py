@@ -145,6 +145,7 @@ def test_comparisons_planned_later_do_without_it_and_earlier_ones_keep_it(collec
 
 
 class TestPages:
+    @pytest.mark.postgres
     def test_a_manager_switches_it_off_on_the_images_page_and_on_again(self, manager, collection, model):
         client = client_of(manager)
         caption = caption_of(model)

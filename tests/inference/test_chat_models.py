@@ -70,7 +70,7 @@ def test_a_model_is_asked_as_its_makers_say_and_only_the_answer_is_the_caption(m
     assert len(set(written)) >= 3
 
 
-@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES))
+@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES, "greedy"))
 def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, how):
     captioner = loaded(name)
 
@@ -163,7 +163,7 @@ def test_captions_that_cannot_fit_after_the_prompt_are_refused(models, name):
 
 
 def test_how_large_images_need_to_be_is_said(models):
-    assert loaded("paligemma").side == loaded("llava").side == 2 * tiny_models.SIDE
+    assert loaded("llava").side == 2 * tiny_models.SIDE
     assert loaded("idefics3").side == 1024
     assert loaded("idefics3", side=300).describe()["side"] == "300 pixels"
 

@@ -71,7 +71,7 @@ def test_a_saved_model_says_what_transformers_makes_of_it_itself(models, name):
     assert len(set(written)) >= 4
 
 
-@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES))
+@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES, "beams"))
 def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(name, how):
     captioner = tiny(name, prompts={"en": "a red"})
 

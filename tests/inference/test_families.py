@@ -43,7 +43,7 @@ def captions(captioner, *arguments, **about) -> list[str]:
     return captioned.captions(captioner, IMAGES, *arguments, **about)
 
 
-@pytest.mark.parametrize("name", NAMES[:3])
+@pytest.mark.parametrize("name", some(NAMES[:3], short=2, reason="BLIP-2 with T5 is asked as BLIP-2"))
 def test_a_model_says_what_its_makers_code_says(models, name):
     import torch
     import transformers
@@ -66,7 +66,7 @@ def test_a_model_says_what_its_makers_code_says(models, name):
     assert len(set(written)) >= 3
 
 
-@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES[:3]))
+@pytest.mark.parametrize(("name", "how"), with_decodings(NAMES[:3], "drawn"))
 def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, how):
     captioner = loaded(name, **GERMAN)
 

@@ -30,7 +30,7 @@ from tests.torch_extra import needs_torch
 pytestmark = [needs_torch, pytest.mark.usefixtures("smaller")]
 
 FEATURES = {"backend": "mean-colours", "source": "", "options": {}}
-OPTIONS = TrainingOptions(steps=60, batch_size=3, validate_every=20, learning_rate=1e-2, max_tokens=6)
+OPTIONS = TrainingOptions(steps=40, batch_size=3, validate_every=20, learning_rate=1e-2, max_tokens=6)
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ def test_it_learns_to_name_what_the_encoder_sees(base: Path, tmp_path: Path) -> 
 
 
 def test_features_are_computed_once_whatever_happens(base: Path, tmp_path: Path, colours: list[int]) -> None:
-    options = replace(OPTIONS, steps=6, validate_every=3)
+    options = replace(OPTIONS, steps=6, validate_every=3, method=Method.LORA)
     train(base, tmp_path / "out", watcher=Watcher(stop_after=2), options=options)
     assert sum(colours) == len(TRAINING) + len(VALIDATION)
     stored = sorted((tmp_path / "out" / "features").rglob("*.npy"))
@@ -95,14 +95,6 @@ def test_features_are_computed_once_whatever_happens(base: Path, tmp_path: Path,
     stored[0].write_bytes(b"cut off")
     train(base, tmp_path / "out", options=options)
     assert sum(colours) == len(TRAINING) + len(VALIDATION) + 1, "only what was cut off is computed again"
-
-
-def test_a_resumed_training_has_the_same_losses(base: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, steps=6, validate_every=3, method=Method.LORA)
-    whole = train(base, tmp_path / "whole", options=options)
-    first = train(base, tmp_path / "halves", watcher=Watcher(stop_after=2), options=options)
-    second = train(base, tmp_path / "halves", options=options)
-    assert [one.loss for one in whole.steps] == [one.loss for one in (*first.steps, *second.steps)]
 
 
 def test_another_encoder_is_refused(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,7 @@ def test_it_describes_images_and_nothing_else():
     assert captioner.describe()["device"] == "cpu"
 
 
+@pytest.mark.process
 def test_it_loads_no_torch():
     code = (
         "import sys; from inference.backends.palette import PaletteBackend as P; "

@@ -117,6 +117,7 @@ train(tiny_task(), TINY, Path(sys.argv[1]), resume=False, progress=say)
 """
 
 
+@pytest.mark.process
 @pytest.mark.long(reason="a training is killed and another one started; an interruption is always tried above")
 def test_a_training_that_was_killed_is_resumed_to_the_same_projection(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -267,6 +268,7 @@ def _directions(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+@pytest.mark.long(reason="a whole published data set")
 def test_held_out_images_are_found_far_better_than_by_chance_and_not_after_shuffled_pairs(tmp_path, cut_outs, glove):
     ranks = ranks_of_the_right_image(tmp_path / "real", cut_outs, glove, shuffled=False)
     control = ranks_of_the_right_image(tmp_path / "control", cut_outs, glove, shuffled=True)
@@ -279,7 +281,8 @@ def test_held_out_images_are_found_far_better_than_by_chance_and_not_after_shuff
     assert (control <= 5).mean() < 0.3
 
 
-def test_mobilenet_sees_what_is_in_an_image_whatever_its_mode(cut_outs):
+@pytest.mark.long(reason="a whole published data set")
+def test_mobilenet_sees_what_is_in_an_image(cut_outs):
     features, _descriptions = cut_outs
     cosines = _directions(features.vectors) @ _directions(features.vectors).T
     place = {key: number for number, key in enumerate(features.keys)}
@@ -288,6 +291,8 @@ def test_mobilenet_sees_what_is_in_an_image_whatever_its_mode(cut_outs):
     assert cosines[pig, golden] > cosines[pig, hammer] + 0.2
     assert features.vectors.shape == (162, 1280)
 
+
+def test_mobilenet_sees_the_same_whatever_the_mode_of_an_image_is():
     red = Image.new("RGB", (300, 200), "red")
     modes = MobileNet().features([red, red.convert("RGBA"), red.convert("P"), Image.new("L", (1, 3000))])
     np.testing.assert_allclose(modes[1], modes[0], atol=1e-4)

@@ -53,10 +53,6 @@ class TestSteering:
         assert "has changed in the meantime" in text_of(researcher.post(address("pause", run), follow=True))
         assert asked == []
 
-    def test_nothing_is_done_by_looking(self, researcher, run):
-        for name in ("pause", "resume", "cancel", "retry"):
-            assert researcher.get(address(name, run)).status_code == 405
-
 
 class TestFailures:
     @pytest.fixture

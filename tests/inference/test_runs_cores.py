@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from celery import signals
@@ -58,7 +59,8 @@ def test_what_the_operator_says_stays(monkeypatch):
 
 
 def test_a_worker_of_celery_calls_it_before_its_processes_are_forked_off():
-    assert tasks._prepare_process in signals.worker_init._live_receivers(None)
+    before_forking: Any = signals.worker_init
+    assert tasks._prepare_process in before_forking._live_receivers(None)
 
 
 @pytest.mark.process

@@ -14,6 +14,7 @@ from tests.servers import ROOT
 from tests.torch_extra import needs_torch
 
 
+@pytest.mark.process
 @needs_torch
 @pytest.mark.long(reason="a process of its own, which imports PyTorch, transformers and torchvision")
 def test_models_that_need_torchvision_caption_as_their_makers_code_does():

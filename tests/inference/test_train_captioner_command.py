@@ -12,11 +12,9 @@ from django.core.management import CommandError, call_command
 from PIL import Image
 
 from inference.backends.captioners import Decoding, GeneratedCaption, Spec
-from inference.backends.chat import ChatBackend
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.management.commands import train_captioner
 from inference.training.trainer import read_curve
-from tests.inference import tiny_models
 from tests.torch_extra import needs_torch
 
 pytestmark = needs_torch
@@ -100,29 +98,6 @@ def test_an_interrupted_one_is_resumed_by_the_same_command(
     assert curves[0] == curves[1]
     with pytest.raises(CommandError, match="belongs to a training with another model, other captions or other options"):
         train(captions, images, tmp_path / "parts", steps=13)
-
-
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-def test_a_model_that_is_asked_by_a_prompt_is_trained_by_its_backend(
-    captions: Path, images: Path, tmp_path: Path
-) -> None:
-    base = tiny_models.save_paligemma(tmp_path / "base", tiny_models.WORDS + " red green blue white picture")
-    both = written(
-        tmp_path / "both.jsonl",
-        *({"image": f"{name}.png", "caption": f"a {name} picture", "language": "en"} for name in COLOURS),
-        *({"image": f"{name}.png", "caption": f"{name} {name}", "language": "de"} for name in COLOURS),
-    )
-
-    train(both, images, tmp_path / "out", model=str(base))
-
-    model = tmp_path / "out" / "model"
-    made = json.loads((model / "training.json").read_text())
-    # Its own prompt names the language.
-    assert made["model_options"] == {"languages": {"de": "de", "en": "en"}}
-    captioner = ChatBackend().load_folder(Spec("trained", "trained", made["model_options"]), model)
-    losses = [one.loss for one in read_curve(tmp_path / "out")[0]]
-    assert losses[-1] < losses[0]
-    assert captioner.describe()["architecture"] == "PaliGemmaForConditionalGeneration"
 
 
 @pytest.mark.usefixtures("smaller")

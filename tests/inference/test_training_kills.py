@@ -19,7 +19,7 @@ from tests.inference.test_run_crashes import Place
 from tests.inference.training_runs import examples_of, losses, make_training, work
 from tests.torch_extra import needs_torch
 
-pytestmark = [pytest.mark.usefixtures("media"), needs_torch]
+pytestmark = [pytest.mark.usefixtures("media"), pytest.mark.process, needs_torch]
 
 
 @pytest.mark.postgres

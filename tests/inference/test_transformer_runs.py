@@ -24,7 +24,7 @@ from tests.torch_extra import needs_torch
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.usefixtures("media", "models"),
-    # What models say, which no database decides: how runs store it, tests/inference/test_runs.py tries on both.
+    # What models say, which no database decides; how runs store it, tests/inference/test_runs.py tries.
     pytest.mark.sqlite,
     # In PaliGemma's processor, which is not ours.
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
@@ -58,13 +58,13 @@ def made_by(backend: str, name: str):
     ),
 )
 def test_what_is_stored_is_what_the_model_says_of_each_image_alone(backend, name, tags):
-    collection = painted_collection(9)
+    collection = painted_collection(5)
     run = go(begin(made_by(backend, name), collection, *tags))
 
     check_complete(run)
     alone = registry.backend_named(backend).load(Spec(name, name, {}))
     stored = ModelCaption.objects.filter(run=run)
-    assert stored.count() == run.done == 9 * len(tags)
+    assert stored.count() == run.done == 5 * len(tags)
     for caption in stored.select_related("image"):
         with default_storage.open(caption.image.original) as file:
             prepared = [alone.prepare(Pillow.open(file).convert("RGB"))]

@@ -210,7 +210,7 @@ def test_a_device_that_is_full_is_told_in_one_way():
 
 @needs_torch
 @pytest.mark.django_db
-@pytest.mark.sqlite  # What a model computes; how sets are stored, test_embedding_runs.py tries on both.
+@pytest.mark.sqlite  # What a model computes; how sets are stored, test_embedding_runs.py tries.
 def test_a_run_stores_the_same_features_that_the_model_gives(models, media):
     encoder = make_encoder(backend="vision", source=save(models / "resnet", resnet))
     collection = painted_collection(3)

@@ -141,8 +141,8 @@ def test_a_name_keeps_its_vectors(tmp_path, vectors_folder):
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_the_same_import_twice_at_once_is_one_set(tmp_path, vectors_folder):
-    imported = together(lambda name: import_bytes(tmp_path / name, GLOVE), ["a", "b", "c", "d"])
-    assert sorted(one.is_new for one in imported) == [False, False, False, True]
+    imported = together(lambda name: import_bytes(tmp_path / name, GLOVE), ["a", "b"])
+    assert sorted(one.is_new for one in imported) == [False, True]
     assert [folder.name for folder in vectors_folder.iterdir()] == [imported[0].vectors.signature]
 
 

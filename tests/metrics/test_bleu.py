@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from crosslens_metrics import bleu as module
 from crosslens_metrics.bleu import bleu, bleu_of_sums
@@ -18,13 +18,11 @@ def assert_equals_the_reference(candidates, references, **options):
         assert_equal_scores(scores, of_corpus, per_image)
 
 
-@settings(max_examples=150, deadline=None)
 @given(corpus())
 def test_any_captions_have_the_figures_of_the_reference_implementation(drawn):
     assert_equals_the_reference(*drawn)
 
 
-@settings(max_examples=30, deadline=None)
 @given(drawn=corpus(most=12))
 def test_small_parts_in_threads_give_the_same(drawn):
     with pytest.MonkeyPatch.context() as patch:
@@ -85,7 +83,6 @@ def test_sums_are_lengths_and_matches_and_guesses_of_each_order():
         assert scores.sums.tolist() == expected
 
 
-@settings(max_examples=30, deadline=None)
 @given(corpus())
 def test_sums_over_all_images_and_over_one_give_the_same_figures(drawn):
     for order, scores in enumerate(bleu(*drawn), start=1):

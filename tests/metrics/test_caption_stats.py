@@ -8,7 +8,7 @@ import re
 from io import BytesIO
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crosslens_metrics.caption_stats import COLUMNS, CaptionStatistics, mean_to_one_decimal, statistics_of
@@ -86,7 +86,6 @@ class TestCounting:
         row = {"image/key": "a", "image/locale": "de", "de": {"caption": ["ja"], "caption/tokenized": [["ja"]]}}
         assert list(statistics(json.dumps(row).encode())) == ["de"]
 
-    @settings(deadline=None)
     @given(st.lists(st.lists(st.lists(st.sampled_from("ab "), min_size=1).map("".join), max_size=4), max_size=5))
     def test_adding_image_by_image_is_counting_all_at_once(self, images):
         added = CaptionStatistics()

@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+import scipy
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from crosslens_metrics import correlation_intervals
 from crosslens_metrics.correlation_intervals import correlation_interval
@@ -34,10 +34,10 @@ ANSCOMBE = (
     [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68],
 )
 THEIRS = {
-    Coefficient.PEARSON: lambda x, y: stats.pearsonr(x, y).statistic,
-    Coefficient.SPEARMAN: lambda x, y: stats.spearmanr(x, y).statistic,
-    Coefficient.KENDALL: lambda x, y: stats.kendalltau(x, y).statistic,
-    Coefficient.MATTHEWS: lambda x, y: stats.pearsonr(np.asarray(x) > 0, np.asarray(y) > 0).statistic,
+    Coefficient.PEARSON: lambda x, y: scipy.stats.pearsonr(x, y).statistic,
+    Coefficient.SPEARMAN: lambda x, y: scipy.stats.spearmanr(x, y).statistic,
+    Coefficient.KENDALL: lambda x, y: scipy.stats.kendalltau(x, y).statistic,
+    Coefficient.MATTHEWS: lambda x, y: scipy.stats.pearsonr(np.asarray(x) > 0, np.asarray(y) > 0).statistic,
 }
 
 tenths = st.integers(-12, 12).map(lambda number: number / 10)
@@ -77,7 +77,6 @@ def test_the_published_table_of_correlations_without_flipping_comes_out():
         }
 
 
-@settings(max_examples=150, deadline=None)
 @given(evaluations, st.sampled_from(list(Coefficient)), st.booleans())
 def test_coefficients_are_those_of_scipy(points, coefficient, flip):
     x, y = points
@@ -85,7 +84,6 @@ def test_coefficients_are_those_of_scipy(points, coefficient, flip):
     assert value == pytest.approx(THEIRS[coefficient](*(flipped(x, y) if flip else (x, y))), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(evaluations, st.sampled_from(list(Coefficient)))
 def test_with_flipping_it_does_not_matter_which_model_is_the_base(points, coefficient):
     x, y = points
@@ -95,7 +93,6 @@ def test_with_flipping_it_does_not_matter_which_model_is_the_base(points, coeffi
     assert defined(coefficient, signs * x, signs * y, flip=True) == pytest.approx(value, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(evaluations)
 def test_with_flipping_pearson_is_the_cosine_about_zero(points):
     x, y = points
@@ -103,7 +100,6 @@ def test_with_flipping_pearson_is_the_cosine_about_zero(points):
     assert value == pytest.approx(float(x @ y) / math.sqrt(float(x @ x) * float(y @ y)), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(evaluations, st.sampled_from(list(Coefficient)), st.booleans())
 def test_exchanging_the_two_or_the_unit_changes_nothing(points, coefficient, flip):
     x, y = points
@@ -112,7 +108,6 @@ def test_exchanging_the_two_or_the_unit_changes_nothing(points, coefficient, fli
     assert correlation(100 * x, y / 7, coefficient=coefficient, flip=flip) == pytest.approx(value, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(evaluations)
 def test_ranks_only_look_at_the_order(points):
     x, y = points
@@ -152,7 +147,7 @@ def test_small_steps_between_large_numbers_are_those_without_the_large_number(co
     """Steps of 2 at 1e16 are exact in floating point; scipy gives 1.0 for five of them."""
     steps, y = 2.0 * np.arange(count), rng(1).normal(size=count)
     assert pearson(1e16 + steps, np.arange(count)) == pytest.approx(1, abs=1e-15)
-    assert pearson(1e16 + steps, y) == pytest.approx(stats.pearsonr(steps, y).statistic, abs=1e-12)
+    assert pearson(1e16 + steps, y) == pytest.approx(scipy.stats.pearsonr(steps, y).statistic, abs=1e-12)
     if count > 5:
         large, small = (
             correlation_interval(x, y, coefficient=Coefficient.PEARSON, flip=False, resamples=300, rng=rng())
@@ -167,7 +162,7 @@ def test_kendall_of_a_hundred_thousand_points_takes_little_time():
     started = time.process_time()
     value = kendall_tau_b(x, y)
     assert time.process_time() - started < 2
-    assert value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+    assert value == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -226,16 +221,16 @@ def test_intervals_are_those_of_drawing_the_evaluations_one_by_one(coefficient, 
     x = np.array([2.7, 3, 2.2, 2.7, -0.3, 1.6, 3.1, 4.3, -0.8, 2.7, -0.3, -1.7])
     y = np.array([2.61, 0.84, 1.37, 1.96, 1.28, 0, -1.22, -0.44, 1.16, 0.2, -0.33, -0.39])
 
-    interval = correlation_interval(x, y, coefficient=coefficient, flip=flip, resamples=1_500, rng=rng(3))
+    interval = correlation_interval(x, y, coefficient=coefficient, flip=flip, resamples=400, rng=rng(3))
 
-    drawn = rng(3).integers(0, 12, size=(1_500, 12))
+    drawn = rng(3).integers(0, 12, size=(400, 12))
     plain = []
     for places in drawn:
         try:
             plain.append(correlation(x[places], y[places], coefficient=coefficient, flip=flip))
         except UndefinedFigureError:
             continue
-    assert len(plain) >= 1_485
+    assert len(plain) >= 396
     assert [interval.low, interval.high] == pytest.approx(list(np.quantile(plain, [0.025, 0.975])), abs=1e-9)
 
 
@@ -279,14 +274,13 @@ def test_equal_values_share_the_mean_of_their_ranks():
     assert model_ranks([3, 1, 3, 2]).tolist() == [1.5, 4, 1.5, 3]
 
 
-@settings(max_examples=60, deadline=None)
 @given(evaluations)
 def test_competition_ranks_are_those_of_scipy(points):
     x, y = points
-    theirs = [stats.rankdata(-values, method="min") for values in (x, y)]
+    theirs = [scipy.stats.rankdata(-values, method="min") for values in (x, y)]
     assert [model_ranks(values, ties=Ties.COMPETITION).tolist() for values in (x, y)] == [r.tolist() for r in theirs]
     assume(all(len(set(ranks)) > 1 for ranks in theirs))
-    expected = stats.pearsonr(*theirs).statistic
+    expected = scipy.stats.pearsonr(*theirs).statistic
     assert rank_agreement(x, y, ties=Ties.COMPETITION) == pytest.approx(expected, abs=1e-9)
 
 
@@ -296,7 +290,6 @@ def test_what_is_no_score_of_each_model_has_no_ranks(scores):
         model_ranks(scores)
 
 
-@settings(max_examples=50, deadline=None)
 @given(evaluations)
 def test_ranks_agree_as_scores_do(points):
     x, y = points

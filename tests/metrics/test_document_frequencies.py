@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from crosslens_metrics.document_frequencies import DocumentFrequencies
 from tests.metrics.captions_drawn import corpus
@@ -26,7 +26,6 @@ def counts_of(frequencies):
     return counts_by_gram
 
 
-@settings(max_examples=80, deadline=None)
 @given(corpus())
 def test_counts_are_the_images_with_the_n_gram_in_a_reference(drawn):
     frequencies = DocumentFrequencies.from_references(drawn[1], workers=2)
@@ -34,7 +33,6 @@ def test_counts_are_the_images_with_the_n_gram_in_a_reference(drawn):
     assert frequencies.documents == len(drawn[1])
 
 
-@settings(max_examples=40, deadline=None)
 @given(corpus())
 def test_counts_of_another_tool_give_the_same_frequencies(drawn):
     ours = DocumentFrequencies.from_references(drawn[1])

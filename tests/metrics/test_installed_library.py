@@ -21,6 +21,8 @@ from tests.commands import run_python
 from tests.metrics.test_library_alone import ALONE
 from tests.servers import ROOT
 
+pytestmark = pytest.mark.process
+
 CASES = [
     ["caption_stats", "xm3600.jsonl"],
     ["caption_stats", "xm3600.jsonl", "--json"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+import scipy
 
 from crosslens_metrics.intervals import Interval, percentile_interval, share_bounds, share_interval
 
@@ -12,7 +12,7 @@ from crosslens_metrics.intervals import Interval, percentile_interval, share_bou
 @pytest.mark.parametrize("trials", [1, 2, 7, 40, 1_000])
 def test_the_interval_of_a_share_is_the_one_of_the_exact_binomial_test(trials):
     for successes in {0, 1, trials // 3, trials // 2, trials - 1, trials}:
-        published = binomtest(successes, trials).proportion_ci(confidence_level=0.95, method="exact")
+        published = scipy.stats.binomtest(successes, trials).proportion_ci(confidence_level=0.95, method="exact")
         interval = share_interval(successes, trials)
         assert [interval.low, interval.high] == pytest.approx([published.low, published.high], abs=1e-9)
 

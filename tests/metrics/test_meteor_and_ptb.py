@@ -13,6 +13,8 @@ from crosslens_metrics.ptb import ptb_tokens
 from tests.java_tools import needs_java
 from tests.published import published
 
+pytestmark = pytest.mark.process
+
 
 def of_coco(name: str) -> Any:
     return json.loads((published("coco_example") / f"{name}.json").read_text(encoding="utf-8"))
@@ -50,6 +52,7 @@ def test_odd_texts_keep_their_places():
     assert [tokens[0], tokens[2], tokens[5], tokens[6], tokens[7]] == ["", "", "", "", "end"]
 
 
+@pytest.mark.long(reason="1,000 images, and a table of paraphrases that takes seconds to read")
 def test_meteor_is_that_of_the_public_tool_for_each_image_and_for_all():
     candidates, references = of_coco("candidates_tokenized"), of_coco("references_tokenized")
     expected = of_coco("reference_scores")

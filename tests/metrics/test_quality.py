@@ -7,7 +7,7 @@ from itertools import product
 import krippendorff
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from crosslens_metrics.intervals import wilson_interval
 from crosslens_metrics.quality import (
@@ -102,7 +102,7 @@ def test_nothing_rated_has_no_share_and_no_interval():
     ("successes", "trials"), [(0, 1), (1, 1), (0, 600), (600, 600), (577, 600), (3, 7), (299, 600)]
 )
 def test_the_interval_is_wilsons(successes, trials):
-    expected = stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+    expected = scipy.stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
 
     interval = wilson_interval(successes, trials)
 

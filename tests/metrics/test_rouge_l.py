@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from crosslens_metrics import rouge_l as module
 from crosslens_metrics.encoding import encode
@@ -13,13 +13,11 @@ from tests.metrics.plain import plain_rouge_l
 from tests.metrics.reference_tool import assert_equal_scores, coco_example, reference_rouge_l
 
 
-@settings(max_examples=60, deadline=None)
 @given(corpus(most=4))
 def test_any_captions_have_the_figures_of_the_reference_implementation(drawn):
     assert_equal_scores(rouge_l(*drawn), *reference_rouge_l(*drawn))
 
 
-@settings(max_examples=20, deadline=None)
 @given(corpus())
 def test_small_parts_in_threads_and_another_beta_give_what_the_definition_says(drawn):
     with pytest.MonkeyPatch.context() as patch:

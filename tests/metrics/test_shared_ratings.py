@@ -8,7 +8,7 @@ from itertools import combinations
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crosslens_metrics.quality import BAD, EXCELLENT, GOOD, LEVELS, MEDIUM, NOT_ENOUGH_INFO
@@ -41,7 +41,6 @@ def pairs_by_hand(rows, *, of=None):
 
 
 class TestAgreementOfAll:
-    @settings(deadline=None)
     @given(ROWS)
     def test_pairs_are_those_counted_by_hand(self, rows):
         things, _, ratings = columns(rows)
@@ -79,7 +78,6 @@ class TestAgreementOfAll:
 
 
 class TestAgreementOfEach:
-    @settings(deadline=None)
     @given(ROWS)
     def test_pairs_are_those_that_a_person_is_in(self, rows):
         by_person = agreement_of_each(*columns(rows))

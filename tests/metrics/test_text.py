@@ -101,6 +101,7 @@ def test_icu_finds_words_in_the_text_with_its_punctuation():
     assert tokenise(["A Dog."], tokenizer="icu", normalise=False) == ["A Dog"]
 
 
+@pytest.mark.long(reason="a whole published data set")
 def test_words_of_thousands_of_captions_are_found_in_seconds():
     with published("xm3600/captions_6languages.jsonl").open(encoding="utf-8") as lines:
         captions = [caption for line in lines for caption in json.loads(line)["th"]["caption"]]

@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+import scipy
 from gensim.models import KeyedVectors
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from crosslens_metrics import word_movers
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
@@ -40,7 +40,7 @@ def by_linear_programme(a: str, b: str) -> float | None:
     sums += [[float(j == column) for _ in rows for j in range(len(columns))] for column in range(len(columns))]
     weights = [bags[0].count(word) / len(bags[0]) for word in rows]
     weights += [bags[1].count(word) / len(bags[1]) for word in columns]
-    return linprog(costs, A_eq=sums, b_eq=weights).fun
+    return scipy.optimize.linprog(costs, A_eq=sums, b_eq=weights).fun
 
 
 def test_it_equals_the_published_distances():
@@ -56,7 +56,6 @@ def test_it_equals_the_published_distances():
         assert len(set(distances.values)) == len(pairs)
 
 
-@settings(max_examples=60, deadline=None)
 @given(texts, texts)
 def test_it_is_the_optimum_of_the_linear_programme(a, b):
     expected = by_linear_programme(a, b)
@@ -92,7 +91,6 @@ def test_a_text_is_at_no_distance_from_its_own_words_in_another_order_or_twice(t
     assert word_movers_distance(text, f"{text} {text}", VECTORS) == 0.0
 
 
-@settings(max_examples=50, deadline=None)
 @given(*[texts.filter(lambda text: set(text.split()) & set(WORDS))] * 3)
 def test_it_is_a_distance(a, b, c):
     there, back = word_movers_distance(a, b, VECTORS), word_movers_distance(b, a, VECTORS)
@@ -165,6 +163,8 @@ def test_without_the_solver_only_what_needs_it_is_refused(monkeypatch):
         word_movers._cheapest.cache_clear()
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="a process of its own")
 def test_neither_the_module_nor_a_distance_loads_a_framework():
     code = """
 import os, sys

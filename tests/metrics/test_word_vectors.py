@@ -238,16 +238,16 @@ def test_reading_everything_finds_a_changed_number_and_a_changed_word(tmp_path):
 
 
 def test_many_threads_read_the_same_table_at_the_same_time(tmp_path):
-    count = 3_000
+    count = 600
     write(tmp_path / "table", [(f"w{i}", (i + 1, 1)) for i in range(count)])
     table = open_table(tmp_path / "table")
 
     def read(start: int) -> list[float]:
-        return [float(table.vector(f"W{(start + step) % count}")[0]) for step in range(400)]
+        return [float(table.vector(f"W{(start + step) % count}")[0]) for step in range(100)]
 
     with ThreadPoolExecutor(16) as pool:
-        vectors = list(pool.map(read, range(0, count, 100)))
-    wanted = [[float((start + step) % count + 1) for step in range(400)] for start in range(0, count, 100)]
+        vectors = list(pool.map(read, range(0, count, 20)))
+    wanted = [[float((start + step) % count + 1) for step in range(100)] for start in range(0, count, 20)]
     assert vectors == wanted
 
 
@@ -268,7 +268,9 @@ print(resident_kib() - before)
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the memory of a process there")
+@pytest.mark.long(reason="memory is measured, with a large table")
 def test_using_a_table_takes_a_small_part_of_its_size_in_memory(tmp_path):
     rng = np.random.default_rng(5)
     write(tmp_path / "table", [(f"w{row}", vector) for row, vector in enumerate(rng.random((40_000, 200)))])

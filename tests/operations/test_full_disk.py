@@ -169,6 +169,7 @@ def failure(path: str, error: Exception, **headers: str) -> HttpResponse:
         return failure_show(RequestFactory().post(path, headers=headers))
 
 
+@pytest.mark.process
 def test_redis_on_a_full_disk_is_known_by_what_it_refuses(small_disk):
     executable = servers.find_redis()
     if not executable:
@@ -263,7 +264,6 @@ def test_a_session_that_finds_no_room_was_not_deleted(client, django_user_model,
     assert bad_request_show(request, SessionInterrupted("deleted")).status_code == 400
 
 
-@pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.sqlite
 def test_a_page_that_finds_no_room_in_the_database_says_so(client, django_user_model):
@@ -313,6 +313,7 @@ class Visitor:
             return refused.code, refused.read().decode()
 
 
+@pytest.mark.process
 @pytest.mark.long(reason="a real server fills its disk; each write that fails there is tested by itself as well")
 @pytest.mark.sqlite
 def test_a_server_on_a_full_disk_stays_up_says_so_and_goes_on_once_there_is_room(small_disk):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from parallel_text.config import Config, Inventory, Text
 from parallel_text.folder import Folder, LocalFolder
 from parallel_text.index import STEP
@@ -50,6 +48,8 @@ def build_index(path: Path, changes: dict[str, list[Any]] | None = None) -> Fold
 
 
 def write(folder: Folder, name: str, columns: str, rows: list[Any]) -> None:
+    import duckdb
+
     with duckdb.connect() as database, folder.writing(f"{name}.parquet") as to:
         database.execute(f"CREATE TABLE made ({columns})")
         if rows:

@@ -154,11 +154,12 @@ def test_versions_say_whether_the_links_are_always_the_same(tmp_path):
     assert Aligner("fast_align", Path("fast_align")).version == "always the same links"
 
 
+@pytest.mark.process
 def test_the_real_eflomal_finds_nine_of_ten_words_of_a_made_language(scratch):
     random_ = random.Random(1)
     vocabulary = [f"w{number}" for number in range(200)]
     pairs = []
-    for _number in range(1500):
+    for _number in range(500):
         source = random_.sample(vocabulary, random_.randint(3, 9))
         target = [f"v{word}" for word in source]
         if random_.random() < 0.3:

@@ -179,6 +179,7 @@ def test_a_file_has_its_name_whole_or_not_at_all(tmp_path):
             pass
 
 
+@pytest.mark.process
 def test_workers_end_with_a_builder_that_is_killed(tmp_path):
     code = """
         import sys, time

@@ -222,30 +222,38 @@ def test_words_without_a_rating_are_given_one_by_their_vectors():
     assert imageability.fit.precision > 0.9
 
 
+class Wide(Vectors):
+    dimensions = 300
+
+    def vector(self, word):
+        return np.resize(super().vector(word), 300)
+
+
+def imageability_by(vectors: Vectors) -> Imageability:
+    return Imageability({f"w{number}": 400 + number for number in range(60)}, vectors, threshold=500, seed=1)
+
+
+def test_some_words_at_a_time_have_the_scores_that_all_have_at_once(monkeypatch):
+    imageability, words = imageability_by(Vectors()), [f"w{number}" for number in range(100)]
+    whole = imageability.of(words)
+    monkeypatch.setattr("parallel_text.imageability.WORDS_AT_ONCE", 7)
+    assert len(whole) == 100
+    assert {word: score for word, (score, _source) in imageability.of(words).items()} == pytest.approx(
+        {word: score for word, (score, _source) in whole.items()}
+    )
+
+
+@pytest.mark.long(reason="memory is measured, with many words")
 def test_vectors_of_some_words_are_in_memory_at_a_time(monkeypatch):
     """All 2,000 at once, of 300 numbers, would be 5 MB."""
-
-    class Wide(Vectors):
-        dimensions = 300
-
-        def vector(self, word):
-            return np.resize(super().vector(word), 300)
-
-    imageability = Imageability({f"w{number}": 400 + number for number in range(60)}, Wide(), threshold=500, seed=1)
-    words = [f"w{number}" for number in range(2_000)]
     monkeypatch.setattr("parallel_text.imageability.WORDS_AT_ONCE", 200)
+    wide = imageability_by(Wide())
     tracemalloc.start()
     try:
-        whole = imageability.of(words)
+        wide.of([f"w{number}" for number in range(2_000)])
         assert tracemalloc.get_traced_memory()[1] < 3e6
     finally:
         tracemalloc.stop()
-    monkeypatch.setattr("parallel_text.imageability.WORDS_AT_ONCE", 7)
-    some = imageability.of(words[:100])
-    assert len(whole) == 2_000
-    assert {word: score for word, (score, _source) in some.items()} == pytest.approx(
-        {word: whole[word][0] for word in words[:100]}
-    )
 
 
 def test_figures_of_words_that_vectors_say_nothing_of_are_those_of_chance():

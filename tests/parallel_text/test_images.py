@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import duckdb
 import numpy as np
 import pytest
 
@@ -30,6 +29,8 @@ INSTANCES = [
 @pytest.fixture
 def work(tmp_path):
     """Steps before this one are done: three synsets are known, and four words have senses."""
+    import duckdb
+
     for step, query in (
         ("senses/inventory", f"SELECT 'en' AS language, unnest(['{SEAL}', '{STAMP}', '{BABEL}']) AS synset"),
         ("intersect/instances", f"FROM (VALUES {', '.join(map(str, INSTANCES))}) AS made(id, sentence, n, synsets)"),
@@ -46,6 +47,8 @@ def work(tmp_path):
 
 
 def read(work, name, columns="*"):
+    import duckdb
+
     return duckdb.sql(f"SELECT {columns} FROM '{work.folder.read(f'images/{name}.parquet')}'").fetchall()  # noqa: S608
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import duckdb
 import pytest
 
 from parallel_text.folder import Folder
 from tests.parallel_text.looked_at import ANIMAL, DOG, STAMP, build_index
 
 
-@pytest.fixture
-def folder(tmp_path) -> Folder:
-    return build_index(tmp_path / "it's a corpus")
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Folder:
+    return build_index(tmp_path_factory.mktemp("made") / "it's a corpus")
 
 
 def rows(folder: Folder, columns: str, name: str) -> list[Any]:
+    import duckdb
+
     return duckdb.execute(
         f"SELECT {columns} FROM read_parquet($1)",  # noqa: S608
         [str(folder.read(f"index/{name}.parquet"))],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from hashlib import md5
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +48,8 @@ def digest(text):
 
 
 def rows(work, name, columns="*"):
+    import duckdb
+
     return duckdb.sql(f"SELECT {columns} FROM '{work.folder.read(name)}'").fetchall()  # noqa: S608
 
 
@@ -81,7 +82,7 @@ def test_a_sentence_in_two_languages_is_one_and_identical_pairs_come_once(tmp_pa
 
 
 @given(spanish=PAIRS, german=PAIRS, chunk=st.integers(1, 7), at_once=st.sampled_from([1, 5, 1000]))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_chunks_hold_what_a_count_by_hand_finds(spanish, german, chunk, at_once, tmp_path_factory):
     lines = {"es": ["\t".join(pair) for pair in spanish], "de": ["\t".join(pair) for pair in german]}
     work = work_on(tmp_path_factory.mktemp("chunks"), chunk_sentences=chunk, **lines)

@@ -109,9 +109,19 @@ class TestImages:
 
 
 class TestCandidates:
-    @pytest.mark.parametrize("search", ["", "s", "my d", "x"])
-    @pytest.mark.parametrize("kind", ["", "noun", "verb_phrase"])
-    @pytest.mark.parametrize("reason", ["", KEPT, "not_imageable", "too_rare"])
+    @pytest.mark.parametrize(
+        ("search", "kind", "reason"),
+        [
+            *(("", "", ""), ("s", "", ""), ("my d", "", ""), ("x", "", ""), ("", "noun", ""), ("", "verb_phrase", "")),
+            *(
+                ("", "", KEPT),
+                ("", "", "not_imageable"),
+                ("", "", "too_rare"),
+                ("s", "noun", KEPT),
+                ("l", "noun", KEPT),
+            ),
+        ],
+    )
     def test_they_are_those_asked_for(self, folder, search, kind, reason):
         rows = looking.candidates(folder, search=search, kind=kind, reason=reason)
         wanted = {
@@ -139,7 +149,7 @@ class TestAlignedSentence:
         assert [(piece.text, piece.noun) for piece in arabic.pieces if piece.noun] == [("الفقمة", 1)]
         assert [(piece.text, piece.noun) for piece in spanish.pieces if piece.noun] == [("foca", 1)]
 
-    @pytest.mark.parametrize("number", range(5))
+    @pytest.mark.parametrize("number", [0, 2, 4])
     def test_the_pieces_are_the_whole_texts(self, folder, number):
         sentence = aligned_sentence(folder, number)
         texts = {one.language: "".join(piece.text for piece in one.pieces) for one in sentence.translations}

@@ -141,7 +141,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.fixed_dictionaries(dict.fromkeys(("en", *LANGUAGES), WORDS)), ROWS, st.booleans())
 def test_instances_are_those_of_plain_python(tmp_path_factory, inventory, rows, is_struck_out):
     # Every inventory has a synset of English, or it would be refused; every language a word.
@@ -311,7 +311,7 @@ def test_the_same_corpus_is_published_in_the_same_bytes(seals):
 
 def test_an_item_has_at_most_100_images_drawn_by_the_seed():
     files = [f"{number:03}.jpg" for number in range(150)]
-    one, other = publish._drawn(files, "k", 1), publish._drawn(random.sample(files, 150), "k", 1)
+    one, other = publish._drawn(files, "k", 1), publish._drawn(random.Random(1).sample(files, 150), "k", 1)
     assert one == other == sorted(one)
     assert len(one) == publish.MOST_IMAGES
     assert one != publish._drawn(files, "k", 2)

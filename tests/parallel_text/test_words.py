@@ -38,8 +38,6 @@ def test_lemmas_are_those_of_nouns():
         ("de", "Siegel"),
         ("de", "häuser"),
         ("es", "Focas"),
-        ("fr", "L’"),
-        ("hr", "kuće"),
         ("pt-BR", "selos"),
         ("ko", "개"),
     ]
@@ -47,8 +45,6 @@ def test_lemmas_are_those_of_nouns():
         "siegel",
         "haus",
         "foca",
-        "le",
-        "kuća",
         "selo",
         "개",
     ]

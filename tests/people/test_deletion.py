@@ -78,6 +78,7 @@ def changed_in_admin(row: Model, flag: int = CHANGE, *, user: User | None = None
     LogEntry.objects.create(user=user or make_user(), action_flag=flag, **of)
 
 
+@pytest.mark.postgres
 def test_nothing_that_names_a_person_is_left_anywhere(ann: User):
     assert "annabelle" in everything()
     delete_account(user=ann, now=LATER)

@@ -14,14 +14,13 @@ from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 from django.urls import reverse
-from oidc_provider_mock import User as Claims
-from oidc_provider_mock import run_server_in_thread
 
 from people.models import Membership, User
 from people.rules.sign_in_providers import GivenRole, SignInProvider
 from people.services.account_deletion import delete_account
 from tests.factories import NOW, make_project, make_user
 from tests.people.saml import ENTITY_ID, SIGN_IN_URL, IdentityProvider, key_and_certificate
+from tests.tiers import some
 
 pytestmark = pytest.mark.django_db
 HOST = "crosslens.example.org"
@@ -30,6 +29,9 @@ UMA = {"email": "uma@example.org", "email_verified": True, "preferred_username":
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
+    from oidc_provider_mock import User as Claims
+    from oidc_provider_mock import run_server_in_thread
+
     with run_server_in_thread(user_claims=[Claims(sub="uma", claims=UMA)]) as server:
         yield f"http://localhost:{server.server_port}"
 
@@ -96,7 +98,11 @@ class TestOpenIDConnect:
 
     @pytest.mark.parametrize(
         "claims",
-        [{"email": "uma@evil.org"}, {"email_verified": False}, {"email": None}, {"email": "x@sub.example.org"}],
+        some(
+            [{"email": "x@sub.example.org"}, {"email_verified": False}, {"email": None}, {"email": "uma@evil.org"}],
+            short=3,
+            reason="the first has another domain, too",
+        ),
     )
     def test_without_a_confirmed_address_of_the_domain_nobody_comes_in(self, client, provider, server, claims):
         become(server, **claims)

@@ -95,6 +95,7 @@ def test_a_new_password_is_told(told, client: Client, ann_with_password: User):
     assert ("password-changed", ann_with_password.pk) in events(told)
 
 
+@pytest.mark.process
 def test_production_keeps_these_lines_and_not_those_of_the_lock_out(tmp_path: Path):
     code = "from config.settings import LOGGING; print(LOGGING['loggers'])"
     environment = {**os.environ, **PRODUCTION, "CROSSLENS_VAR": str(tmp_path)}

@@ -27,10 +27,16 @@ from tests.people.conftest import PASSWORD
 pytestmark = pytest.mark.django_db
 NEW_PASSWORD = "four grey elephants"
 TRIES = 5
+MANY = 10 * TRIES
 
 
 def sign_in(client: Client, login: str, password: str = PASSWORD, **about: Any):
     return client.post(reverse("account_login"), {"login": login, "password": password}, **about)
+
+
+def fail(name: str, address: str, *, times: int) -> None:
+    """Leave the rows of so many wrong passwords, each counted as one by other tests."""
+    AccessAttempt.objects.create(username=name, ip_address=address, failures_since_start=times)
 
 
 def is_signed_in(client: Client) -> bool:
@@ -104,9 +110,8 @@ def test_the_same_account_is_not_locked_at_another_address(client: Client, ann_w
 
 
 def test_an_address_that_tries_many_names_is_locked_out_whole(client: Client, ann_with_password: User):
-    for number in range(50):
-        response = sign_in(client, f"name{number}", "wrong")
-    assert response.status_code == 429
+    fail("somebody", "127.0.0.1", times=MANY - 2)
+    assert [sign_in(client, name, "wrong").status_code for name in ("bob", "cem")] == [200, 429]
     assert sign_in(client, "ann").status_code == 429
 
 
@@ -222,52 +227,35 @@ def test_nobody_signs_up_without_an_invitation(client: Client):
     assert reverse("account_signup") not in client.get(reverse("account_login")).content.decode()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "account_login",
-        "account_signup",
-        "account_reset_password",
-        "account_reset_password_done",
-        "account_reset_password_from_key_done",
-        "account_inactive",
-        "account_email_verification_sent",
-    ],
+BEFORE = (
+    *("account_login", "account_signup", "account_reset_password", "account_reset_password_done"),
+    *("account_reset_password_from_key_done", "account_inactive", "account_email_verification_sent"),
 )
-def test_pages_before_sign_in_are_in_our_clothes_and_hold_nothing_inline(client: Client, name: str):
-    check_clothes(client.get(reverse(name)))
+WITHOUT_SECOND_FACTOR = ("account_reauthenticate", "mfa_activate_totp")
+WITH_IT = (
+    *("account_change_password", "account_email", "mfa_index", "mfa_view_recovery_codes"),
+    *("mfa_generate_recovery_codes", "mfa_deactivate_totp", "mfa_reauthenticate", "account_logout"),
+)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "account_logout",
-        "account_change_password",
-        "account_email",
-        "account_reauthenticate",
-        "mfa_index",
-        "mfa_activate_totp",
-        "mfa_view_recovery_codes",
-        "mfa_generate_recovery_codes",
-        "mfa_deactivate_totp",
-        "mfa_reauthenticate",
-    ],
-)
-def test_account_pages_are_in_our_clothes_and_hold_nothing_inline(client: Client, ann_with_password: User, name: str):
+def test_account_pages_are_in_our_clothes_and_hold_nothing_inline(client: Client, ann_with_password: User):
+    check_clothes(client, *BEFORE)
     sign_in(client, "ann")
     client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
-    if name not in ("mfa_activate_totp", "account_reauthenticate"):
-        enrol(client)
-    check_clothes(client.get(reverse(name)))
+    check_clothes(client, *WITHOUT_SECOND_FACTOR)
+    enrol(client)
+    check_clothes(client, *WITH_IT)
 
 
-def check_clothes(response: Any) -> None:
-    page = response.content.decode()
-    assert response.status_code == 200
-    assert 'class="site-header"' in page
-    assert "default-src 'self'" in response["Content-Security-Policy"]
-    assert " style=" not in page
-    assert not re.search(r"<script(?![^>]*src=)|\son\w+=", page)
+def check_clothes(client: Client, *names: str) -> None:
+    for name in names:
+        response = client.get(reverse(name))
+        page = response.content.decode()
+        assert response.status_code == 200, name
+        assert 'class="site-header"' in page
+        assert "default-src 'self'" in response["Content-Security-Policy"]
+        assert " style=" not in page
+        assert not re.search(r"<script(?![^>]*src=)|\son\w+=", page)
 
 
 def test_sessions_that_ran_out_are_swept(client: Client, ann_with_password: User):

@@ -21,12 +21,13 @@ from practice.services.sets import ImageInWorkError, StalePracticeError
 from sxs_eval.permissions import missing_requirements as missing_for_comparison
 from tests.concurrency import together
 from tests.factories import NOW, make_annotator, make_comparison, make_image, make_rater, make_round, make_user
+from tests.kept import kept
 from tests.practice.making import RIGHT, WRONG, make_practice, new_item
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@kept
 def round():
     return make_round()
 
@@ -195,6 +196,7 @@ def test_two_tabs_answer_an_example_once_and_begin_one_try(round, anna):
 
 
 class TestPages:
+    @pytest.mark.postgres
     def test_somebody_practises_and_gets_work(self, round, anna):
         practice = make_practice(round.project)
         client = client_of(anna)

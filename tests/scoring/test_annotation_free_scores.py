@@ -335,12 +335,14 @@ def test_a_worker_without_pytorch_hands_the_pass_to_those_that_have_it(reference
     assert sent == [((pass_id,), "gpu")]
 
     Worker.objects.all().delete()
+    monkeypatch.setitem(sys.modules, "torch", None)
     tasks.run_pass(pass_id)
     assert len(sent) == 1
     assert Pass.objects.get(pk=pass_id).scores.get().why_undefined
 
 
 @needs_torch
+@pytest.mark.long(reason="a model of another kind, which the tests of inference load, too")
 def test_a_clip_like_model_scores_captions_in_any_language(references, english, model, settings, tmp_path):
     settings.MODELS_FOLDER = tmp_path / "models"
     save_clip(tmp_path / "models" / "clip")

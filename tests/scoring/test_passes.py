@@ -7,7 +7,9 @@ import signal
 import time
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -298,11 +300,11 @@ def test_metrics_that_are_added_to_a_pass_that_runs_are_computed_by_it(monkeypat
     assert list(values_of(scored)) == ["rouge-l", "cider"]
 
 
-def claimed_without_a_lock(pass_id: int) -> bool:
+def claimed_without_a_lock(pass_id: int, all_have_looked: Barrier) -> bool:
     """As `claim` would be without its lock: looks first, writes afterwards."""
     scoring_pass = Pass.objects.get(pk=pass_id)
     is_free = scoring_pass.state == JobState.QUEUED
-    time.sleep(0.3)
+    all_have_looked.wait()
     if is_free:
         Pass.objects.filter(pk=pass_id).update(state=JobState.RUNNING)
     return is_free
@@ -320,7 +322,8 @@ def test_of_several_workers_one_gets_a_pass():
     assert scoring_pass.attempts == 1
 
     Pass.objects.update(state=JobState.QUEUED)
-    assert sum(together(claimed_without_a_lock, [scoring_pass.pk] * 4)) > 1, "the control: nothing raced"
+    unlocked = partial(claimed_without_a_lock, all_have_looked=Barrier(4, timeout=60))
+    assert sum(together(unlocked, [scoring_pass.pk] * 4)) > 1, "the control: nothing raced"
 
 
 @pytest.mark.postgres
@@ -334,6 +337,7 @@ def test_of_several_who_ask_for_the_same_scores_all_get_one_scoring_with_one_pas
     assert (Scoring.objects.count(), Pass.objects.count()) == (1, 1)
 
 
+@pytest.mark.process
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_killed_in_the_middle_of_a_metric_leaves_what_was_done_to_its_successor(monkeypatch, tmp_path):

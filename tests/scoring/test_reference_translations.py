@@ -188,6 +188,7 @@ def test_of_several_workers_one_translates(english):
     assert texts_of(german.made) == expected(english)
 
 
+@pytest.mark.process
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_worker_loses_nothing_and_repeats_nothing(english, monkeypatch, tmp_path):

@@ -113,6 +113,7 @@ def test_meteor_is_scored_in_another_language_by_its_program(files):
     assert report["signatures"]["meteor"].startswith("meteor|v:1.5|text:whitespace-1+norm-1|lang:fi|refs:")
 
 
+@pytest.mark.long(reason="another language by the same program, whose start takes seconds")
 def test_chinese_captions_are_scored_with_meteors_english_parameters_as_published_ones_are(tmp_path, capsys):
     needs_java()
     captions = {
@@ -265,6 +266,7 @@ def test_every_metric_of_captions_alone_is_offered():
     assert alone[:6] == ["cider", "cider-d", "bleu", "rouge-l", "meteor", "bmrc"]
 
 
+@pytest.mark.process
 def test_no_database_is_needed_and_a_missing_file_is_named(files):
     environment = {**os.environ, "CROSSLENS_VAR": str(files[0].parent / "none")}
     environment.pop("DJANGO_SETTINGS_MODULE", None)
@@ -279,6 +281,7 @@ def test_no_database_is_needed_and_a_missing_file_is_named(files):
     assert not list(files[0].parent.rglob("*sqlite*"))
 
 
+@pytest.mark.long(reason="more images by the same metrics")
 def test_a_hundred_thousand_images_take_seconds(tmp_path):
     candidates, references = tmp_path / "candidates.json", tmp_path / "references.jsonl"
     captions = [f"a {number % 97} dog and {number % 89} cats" for number in range(100_000)]

@@ -89,12 +89,11 @@ class TestTable:
         assert "100.0 ★ best" in text
         assert text.index("Good") < text.index("Poor")
 
-    @pytest.mark.parametrize(
-        ("sort", "first"), [("", "Good"), ("-model", "Poor"), ("cider-d", "Good"), ("-cider-d", "Poor"), ("x", "Good")]
-    )
-    def test_it_can_be_sorted_by_any_column_either_way(self, manager, both_done, sort, first):
-        (group,) = manager.get(address("score-list"), {"sort": sort}).context["page"].groups
-        assert group.lines[0].row.scoring.model.name == first
+    def test_it_can_be_sorted_by_any_column_either_way(self, manager, both_done):
+        firsts = {"": "Good", "-model": "Poor", "cider-d": "Good", "-cider-d": "Poor", "x": "Good"}
+        for sort, first in firsts.items():
+            (group,) = manager.get(address("score-list"), {"sort": sort}).context["page"].groups
+            assert group.lines[0].row.scoring.model.name == first, sort
 
     def test_a_language_without_scores_shows_none_and_a_metric_alone_all_languages_in_one_table(self, manager, good):
         run(good)
@@ -117,6 +116,7 @@ class TestTable:
         assert "★" not in text
         assert "1 missing" in text
 
+    @pytest.mark.postgres
     def test_what_is_being_computed_is_polled_for_until_it_is_there(self, manager, good):
         page = manager.get(address("score-list"))
         assert 'hx-trigger="every 2s"' in page.text
@@ -261,10 +261,10 @@ class TestImages:
         assert '<dd class="pair__caption" lang="de" dir="auto">ganz was anderes</dd>' in content
         assert f'<dd lang="de" dir="auto">an image of {key}</dd>' in content
 
-    @pytest.mark.parametrize("asked", [{"page": "99"}, {"page": "x"}, {"metric": "?"}, {"show": "?", "against": "-1"}])
-    def test_what_cannot_be_asked_for_gives_the_nearest_there_is(self, manager, good, asked):
+    def test_what_cannot_be_asked_for_gives_the_nearest_there_is(self, manager, good):
         run(good)
-        assert len(images_of(manager.get(address("scoring-images", good.pk), asked))) == 4
+        for asked in ({"page": "99"}, {"page": "x"}, {"metric": "?"}, {"show": "?", "against": "-1"}):
+            assert len(images_of(manager.get(address("scoring-images", good.pk), asked))) == 4, asked
 
     def test_a_metric_is_put_beside_what_people_said_of_the_same_pair(
         self, manager, project, references, both_done, good, poor

@@ -35,6 +35,7 @@ from scoring.services.scoring_passes import claim
 from scoring.services.scorings import ask_again
 from tests.annotation.submitting import submit_captions, take
 from tests.factories import NOW, make_annotator, make_captioner, make_collection, make_project, make_round, make_user
+from tests.kept import kept
 from tests.metrics.plain import plain_bleu
 from tests.scoring.scored import make_references, make_scoring, run, values_of
 
@@ -166,7 +167,7 @@ def test_two_models_are_compared_over_their_images_and_it_says_where_they_should
     assert worse.difference == pytest.approx(-0.75)
 
 
-@pytest.fixture
+@kept
 def two_models():
     """Scorings of two models on 12 images, with captions of several lengths."""
     references = make_references(

@@ -30,6 +30,7 @@ from scoring.services.references import put_references
 from tests.clients import client_of
 from tests.commands import output_of
 from tests.factories import NOW, make_captioner, make_collection, make_project, make_user
+from tests.kept import kept
 from tests.metrics.reference_tool import reference_cider_d
 from tests.scoring.scored import make_references, make_scoring, run
 
@@ -38,7 +39,7 @@ pytestmark = pytest.mark.django_db
 METRICS = ["bleu-1", "bleu-4", "rouge-l", "cider-d"]
 
 
-@pytest.fixture
+@kept
 def scoring() -> Scoring:
     """Six images: a model that is right about every second one."""
     collection = make_collection(6)

@@ -121,21 +121,17 @@ def test_images_of_an_evaluation_set_are_refused_or_left_out(client, project, re
     assert not ReferenceSet.objects.filter(is_evaluation=True).exists()
 
 
-@pytest.mark.parametrize(
-    ("values", "says"),
-    [
+def test_what_is_wrong_is_said(client, project, references, asked):
+    for values, says in (
         ({"references": []}, "This field is required."),
         ({"steps": 0}, "Ensure this value is greater than or equal to 1."),
         ({"learning_rate": 7}, "The learning rate must be above 0 and at most 1."),
         ({"warmup_steps": 2000}, "The warm-up has 2000 steps, the training only 300."),
         ({"targets": "pivot"}, "has neither a stabiliser nor an English caption, which could be it."),
-    ],
-)
-def test_what_is_wrong_is_said(client, project, references, asked, values, says):
-    response = start(client, project, references, **values)
-
-    assert response.status_code == 422
-    assert says in text_of(response)
+    ):
+        response = start(client, project, references, **values)
+        assert response.status_code == 422, values
+        assert says in text_of(response)
     assert not Training.objects.exists()
 
 

@@ -69,7 +69,7 @@ def three_models(images: int = 300) -> list[Contest]:
 
 
 def test_models_that_differ_are_told_apart_and_those_that_do_not_are_not():
-    (ranking,) = ranked(three_models(), resamples=300)
+    (ranking,) = ranked(three_models(), resamples=200)
 
     assert ranking.models[0].model == "good"
     assert sum(strengths_of(ranking).values()) == pytest.approx(0)
@@ -163,8 +163,8 @@ def test_two_that_were_never_compared_have_an_interval_by_way_of_a_third():
 
 
 def test_one_model_that_nearly_always_lost_takes_no_interval_of_the_others():
-    (alone,) = ranked(three_models(), resamples=300)
-    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1] * 199 + [0]))], resamples=300)
+    (alone,) = ranked(three_models(), resamples=200)
+    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1] * 199 + [0]))], resamples=200)
 
     assert {model.bound for model in ranking.models} == {Bound.JUDGEMENTS}
     concerned = {"bad", *(f"{name}, bad" for name in ("good", "fair", "poor"))}
@@ -180,7 +180,7 @@ def test_one_model_that_nearly_always_lost_takes_no_interval_of_the_others():
 
 
 def test_a_comparison_of_few_images_takes_no_interval_of_the_models_beyond_it():
-    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1, 1, 0]))], resamples=1_000)
+    (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1, 1, 0]))], resamples=400)
 
     assert len(reasons_of(ranking)) == 4
     assert all("bad" in name for name in reasons_of(ranking))
@@ -189,7 +189,7 @@ def test_a_comparison_of_few_images_takes_no_interval_of_the_models_beyond_it():
 def test_pairs_within_two_groups_that_one_image_links_keep_their_intervals():
     beyond = Contest("left", "right", drawn(0.5, images=300, seed=4))
     link = Contest("left", "good", part([1] * 50 + [0]))
-    (ranking,) = ranked([*three_models(), beyond, link], resamples=1_000)
+    (ranking,) = ranked([*three_models(), beyond, link], resamples=400)
     without = set(reasons_of(ranking))
 
     assert {"left", "right"} == without & {model.model for model in ranking.models}

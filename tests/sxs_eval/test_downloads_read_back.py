@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from random import Random
 from typing import Any
 
 import pytest
@@ -12,12 +11,12 @@ import pytest
 from images.models import Image
 from inference.models import ModelCaption
 from sxs_eval.formats.judgement_export import Layout, export_judgements
-from sxs_eval.models import Comparison, EqualCaptions, Judgement
+from sxs_eval.models import Comparison, EqualCaptions
 from sxs_eval.selectors.results import report_of
-from sxs_eval.services.raters import exclude_rater
 from tabular.downloads import write_whole
 from tests.commands import output_of
-from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
+from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater
+from tests.kept import kept
 from tests.sxs_eval.judged import judge_all, keys_of
 
 pytestmark = pytest.mark.django_db
@@ -27,25 +26,7 @@ SAME = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def comparison() -> Comparison:
-    """Twelve images, three raters who repeat a pair now and then, and a fourth one who was left out afterwards."""
-    comparison = make_comparison(images=12, repeat_percent=50, failures_percent=100)
-    rng = Random(3)
-    for number, image in enumerate(Image.objects.order_by("pk")):
-        image.extra = {"region": "coast" if number < 5 else "hills"}
-        image.save()
-    keys = list(comparison.collection.entries.values_list("key", flat=True))
-    left_out = make_rater(comparison)
-    judge_all(comparison, left_out, dict.fromkeys(keys[:2], 3), again=3)
-    exclude_rater(comparison=comparison, rater=left_out, note="", by=make_user(), now=NOW)
-    for _ in range(3):
-        scores = {key: rng.randint(-3, 3) for key in keys}
-        judge_all(comparison, make_rater(comparison), scores, seed=rng.randrange(99), again=rng.randint(-1, 1))
-    return comparison
-
-
-@pytest.fixture
+@kept
 def with_equal_captions() -> Comparison:
     """Six images in two regions; two pairs have equal captions, which count unseen."""
     collection = make_collection(6)
@@ -68,21 +49,6 @@ def reported(comparison: Comparison, file: Any) -> dict[str, Any]:
     (part,) = json.loads(said)["comparisons"]
     assert (part["base_model"], part["test_model"]) == (comparison.base.name, comparison.test.name)
     return part["report"]
-
-
-@pytest.mark.parametrize("layout", Layout)
-def test_the_file_and_the_page_have_the_same_figures(comparison, layout, tmp_path):
-    file = tmp_path / f"judgements.{layout.value}"
-    write_whole(file, export_judgements([comparison], layout, until=NOW + timedelta(days=1)))
-
-    from_file, from_page = reported(comparison, file), report_of(comparison).as_json()
-
-    assert from_page["outcome"]["images"]["complete"] > 0
-    assert from_page["flips"]["same"]["total"] > 0
-    assert from_page["set_aside"] > 0
-    assert Judgement.objects.count() > from_page["judgements"]
-    assert {name: from_file[name] for name in SAME} == {name: from_page[name] for name in SAME}
-    assert len(from_file["raters"]) == 3
 
 
 @pytest.mark.parametrize("layout", Layout)

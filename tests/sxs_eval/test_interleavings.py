@@ -187,7 +187,7 @@ class Story:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("seed", runs(6, short=2))
+@pytest.mark.parametrize("seed", runs(6, short=1))
 def test_places_and_answers_stay_exact_in_whatever_order_things_happen(seed):
     story = Story(seed)
     for number in range(STEPS):

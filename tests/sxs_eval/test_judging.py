@@ -6,7 +6,6 @@ from datetime import timedelta
 from random import Random
 
 import pytest
-from scipy.stats import binomtest
 
 from allocation.models import AssignmentState, BatchState, Task
 from allocation.services.lifecycle import expire_overdue
@@ -78,9 +77,8 @@ def test_sides_are_balanced_over_pairs_and_raters():
         take(comparison, make_rater(comparison), rng=Random(seed))
     sides = list(Judgement.objects.values_list("test_is_left", flat=True))
     assert len(sides) == 600
-    assert binomtest(sum(sides), len(sides)).pvalue > 0.001
-    # The control: were left always the test (or always the base), this would see it.
-    assert binomtest(600, 600).pvalue < 0.001
+    # Of 600 fair ones, 260 to 340 with a chance of 0.999; the seeds are the same each time.
+    assert 260 <= sum(sides) <= 340
     per_pair = [set(pair.judgements.values_list("test_is_left", flat=True)) for pair in comparison.pairs.all()]
     assert 90 < sum(len(both) == 2 for both in per_pair) < 210
 

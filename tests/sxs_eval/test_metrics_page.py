@@ -32,19 +32,9 @@ SAID = {"A": "ein Hund", "B": "ein Hund auf der Wiese", "C": "ein Hund läuft he
 PEOPLE = "ein Hund läuft heute über die grüne Wiese am Wald"
 
 
-@pytest.fixture
-def project():
-    return make_project("lions")
-
-
-@pytest.fixture
-def collection():
-    return make_collection(6)
-
-
-@pytest.fixture
-def judged(project, collection):
+def make_judged():
     """Three models in German and Spanish, all but one pair of which are compared."""
+    project, collection = make_project("lions"), make_collection(6)
     models = {name: make_captioner(collection, name, text=text, language="de") for name, text in SAID.items()}
     for name, model in models.items():
         ModelCaption.objects.bulk_create(
@@ -53,16 +43,41 @@ def judged(project, collection):
         )
     for (base, test, language), scores in ANSWERS.items():
         judged_once(project, collection, models[base], models[test], scores, language=language)
-    return models
+    return project, collection, models
 
 
-@pytest.fixture
-def scored(project, collection, judged):
+def make_scored():
+    project, collection, judged = make_judged()
     for language in ("de", "es"):
         references = make_references(project=project, collection=collection, language=language, texts=[PEOPLE])
         for model in judged.values():
             run(make_scoring(references, model=model, metrics=["rouge-l"]))
-    return judged
+    return project, collection, judged
+
+
+@pytest.fixture
+def world(made_once, request):
+    return made_once(make_scored if "scored" in request.fixturenames else make_judged)
+
+
+@pytest.fixture
+def project(world):
+    return world[0]
+
+
+@pytest.fixture
+def collection(world):
+    return world[1]
+
+
+@pytest.fixture
+def judged(world):
+    return world[2]
+
+
+@pytest.fixture
+def scored(world):
+    return world[2]
 
 
 @pytest.fixture
@@ -150,9 +165,9 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, project, coll
     assert len(page(manager).context["page"].plot.points) == 1
 
 
-@pytest.mark.parametrize("asked", [{}, {"metric": "nothing"}, {"flip": "x"}])
-def test_a_project_without_scores_says_what_it_takes(manager, judged, asked):
-    assert "You need judged comparisons, and automatic scores" in text_of(page(manager, **asked))
+def test_a_project_without_scores_says_what_it_takes(manager):
+    for asked in ({}, {"metric": "nothing"}, {"flip": "x"}):
+        assert "You need judged comparisons, and automatic scores" in text_of(page(manager, **asked))
 
 
 def test_only_managers_and_researchers_of_the_project_see_it(client, project, scored):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.management import CommandError
+from django.db import OperationalError
 
 from sxs_eval.management.commands import plan_evaluations
 from sxs_eval.selectors.planning import Pace
@@ -165,7 +166,19 @@ def test_a_measured_pace_is_used_and_said(file, monkeypatch):
     assert plan["per_session"]["hours"] == 6.25
 
 
+def test_without_a_database_or_with_an_empty_one_the_pace_is_assumed(file, monkeypatch):
+    def no_such_table() -> None:
+        raise OperationalError("no such table")
+
+    monkeypatch.setattr(plan_evaluations, "measured_pace", no_such_table)
+    assert "at 20 s per judgement (assumed: the database could not be reached)" in run(file, *TWO)
+    monkeypatch.setattr(plan_evaluations, "_is_database_missing", lambda: True)
+    assert "(assumed: there is no database to measure it from)" in run(file, *TWO)
+
+
+@pytest.mark.long(reason="the same by manage.py itself")
 @pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.process
 @pytest.mark.sqlite
 def test_without_a_database_or_with_an_empty_one_it_plans_all_the_same(file, tmp_path, is_there):
     var = tmp_path / "var"

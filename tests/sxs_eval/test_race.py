@@ -1,4 +1,4 @@
-"""Sixty-four raters at once on forty pairs: exactly three answers each, by three people, whatever happens."""
+"""Twenty raters at once on fifteen pairs: exactly three answers each, by three people, whatever happens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.concurrency import together, together_with_errors
 from tests.factories import NOW, make_comparison, make_rater
 from tests.tiers import runs
 
-RATERS, PAIRS, REPLICATION = 40, 30, 3
+RATERS, PAIRS, REPLICATION = 20, 15, 3
 LEASE = timedelta(minutes=30)
 STOPS = (services.StaleTrialError, LeaseExpiredError, BatchReturnedError, NotQualifiedError)
 

@@ -23,6 +23,7 @@ from sxs_eval.services.judging import LONGEST_COMMENT
 from sxs_eval.views import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_rater, make_user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}
@@ -34,7 +35,7 @@ def _drawn_alike_each_time(monkeypatch) -> None:
     monkeypatch.setattr(judging, "RNG", Random(1))
 
 
-@pytest.fixture
+@kept
 def comparison() -> Comparison:
     return make_comparison(images=4)
 
@@ -202,6 +203,7 @@ def _shape(html: str) -> str:
     return re.sub(r"\d+", "#", html)
 
 
+@pytest.mark.postgres
 def test_an_answer_of_the_script_brings_the_next_pair_and_the_last_one_the_end(comparison, desk):
     batch = take(desk, comparison)
     first = answer(desk, batch, 1, headers=JSON)

@@ -19,11 +19,12 @@ from sxs_eval.selectors.raters import MOST_FAILURES_SHOWN, RaterRow, failures_of
 from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_comparison, make_project, make_rater, make_user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
+@kept
 def comparison() -> Comparison:
     made = make_comparison(project=make_project("lions"), images=6, batch_size=6, gold_percent=50)
     # Gold pairs are put in by hand below, so that it is known where they are.
@@ -65,7 +66,7 @@ positions = count(100)
 
 
 def show_gold(batch: JudgingBatch, *, score: int, **more) -> Judgement:
-    gold = batch.comparison.gold_pairs.order_by("?").first()
+    gold = batch.comparison.gold_pairs.order_by("pk").first()
     values = {"kind": Kind.GOLD, "gold": gold, "test_is_left": True, "choice": score, "score": score, "judged_at": NOW}
     return batch.judgements.create(
         scale=7, position=next(positions), comparison=batch.comparison, person=batch.lease.person, **(values | more)

@@ -233,6 +233,7 @@ def test_decided_images_and_similar_ones_are_what_pooling_takes():
     assert dict(zip(outcomes.image, outcomes.outcome.tolist(), strict=True)) == {"i0": 1, "i1": -1, "i3": 0, "i9": 0}
 
 
+@pytest.mark.long(reason="more judgements by the same rules")
 def test_a_report_over_a_hundred_thousand_judgements_takes_less_than_a_second():
     rng = np.random.default_rng(0)
     images = np.repeat(np.array([f"image-{number}" for number in range(33_334)]), 3)

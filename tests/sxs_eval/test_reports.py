@@ -315,18 +315,19 @@ class TestPairs:
         assert len(second.context["pairs"]) == 2
         assert client.get(address("pair-list", comparison), {"page": "x"}).status_code == 200
 
-    @pytest.mark.parametrize("name", ["pair-list", "judgements-export"])
-    def test_who_is_writing_about_an_image_of_it_is_refused(self, reader, comparison, name):
-        assert reader.get(address(name, comparison)).status_code == 200
+    def test_who_is_writing_about_an_image_of_it_is_refused(self, reader, comparison):
+        names = ("pair-list", "judgements-export")
+        assert [reader.get(address(name, comparison)).status_code for name in names] == [200, 200]
         elsewhere = make_round(collection=comparison.collection, images=5)
         manager = comparison.project.created_by
         manager.reads_english = True
         manager.save()
         make_annotator_of(elsewhere, manager)
         annotating.take_batch(round=elsewhere, person=manager, now=NOW, rng=Random(1))
-        response = reader.get(address(name, comparison), follow=True)
-        assert "You have a batch with images of this project" in text_of(response)
-        assert "base caption" not in response.content.decode()
+        for name in names:
+            response = reader.get(address(name, comparison), follow=True)
+            assert "You have a batch with images of this project" in text_of(response)
+            assert "base caption" not in response.content.decode()
         assert reader.get(address("comparison-show", comparison)).status_code == 200
 
 
@@ -364,20 +365,22 @@ class TestAccess:
 
 
 class TestCost:
-    @pytest.mark.parametrize("name", ["comparison-show", "results-show", "pair-list", "tables-export"])
-    def test_queries_do_not_grow_with_pairs_or_judgements(self, client, name):
+    def test_queries_do_not_grow_with_pairs_or_judgements(self, client):
+        names = ("comparison-show", "results-show", "pair-list", "tables-export")
         counts = []
-        for images in (2, 12):
+        for images in (2, 6):
             comparison = make_comparison(images=images, replication=2, batch_size=20)
             for number in (1, 2):
                 rater = make_rater(comparison)
                 judge_all(comparison, rater, dict.fromkeys(keys_of(comparison), number))
             client.force_login(comparison.project.created_by)
-            client.get(address(name, comparison))
-            with CaptureQueriesContext(connection) as queries:
+            for name in names:
                 client.get(address(name, comparison))
-            counts.append(len(queries))
-        assert counts[0] == counts[1] <= 25
+                with CaptureQueriesContext(connection) as queries:
+                    client.get(address(name, comparison))
+                counts.append(len(queries))
+        assert counts[:4] == counts[4:]
+        assert max(counts) <= 25
 
     def test_results_take_the_same_queries_for_more_comparisons(self, client):
         comparison = make_comparison()

@@ -17,14 +17,12 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.reports.comparison import Judged
 from crosslens_metrics.scales import MOST_LEVELS, SCALES, Level, Scale
 from sxs_eval.models import Judgement
+from sxs_eval.services import judging
 from tests.factories import NOW, make_comparison, make_rater
 from tests.sxs_eval.judged import take
 
 KNOWN = {number for scale in SCALES.values() for number in scale.numbers}
 TRIED = sorted({*KNOWN, max(KNOWN) + 1, min(KNOWN) - 1})
-ON = [
-    pytest.param(scale, number, id=f"{points}-{number}") for points, scale in SCALES.items() for number in scale.numbers
-]
 OUTSIDE = [(scale, number) for scale in SCALES.values() for number in TRIED if number not in scale]
 
 
@@ -47,20 +45,23 @@ def level(number: int) -> Level:
     return Level(number, "NAME", "choice", "label", "short")
 
 
-@pytest.mark.parametrize(("scale", "number"), OUTSIDE, ids=named)
-class TestOutside:
-    @pytest.mark.django_db
-    @pytest.mark.parametrize(("headers", "status"), [({}, 302), ({"accept": "application/json"}, 422)])
-    def test_the_page_refuses_it(self, scale, number, headers, status, client: Client):
-        trial = trial_of(scale)
-        reply = answer(client, trial, number, headers=headers)
-        assert reply.status_code == status
-        said = f"Choose one of the answers ({', '.join(map(str, scale.numbers))})."
-        page = client.get(reverse("sxs_eval:batch-show", args=[trial.batch_id]))
-        assert said in (page if status == 302 else reply).content.decode()
+@pytest.mark.django_db
+@pytest.mark.parametrize("scale", SCALES.values(), ids=named)
+def test_the_page_refuses_what_is_outside(scale, client: Client):
+    trial = trial_of(scale)
+    said = f"Choose one of the answers ({', '.join(map(str, scale.numbers))})."
+    for number in (number for asked, number in OUTSIDE if asked == scale):
+        for headers, status in (({}, 302), ({"accept": "application/json"}, 422)):
+            reply = answer(client, trial, number, headers=headers)
+            assert reply.status_code == status
+            page = client.get(reverse("sxs_eval:batch-show", args=[trial.batch_id])) if status == 302 else reply
+            assert said in page.content.decode()
         trial.refresh_from_db()
         assert trial.choice is None
 
+
+@pytest.mark.parametrize(("scale", "number"), OUTSIDE, ids=named)
+class TestOutside:
     @pytest.mark.postgres
     @pytest.mark.django_db
     @pytest.mark.parametrize("is_left", [True, False])
@@ -83,22 +84,26 @@ class TestOutside:
             Judged(name, name, np.array([number]), sides, np.array([1.0]), scale)
 
 
-@pytest.mark.parametrize(("scale", "number"), ON, ids=named)
-class TestOn:
-    @pytest.mark.django_db
-    def test_the_page_offers_it_with_its_key_and_keeps_it(self, scale, number, client: Client):
-        trial = trial_of(scale)
-        client.force_login(trial.person)
-        page = client.get(reverse("sxs_eval:batch-show", args=[trial.batch_id])).content.decode()
-        key = next(key for key, level in scale.keys.items() if level.number == number)
-        assert re.search(rf'data-key="{key}"\s+name="choice" value="{number}"', page)
-        assert page.count('name="choice"') == scale.points
+@pytest.mark.django_db
+@pytest.mark.parametrize("scale", SCALES.values(), ids=named)
+def test_the_page_offers_each_level_with_its_key_and_keeps_it(scale, client: Client):
+    trial = trial_of(scale)
+    client.force_login(trial.person)
+    page = client.get(reverse("sxs_eval:batch-show", args=[trial.batch_id])).content.decode()
+    assert page.count('name="choice"') == scale.points
+    for key, level in scale.keys.items():
+        assert re.search(rf'data-key="{key}"\s+name="choice" value="{level.number}"', page)
+    for number in scale.numbers:
         answer(client, trial, number)
         trial.refresh_from_db()
         assert (trial.choice, trial.scale) == (number, scale.points)
+        judging.undo(batch_id=trial.batch_id, person=trial.person, position=trial.position, now=timezone.now())
 
-    def test_a_file_has_it_as_a_number_and_by_its_name(self, scale, number, tmp_path):
-        file = tmp_path / "judgements.csv"
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=named)
+def test_a_file_has_a_level_as_a_number_and_by_its_name(scale, tmp_path):
+    file = tmp_path / "judgements.csv"
+    for number in scale.numbers:
         for written in (number, scale[number].name):
             file.write_text(f"image,rater,score,scale\na.jpg,ann,{written},{scale.points}\n")
             (comparison,) = read_judgements(file).comparisons

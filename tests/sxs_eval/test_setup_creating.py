@@ -101,9 +101,8 @@ class TestCreatingInTheBrowser:
         assert "Bengali (2)" in page
         assert "German (4)" not in page
 
-    @pytest.mark.parametrize(
-        ("changes", "field", "error"),
-        [
+    def test_a_mistake_is_explained_at_its_field_and_nothing_is_made(self, manager, project, path, answers):
+        for changes, field, error in (
             ({"subset": "5"}, "subset", "has only 4 images"),
             ({"subset": "0"}, "subset", "greater than or equal to 1"),
             ({"seed": ""}, "seed", "This field is required"),
@@ -119,15 +118,11 @@ class TestCreatingInTheBrowser:
             ({"checks_before_pause": "0"}, "checks_before_pause", "greater than or equal to 1"),
             ({"failures_percent": "101"}, "failures_percent", "less than or equal to 100"),
             ({"language-de": "", "language-bn": ""}, "__all__", "Choose at least one language"),
-        ],
-    )
-    def test_a_mistake_is_explained_at_its_field_and_nothing_is_made(
-        self, manager, project, path, answers, changes, field, error
-    ):
-        response = manager.post(path, answers | changes)
-        assert response.status_code == 422
-        assert error in " ".join(response.context["form"].errors[field])
-        assert error in response.content.decode()
+        ):
+            response = manager.post(path, answers | changes)
+            assert response.status_code == 422, changes
+            assert error in " ".join(response.context["form"].errors[field])
+            assert error in response.content.decode()
         assert project.comparisons.filter(base__name="blip").count() == 0
 
     def test_models_are_offered_with_their_languages_or_have_none_in_common(self, manager, project, collection, models):

@@ -251,20 +251,17 @@ class TestGoldPairs:
         self.send(manager, comparison, "not json", only_these="on")
         assert not comparison.gold_pairs.filter(is_used=False).exists()
 
-    @pytest.mark.parametrize(
-        ("content", "error"),
-        [
+    def test_a_file_that_cannot_be_read_is_said(self, manager, comparison):
+        for content, error in (
             (b"\xff\xfe\x00{", "UTF-8"),
             (b"[{", "JSON"),
             (b"", "The submitted file is empty"),
             (b" " * 6_000_000, "5 MB"),
-        ],
-    )
-    def test_a_file_that_cannot_be_read_is_said(self, manager, comparison, content, error):
-        file = SimpleUploadedFile("gold.jsonl", content)
-        response = manager.post(path_of("gold-list", comparison), {"file": file})
-        assert response.status_code == 422
-        assert error in response.content.decode()
+        ):
+            file = SimpleUploadedFile("gold.jsonl", content)
+            response = manager.post(path_of("gold-list", comparison), {"file": file})
+            assert response.status_code == 422
+            assert error in response.content.decode()
 
     def test_no_file_is_said_at_the_field(self, manager, comparison):
         response = manager.post(path_of("gold-list", comparison), {"only_these": "on"})

@@ -66,18 +66,22 @@ def leave_out(comparison: Comparison, rater: User) -> None:
 
 
 @pytest.fixture
-def comparison(transactional_db) -> Comparison:
+def comparison(db) -> Comparison:
     made = make_comparison(images=PAIRS, replication=RATERS, batch_size=PAIRS // 2, lease_s=int(LEASE.total_seconds()))
     in_order(made)
     return made
 
 
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
 def test_raters_with_each_others_pairs_are_left_out_at_once(comparison):
     raters = crossing(comparison)
     together(partial(leave_out, comparison), raters)
     assert not Task.objects.filter(places_taken__gt=0).exists()
 
 
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
 def test_batches_are_resumed_while_others_lapse(comparison):
     raters = crossing(comparison)
     first = {

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.management import CommandError
-from scipy.stats import binomtest
 
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports import comparison_text
@@ -114,6 +113,8 @@ def alpha_by_definition(units: list[list[int]]) -> float:
 
 
 def share(successes: int, trials: int) -> dict[str, Any]:
+    from scipy.stats import binomtest
+
     bounds = binomtest(successes, trials).proportion_ci(method="exact")
     return {
         "count": successes,
@@ -261,7 +262,7 @@ def models_file(file: Path) -> Path:
 
 def test_comparisons_of_the_same_models_are_pooled_and_all_models_ranked(tmp_path):
     file = models_file(tmp_path / "models.csv")
-    report = run_json(file)
+    report = run_json(file, "--resamples", "200")
 
     assert len(report["comparisons"]) == 6
     by_name = {part["comparison"]: part["report"]["outcome"] for part in report["comparisons"]}
@@ -282,7 +283,7 @@ def test_comparisons_of_the_same_models_are_pooled_and_all_models_ranked(tmp_pat
     separable = {frozenset((pair["stronger"], pair["weaker"])): pair["separable"] for pair in ranked["pairs"]}
     assert separable[frozenset({"m1", "m2"})] is True
     assert separable[frozenset({"m2", "m3"})] is False
-    text = run(file)
+    text = run(file, "--resamples", "200")
     assert text.count("not separable: ") == 1
     assert text.count("All comparisons (m2 against m1): m1-m2 hi, m1-m2 zh") == 1
 
@@ -335,6 +336,8 @@ def manage(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
 
 
+@pytest.mark.process
+@pytest.mark.long(reason="manage.py says a refusal as of each command; here no test may use a database")
 def test_the_command_needs_no_database_and_a_refusal_ends_with_status_one(tmp_path):
     good, bad = write_golden(tmp_path / "golden.csv"), tmp_path / "bad.csv"
     bad.write_text("image,rater,score\na,ann,1\nb,ann,7\n")
@@ -360,7 +363,7 @@ def keys_of(data: Any) -> set[str]:
 
 def test_the_guide_tells_every_key(golden, tmp_path):
     guide = (ROOT / "docs" / "side-by-side-files.md").read_text(encoding="utf-8")
-    keys = keys_of(golden) | keys_of(run_json(models_file(tmp_path / "models.csv")))
+    keys = keys_of(golden) | keys_of(run_json(models_file(tmp_path / "models.csv"), "--resamples", "100"))
     assert len(keys) > 40
     assert {name for name in keys - {"low", "high", "undefined", "message"} if f"`{name}`" not in guide} == set()
 

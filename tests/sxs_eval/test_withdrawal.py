@@ -18,13 +18,14 @@ from sxs_eval.selectors.results import evidence_of
 from sxs_eval.services.raters import exclude_rater, restore_rater
 from tests.concurrency import together_with_errors
 from tests.factories import NOW, make_comparison, make_rater
+from tests.kept import kept
 from tests.sxs_eval.judged import answer, judge_all, keys_of, take
 
 LATER = NOW + timedelta(hours=1)
 
 
-@pytest.fixture
-def comparison(db) -> Comparison:
+@kept
+def comparison() -> Comparison:
     return make_comparison(images=3, replication=2)
 
 
