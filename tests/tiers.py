@@ -62,6 +62,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
+        if item.get_closest_marker("postgres") and item.get_closest_marker("sqlite"):
+            raise pytest.UsageError(f"{item.nodeid} is marked postgres and sqlite")
         if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
             item.add_marker("browser")
             if hasattr(item, "callspec") and any(item.callspec.indices.values()):

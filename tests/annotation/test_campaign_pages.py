@@ -274,34 +274,3 @@ class TestPeople:
         decide(manager, pilot, mina, "undo")
         assert "nothing was excluded" in text_of(decide(manager, pilot, mina, "undo"))
         assert Exclusion.objects.get().undone_at
-
-
-class TestOutsiders:
-    @pytest.mark.parametrize("role", [None, Role.ANNOTATOR, Role.RESEARCHER])
-    def test_the_pages_are_for_the_projects_managers(self, pilot, role):
-        person = make_user()
-        if role:
-            Membership.objects.create(project=pilot.project, user=person, role=role)
-        slug, client = pilot.project.slug, client_of(person)
-        mina = make_annotator(pilot, "mina")
-        shown = (
-            ("language-show", [slug, "de"]),
-            ("language-progress", [slug, "de"]),
-            ("annotator-status-show", [slug, "de", mina.pk]),
-            ("guidelines-edit", [slug]),
-        )
-        done = (
-            ("round-step", [slug, pilot.pk, "close"]),
-            ("round-return-batches", [slug, pilot.pk]),
-            ("verification-plan", [slug, pilot.pk]),
-            ("pilot-plan", [slug, "de"]),
-            ("pilot-skip", [slug, "de"]),
-            ("annotator-status-decide", [slug, "de", mina.pk]),
-            ("guidelines-edit", [slug]),
-        )
-        for name, arguments in shown:
-            assert client.get(reverse(f"annotation:{name}", args=arguments)).status_code == 404, name
-        for name, arguments in done:
-            assert client.post(reverse(f"annotation:{name}", args=arguments)).status_code == 404, name
-        pilot.refresh_from_db()
-        assert pilot.state == RoundState.OPEN

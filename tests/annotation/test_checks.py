@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -24,7 +23,7 @@ from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
 from tests.clients import client_of
 from tests.concurrency import together
-from tests.factories import NOW, join_project, make_annotator, make_project, make_round, make_user
+from tests.factories import NOW, join_project, make_annotator, make_round, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -306,13 +305,6 @@ class TestWhoIsKeptAway:
         slug = caption.round.project.slug
         names = ("caption-check", "caption-feedback", "caption-return")
         return [reverse(f"annotation:{name}", args=[slug, caption.pk]) for name in names]
-
-    def test_others_are_not_told_that_it_exists(self, round, path, caption):
-        for outsider in (caption.author, make_project().created_by, make_user()):
-            client = client_of(outsider)
-            assert client.get(path).status_code == 404
-            assert [client.post(address).status_code for address in self.addresses(caption)] == [404] * 3
-        assert Client().get(path).status_code == 302
 
     def test_a_caption_of_a_file_is_not_there_to_be_checked(self, round, manager, caption):
         other = make_round(project=round.project, collection=round.collection, language="fr")

@@ -9,7 +9,6 @@ from functools import partial
 from random import Random
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotation.models import (
@@ -32,7 +31,7 @@ from tests.annotation.submitting import submit_captions
 from tests.annotation.verifying import make_captioned_round, make_verification
 from tests.clients import client_of
 from tests.concurrency import together_with_errors
-from tests.factories import NOW, join_project, make_annotator, make_project, make_round
+from tests.factories import NOW, join_project, make_annotator, make_round
 from tests.kept import kept
 from tests.tiers import runs
 
@@ -274,13 +273,6 @@ class TestThePage:
         assert caption.text not in page.content.decode()
         assert answer.status_code == 409
         assert NEW in answer.content.decode()
-
-    def test_nobody_else_is_told_that_it_exists(self, path, round, caption):
-        outsiders = [make_annotator(round, "bea"), round.project.created_by, make_project().created_by]
-        for outsider in outsiders:
-            assert client_of(outsider).get(path).status_code == 404
-            assert client_of(outsider).post(path, {"text": NEW}).status_code == 404
-        assert Client().get(path).status_code == 302
 
     def test_a_caption_that_was_never_returned_cannot_be_changed(self, path, caption, ann):
         other = Caption.objects.exclude(pk=caption.pk).get()

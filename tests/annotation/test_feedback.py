@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Caption, Feedback, Rating, Round
@@ -166,15 +165,6 @@ class TestWhatIsShown:
         take_elsewhere(round, ann)
 
         assert [note.text for note in notes_to(ann)] == [TEXT]
-
-    def test_nobody_else_is_told_that_it_exists(self, round, ann):
-        feedback = give(round, ann)
-        there = reverse("annotation:feedback-acknowledge", args=[feedback.pk])
-        for outsider in (make_annotator(round), round.project.created_by, make_user()):
-            assert show(outsider, feedback).status_code == 404
-            assert client_of(outsider).post(there).status_code == 404
-            assert TEXT not in client_of(outsider).get(reverse("annotation:feedback-list")).content.decode()
-        assert Client().get(reverse("annotation:feedback-list")).status_code == 302
 
     def test_what_was_read_stays_to_be_read_again_below_what_was_not(self, round, ann):
         first = give(round, ann, "Read.")

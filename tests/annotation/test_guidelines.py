@@ -16,7 +16,7 @@ from images.models import Image
 from people.models import AuditEntry, LanguageSkill, Level, Membership, Project, Role, User
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_language, make_project, make_round, make_user
+from tests.factories import NOW, make_annotator, make_language, make_project, make_round
 from tests.kept import kept
 
 
@@ -198,10 +198,6 @@ class TestReading:
     def test_a_version_that_is_not_there_is_not_found(self, round, query):
         address = reverse("annotation:guidelines-show", args=[round.project.slug]) + query
         assert client_of(round.project.created_by).get(address).status_code == 404
-
-    def test_an_outsider_finds_none(self, round):
-        address = reverse("annotation:guidelines-show", args=[round.project.slug])
-        assert client_of(make_user()).get(address).status_code == 404
 
 
 def work_page(user: User) -> str:

@@ -26,10 +26,10 @@ from annotation.models import (
 )
 from annotation.selectors.overview import managed_projects, project_progress
 from annotation.services import figures, tallies
-from people.models import LanguageSkill, Level, Membership, Role, User
+from people.models import LanguageSkill, Level, Membership, User
 from tests.annotation.submitting import make_captions, submit_captions, take
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_project, make_round, make_user
+from tests.factories import NOW, make_annotator, make_project, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -84,21 +84,6 @@ def rows_of(page: str) -> list[list[str]]:
 
 
 class TestWhoSeesThem:
-    @pytest.mark.parametrize("name", [*PAGES, *PARTS, "annotator-show"])
-    def test_a_manager_does_and_nobody_else(self, round, manager, ann, client, name):
-        address = reverse(f"annotation:{name}", args=["lions", *([ann.pk] if name == "annotator-show" else [])])
-        assert manager.get(address).status_code == 200
-        assert client.get(address)["Location"].startswith(reverse("account_login"))
-        assert client_of(make_project().created_by).get(address).status_code == 404
-        for role in (role for role in Role if role != Role.MANAGER):
-            member = make_user()
-            Membership.objects.create(project=round.project, user=member, role=role)
-            assert client_of(member).get(address).status_code == 404
-
-    def test_somebody_of_another_project_has_no_page_here(self, manager, ann):
-        stranger = make_annotator(make_round(), "cem")
-        assert manager.get(reverse("annotation:annotator-show", args=["lions", stranger.pk])).status_code == 404
-
     def test_no_caption_stands_there_and_no_query_counts_any_or_depends_on_what_was_submitted(
         self, manager, round, ann
     ):

@@ -16,7 +16,7 @@ from tests.annotation.released import Campaign
 from tests.annotation.submitting import take
 from tests.clients import client_of
 from tests.corpora.placing import choose
-from tests.factories import make_annotator, make_collection, make_project, make_round, make_user
+from tests.factories import make_annotator, make_collection, make_project, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -60,16 +60,6 @@ def test_its_place_is_said_in_words_and_never_as_coordinates(campaign, entry) ->
     assert "West Bengal (IN-WB), India, Asia" in text
     assert "22.57" not in text
     assert "88.36" not in text
-
-
-def test_only_managers_and_researchers_of_the_project_find_it(campaign, entry) -> None:
-    page = address(campaign, entry.image)
-    outsider, researcher = make_user("eve"), make_user("res")
-    Membership.objects.create(project=make_project("tigers"), user=outsider, role=Role.MANAGER)
-    Membership.objects.create(project=campaign.project, user=researcher, role=Role.RESEARCHER)
-    assert client_of(researcher).get(page).status_code == 200
-    assert client_of(outsider).get(page).status_code == 404
-    assert client_of(campaign.people["ann"]).get(page).status_code == 404
 
 
 def test_an_image_of_a_collection_that_the_project_does_not_use_is_not_found(campaign) -> None:

@@ -19,7 +19,7 @@ from people.models import Membership, Project, Role, User
 from scoring.models import ReferenceSet
 from tests.annotation.released import AUTHORS, UNTIL
 from tests.annotation.submitting import submit_captions, take
-from tests.factories import make_annotator, make_captioner, make_project, make_round, make_user
+from tests.factories import make_annotator, make_captioner, make_round, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -47,28 +47,6 @@ def member(project: Project, role: Role) -> User:
     person = make_user()
     Membership.objects.create(project=project, user=person, role=role)
     return person
-
-
-class TestWho:
-    """Who gets which answer, of every page."""
-
-    def answers(self, client, campaign, person=None) -> dict[str, int]:
-        if person is not None:
-            client.force_login(person)
-        return {which: client.get(address(campaign.project, which)).status_code for which in ANSWERS}
-
-    def test_managers_get_all_of_it_and_researchers_all_but_the_form(self, client, campaign, release):
-        assert self.answers(client, campaign, campaign.manager) == ANSWERS
-        person = member(campaign.project, Role.RESEARCHER)
-        assert self.answers(client, campaign, person) == ANSWERS | {"create": 404}
-
-    @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER])
-    def test_others_of_the_project_get_nothing(self, client, campaign, release, role):
-        assert self.answers(client, campaign, member(campaign.project, role)) == dict.fromkeys(ANSWERS, 404)
-
-    def test_strangers_are_asked_to_sign_in_and_managers_of_other_projects_get_nothing(self, client, campaign, release):
-        assert self.answers(client, campaign) == dict.fromkeys(ANSWERS, 302)
-        assert self.answers(client, campaign, make_project().created_by) == dict.fromkeys(ANSWERS, 404)
 
 
 class TestStarting:

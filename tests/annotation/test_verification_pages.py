@@ -20,7 +20,7 @@ from people.rules.pseudonyms import pseudonym
 from tests.annotation.test_quality_table import OPINIONS, rated_round
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification, rate, submit, take
 from tests.clients import client_of
-from tests.factories import make_project, make_user
+from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 LEASE = timedelta(hours=24)
@@ -207,25 +207,6 @@ def test_a_closed_round_says_so_and_who_may_not_rate_is_given_the_reasons(client
 PAGES = ("verification-show", "verification-done", "verification-return")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_an_outsider_gets_nothing_of_a_batch(batch, round, name):
-    outsider, rival = make_user(), make_caption_rater(round)
-
-    assert client_of(outsider).get(url_of(batch, name)).status_code == 404
-    assert client_of(rival).get(url_of(batch, name)).status_code == 404
-    assert Client().get(url_of(batch, name)).status_code == 302
-
-
-def test_an_outsider_neither_takes_nor_saves_nor_takes_up(batch, round):
-    stranger = client_of(make_user())
-
-    assert stranger.post(reverse("annotation:verification-take", args=[round.pk])).status_code == 404
-    assert stranger.post(url_of(batch, "verdict-save", 1), {"rating": "BAD"}).status_code == 404
-    assert stranger.post(url_of(batch, "verification-resume")).status_code == 404
-    assert stranger.post(url_of(batch), {"rating-1": "BAD"}).status_code == 404
-    assert not Verdict.objects.exclude(rating="").exists()
-
-
 def test_a_round_of_captioning_is_not_taken_as_one_of_rating_or_the_other_way_round(client, round, rae):
     assert client.post(reverse("annotation:verification-take", args=[round.verifies_id])).status_code == 404
     annotator = client_of(make_caption_rater(round, role=Role.ANNOTATOR))
@@ -251,16 +232,6 @@ def reader(round: Round, role: Role = Role.RESEARCHER) -> Client:
     user = make_user()
     Membership.objects.create(project=round.project, user=user, role=role)
     return client_of(user)
-
-
-@pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
-def test_managers_and_researchers_read_the_quality_table(rated, role):
-    page = reader(rated, role).get(reverse("annotation:quality-show", args=[rated.project.slug])).content.decode()
-
-    assert "5 of 5" in page
-    assert "40.0%" in page
-    assert "11.8 to 76.9" in page
-    assert "All answers so far are counted." in page
 
 
 def test_the_table_says_where_answers_are_still_to_be_counted(rated):
@@ -307,26 +278,6 @@ def test_submitting_has_the_table_counted_at_once(
         client.post(url_of(batch), {**all_rated(batch), "open": "1"})
 
     assert counted == [round.pk]
-
-
-@pytest.mark.parametrize("name", ["quality-show", "quality-progress"])
-@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER])
-def test_nobody_else_reads_the_quality_table(rated, name, role):
-    address = reverse(f"annotation:{name}", args=[rated.project.slug])
-
-    assert reader(rated, role).get(address).status_code == 404
-    assert client_of(make_user()).get(address).status_code == 404
-
-
-def test_nobody_else_reads_a_round_or_a_file_and_a_round_of_another_project_is_not_there(rated):
-    of_round = reverse("annotation:quality-round", args=[rated.project.slug, rated.pk])
-    of_file = reverse("annotation:quality-export", args=[rated.project.slug, "csv"])
-    rater = client_of(Verdict.objects.first().person)
-    elsewhere = make_project()
-    member = reader(Round(project=elsewhere))
-
-    assert [rater.get(address).status_code for address in (of_round, of_file)] == [404, 404]
-    assert member.get(reverse("annotation:quality-round", args=[elsewhere.slug, rated.pk])).status_code == 404
 
 
 def test_who_is_not_of_the_project_any_more_reads_nobodys_captions(client, batch, rae):

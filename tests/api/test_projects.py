@@ -191,18 +191,6 @@ def test_an_export_has_one_form_whatever_is_accepted_and_stands_in_the_log(seede
     assert (entry.project, entry.by, entry.about) == (seeded.project, seeded.manager, "csv")
 
 
-def test_annotators_raters_and_outsiders_find_nothing_of_it(seeded):
-    outsider = make_project("zebras").created_by
-    for user in (seeded.ann, seeded.rae, outsider):
-        program = Program(user)
-        for name in (*LISTS, *OTHERS):
-            assert code(program.get(address(name, "lions"))) == (404, "not-found"), name
-        for name, argument in (("round-show", seeded.main.pk), ("captions-export", "csv"), ("release-show", 1)):
-            assert code(program.get(address(name, "lions", argument))) == (404, "not-found"), name
-        assert code(program.post(address("release-list", "lions"))) == (404, "not-found")
-    assert code(Program(outsider).get(address("project-show", "lions"))) == (404, "not-found")
-
-
 def busy_manager(project: Project) -> User:
     """Manages `project`, and writes about one of its images in another one."""
     elsewhere = make_round(collection=project.rounds.order_by("pk").first().collection)

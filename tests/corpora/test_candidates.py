@@ -280,12 +280,6 @@ def test_a_manager_imports_looks_at_and_deletes_a_list(project, file, django_cap
     assert logged[1].details["kept"] > 0
 
 
-@pytest.mark.parametrize("name", ["candidates-list", "candidates-import"])
-def test_candidates_are_hidden_from_outsiders(project, name):
-    outsider = client_of(make_user())
-    assert outsider.get(reverse(f"corpora:{name}", args=[project.slug])).status_code == 404
-
-
 @pytest.mark.parametrize(
     ("address", "is_good"),
     [

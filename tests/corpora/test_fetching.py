@@ -389,10 +389,3 @@ def test_a_manager_has_the_files_fetched_or_takes_the_list():
     listed = client.get(reverse("corpora:selected-export", args=about)).getvalue().decode()
     assert ADDRESSES["a"] in listed
     assert "17.5" not in listed
-
-
-@pytest.mark.parametrize("name", ["selected-files", "selected-export"])
-def test_the_files_of_a_selection_are_hidden_from_outsiders(name):
-    selection = make_selection(ADDRESSES)
-    outsider = client_of(make_user())
-    assert outsider.get(reverse(f"corpora:{name}", args=[selection.project.slug, 1])).status_code == 404

@@ -143,18 +143,6 @@ def test_the_page_names_places_reasons_and_the_map(project, manager):
     assert "comes with the platform" in page
 
 
-@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RESEARCHER, None])
-def test_only_managers_reach_the_pages(project, role):
-    outsider = make_user("ann")
-    if role:
-        join_project(project, outsider, role)
-    client = client_of(outsider)
-    shown = [("table-show",), ("areas-edit", "bn"), ("table-export",), ("version-export", 1)]
-    assert {client.get(address(*names)).status_code for names in shown} == {404}
-    sent = [("table-upload",), ("table-replace",), ("table-reset",), ("areas-edit", "bn")]
-    assert {client.post(address(*names)).status_code for names in sent} == {404}
-
-
 def test_a_change_of_one_language_is_shown_before_it_is_made(project, manager):
     client = client_of(manager)
     sent = {"region": "BD, IN-WB\nIN-AS", "country": "BD IN", "continent": "AS"}

@@ -78,10 +78,3 @@ def test_places_can_be_looked_up_at_once(
     assert answer.status_code == 302
     assert ImagePlace.objects.count() == 4
     assert "Look up places now" not in page_of(manager, collection)
-
-
-def test_outsiders_find_no_places(collection: Collection) -> None:
-    outsider = make_user("otto")
-    for name, method in (("collection-places", "get"), ("collection-locate", "post")):
-        answer = getattr(client_of(outsider), method)(reverse(f"corpora:{name}", args=[collection.slug]))
-        assert answer.status_code == 404

@@ -12,7 +12,6 @@ from django.test import Client
 
 from corpora import tasks
 from corpora.models import Selection
-from people.models import Role
 from tests.clients import client_of
 from tests.corpora.selecting import (
     FRANCE,
@@ -25,7 +24,7 @@ from tests.corpora.selecting import (
     make_placed_collection,
     make_selection,
 )
-from tests.factories import join_project, make_captioner, make_project, make_user
+from tests.factories import make_captioner, make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("made_places")]
 
@@ -216,24 +215,6 @@ def test_an_exchange_without_a_reason_is_refused(project, collection, manager):
 
     assert answer.status_code == 422
     assert not selection.exchanges.exists()
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["", "new/", "1/", "1/progress/", "1/languages/fr/", "1/languages/fr/1/exchange/", "1/confirm/", "1/discard/"],
-)
-def test_outsiders_and_other_members_see_nothing(project, collection, path):
-    make_selection(project, collection)
-    address = f"/projects/lions/selections/{path}"
-    method = "post" if path.endswith(("confirm/", "discard/")) else "get"
-
-    for person in (
-        make_user(),
-        join_project(project, make_user()),
-        join_project(project, make_user(), Role.RESEARCHER),
-    ):
-        assert getattr(client_of(person), method)(address).status_code == 404
-    assert getattr(Client(), method)(address).url.startswith("/accounts/login/")
 
 
 def run(*arguments: str) -> tuple[dict[str, Any], str]:

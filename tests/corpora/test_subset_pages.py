@@ -180,15 +180,6 @@ def test_a_researcher_reads_and_changes_nothing(project, subset):
         assert researcher.post(f"{LIST}few/{act}/", {"name": "Mine"}).status_code == 404
 
 
-def test_outsiders_find_nothing(subset):
-    for client in (client_of(make_user("eve")), client_of(make_project("tigers").created_by)):
-        for address in (LIST, NEW, f"{LIST}few/", f"{LIST}few/keys.csv"):
-            assert client.get(address).status_code == 404
-        for act in ("rename", "delete"):
-            assert client.post(f"{LIST}few/{act}/", {"name": "Mine"}).status_code == 404
-    assert Subset.objects.get().name == "FEW"
-
-
 def test_another_projects_manager_does_not_find_it_under_their_own_address(subset):
     client = client_of(make_project("tigers").created_by)
     assert client.get("/projects/tigers/subsets/few/").status_code == 404

@@ -14,7 +14,7 @@ from gapgame.services.closing import GRACE
 from images.models import Image, JobState
 from people.models import Project
 from tests.clients import client_of
-from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_user, make_vectors
+from tests.factories import MINUTE, NOW, make_player, make_project, make_season, make_vectors
 from tests.gapgame.seasons import DAY, close, make_playable, make_researcher, play, set_clock, text_of, url_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -43,34 +43,6 @@ def form_of(project: Project, items: ItemSet, **fields: str) -> dict[str, str]:
 def create(client: Client, project: Project, items: ItemSet, **fields: str):
     url = reverse("gapgame:season-create", args=[project.slug]) + f"?items={items.pk}"
     return client.post(url, form_of(project, items, **fields))
-
-
-@pytest.mark.parametrize("name", [*OF_PROJECT, *OF_SEASON, *MANAGERS_ONLY])
-def test_outsiders_and_players_are_told_of_no_page(name, season) -> None:
-    arguments = [season.project.slug] if name in OF_PROJECT else [season.project.slug, season.slug]
-    url = reverse(f"gapgame:{name}", args=arguments)
-    for stranger in (make_user(), make_project().created_by, make_player(season).user):
-        assert client_of(stranger).get(url).status_code == 404
-    assert Client().get(url).status_code == 302
-
-
-@pytest.mark.parametrize("name", [*OF_PROJECT, *OF_SEASON, *MANAGERS_ONLY])
-def test_a_season_is_found_under_its_own_project_only(name, season) -> None:
-    other = make_project(manager=season.project.created_by)
-    arguments = [other.slug] if name in OF_PROJECT else [other.slug, season.slug]
-    expected = 200 if name in OF_PROJECT else 404
-    assert client_of(other.created_by).get(reverse(f"gapgame:{name}", args=arguments)).status_code == expected
-
-
-def test_researchers_read_all_but_the_list_of_players(season) -> None:
-    client = client_of(make_researcher(season.project))
-    for name in ("season-manage", "season-edit", "skip-list", "game-report"):
-        assert client.get(url_of(name, season)).status_code == 200
-    assert client.get(url_of("player-list", season)).status_code == 404
-    player = make_player(season)
-    decided = client.post(url_of("player-decide", season, player.pk), {"status": "set_aside"})
-    assert decided.status_code == 404
-    assert client.post(url_of("season-delete", season)).status_code == 404
 
 
 def test_a_project_without_sentences_is_told_to_import_some_and_offered_none_of_others(project, manager) -> None:

@@ -21,7 +21,7 @@ from images.selectors import served_image
 from images.services import file_storage, images, imports
 from images.services.collections import create_collection
 from people.models import Project
-from tests.factories import NOW, make_annotator, make_collection, make_image, make_project, make_round, make_user
+from tests.factories import NOW, make_collection, make_image, make_project, make_user
 from tests.images.image_files import image_file
 
 pytestmark = pytest.mark.django_db
@@ -79,34 +79,6 @@ def addresses(collection: Collection, job: ImportJob) -> list[str]:
     of_collection = [reverse(f"images:{name}", args=[collection.slug]) for name in COLLECTION_PAGES]
     of_import = [reverse(f"images:import-{name}", args=[job.pk]) for name in ("show", "export")]
     return [reverse("images:collection-list"), reverse("images:collection-create"), *of_collection, *of_import]
-
-
-def test_managers_see_the_pages_and_nobody_else_does(client_of, manager, collection):
-    job = make_job(collection, state=JobState.DONE)
-    round = make_round(collection=collection)
-    outsiders = [make_user("outsider"), make_annotator(round)]
-
-    for address in addresses(collection, job):
-        assert client_of(manager).get(address).status_code == 200, address
-        for outsider in outsiders:
-            assert client_of(outsider).get(address).status_code == 404, address
-        away = Client().get(address)
-        assert away.status_code == 302, address
-        assert reverse("account_login") in away["Location"]
-    progress = reverse("images:import-progress", args=[job.pk])
-    assert client_of(outsiders[0]).get(progress, headers={"HX-Request": "true"}).status_code == 404
-
-
-def test_outsiders_can_send_nothing(client_of, sent):
-    collection = make_collection()
-    client = client_of(make_user("outsider"))
-    made = client.post(reverse("images:collection-create"), {"name": "Mine"})
-    added = client.post(
-        reverse("images:images-add", args=[collection.slug]), {"images": SimpleUploadedFile("a.jpg", image_file())}
-    )
-    assert (made.status_code, added.status_code) == (404, 404)
-    assert Collection.objects.count() == 1
-    assert not ImportJob.objects.exists()
 
 
 def test_what_is_not_there_is_not_there_for_managers_either(client):

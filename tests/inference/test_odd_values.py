@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from inference.backends.captioners import BackendDownError, Failed, GeneratedCaption
@@ -16,20 +15,16 @@ from inference.services import trials
 from inference.urls import urlpatterns
 from tests.factories import (
     NOW,
-    make_annotator,
     make_collection,
-    make_comparison,
     make_image,
     make_language,
-    make_rater,
-    make_round,
     make_user,
 )
 from tests.inference.captioned import COMMIT
 from tests.inference.embedded import put_training
 from tests.inference.fake_backend import FakeCaptioner
 from tests.inference.fake_runs import counts, fake, go, log_of, make_run  # noqa: F401 - fake is a fixture
-from tests.inference.watched import DECODING, HTMX, OUTSIDERS, create_address, make_person
+from tests.inference.watched import create_address
 from tests.tiers import some
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "researcher")]
@@ -96,28 +91,6 @@ def rows(settings, tmp_path):
     settings.CAPTION_ENDPOINTS, settings.CAPTION_ENDPOINT_KEYS = {"lab": "http://127.0.0.1:1/v1"}, {"lab": "none"}
     settings.MODELS_FOLDER = tmp_path
     return Rows()
-
-
-@pytest.mark.sqlite
-@pytest.mark.parametrize("name", OURS)
-def test_who_does_no_research_finds_no_such_page_and_who_is_a_stranger_signs_in(name, rows):
-    address, sent = rows.form(name), {"name": "New", "backend": "vision", "key": "x", "languages": "en", **DECODING}
-    outsiders = [make_person(role) for role in OUTSIDERS]
-    outsiders += [make_annotator(make_round(collection=rows.collection)), make_rater(make_comparison())]
-    before = rows.counts()
-    for person in outsiders:
-        client = Client()
-        client.force_login(person)
-        for method in (client.get, client.post, client.delete):
-            expected = (404,) if method == (client.post if name in POSTED else client.get) else (404, 405)
-            assert method(address).status_code in expected
-            assert method(address, headers=HTMX).status_code in expected
-        assert client.post(address, sent).status_code in (404, 405)
-    assert rows.counts() == before
-    stranger = Client()
-    response = stranger.post(address) if name in POSTED else stranger.get(address)
-    assert response.status_code == 302
-    assert response["Location"].startswith(f"{reverse('account_login')}?")
 
 
 def test_a_trial_of_somebody_else_is_found_by_nobody(client, rows):

@@ -13,14 +13,11 @@ from django.utils import timezone
 from inference.backends.captioners import Decoding
 from inference.models import ModelCaption, Run, RunEvent, RunState
 from inference.selectors.runs import NEWEST_LINES
-from people.models import Role
 from tests.factories import make_collection
 from tests.inference.watched import (
     HTMX,
     address,
-    create_address,
     make_model,
-    make_person,
     make_running,
     make_worker,
     start_run,
@@ -208,14 +205,6 @@ class TestLog:
 
 class TestAccess:
     READ = ("show", "progress", "failures")
-
-    @pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
-    def test_the_same_pages_are_there_for_whoever_does_research(self, client, run, role):
-        client.force_login(make_person(role))
-        for page in (reverse("inference:run-list"), create_address(run.model, run.collection)):
-            assert client.get(page).status_code == 200
-        for name in ("show", "failures"):
-            assert client.get(address(name, run)).status_code == 200
 
     def test_a_run_that_is_not_there_is_not_found(self, researcher, run):
         missing = run.pk + 1

@@ -14,7 +14,7 @@ from tests.annotation.submitting import take
 from tests.factories import make_captioner
 from tests.inference.embedded import painted_collection
 from tests.inference.training_runs import examples_of, make_training
-from tests.inference.watched import HTMX, OUTSIDERS, make_busy_researcher, make_person
+from tests.inference.watched import HTMX, make_busy_researcher
 from tests.sxs_eval.judged import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -130,21 +130,6 @@ def test_the_list_has_trainings_of_ones_projects_only(researcher, training):
     assert "Trained" in text
     assert "200 of 300" in text
     assert "Elsewhere" not in text
-
-
-@pytest.mark.parametrize("role", OUTSIDERS)
-def test_nobody_else_sees_or_steers_it(client: Client, training, role):
-    client.force_login(make_person(role, training.project))
-    assert client.get(reverse("inference:training-list")).status_code == 404
-    for name in ("show", "progress", "card"):
-        assert client.get(address(name, training)).status_code == 404
-    for name in ("pause", "resume", "cancel"):
-        assert client.post(address(name, training)).status_code == 404
-
-
-def test_a_researcher_of_another_project_does_not_see_it(client: Client, training):
-    client.force_login(make_person(Role.RESEARCHER))
-    assert client.get(address("show", training)).status_code == 404
 
 
 def test_what_it_wrote_of_an_image_assigned_to_the_viewer_is_not_shown(client: Client, training, collection):

@@ -24,11 +24,9 @@ from people.models import Role
 from tests.annotation.submitting import take
 from tests.factories import (
     NOW,
-    make_annotator,
     make_captioner,
     make_collection,
     make_image,
-    make_round,
     make_user,
 )
 from tests.inference.watched import DECODING, make_busy_researcher, make_person
@@ -226,16 +224,6 @@ def test_what_failed_says_why(client, model, collection):
     trial.refresh_from_db()
     assert trial.state == JobState.FAILED
     assert trial.error in text_of(show(client, trial))
-
-
-def test_who_does_no_research_any_more_is_told_that_nothing_is_there(client, model, collection):
-    ask(client, model, key=collection.entries.first().key)
-    trial = Trial.objects.get()
-    addresses = [reverse(f"inference:{name}", args=[trial.pk]) for name in ("trial-show", "trial-image")]
-    for person in (make_annotator(make_round(collection=collection)), make_user()):
-        Trial.objects.update(created_by=person)
-        for address in (reverse("inference:model-try", args=[model.pk]), *addresses):
-            assert client_of(person).get(address).status_code == 404
 
 
 def photograph(seed, *, size=(640, 480), kind="JPEG"):

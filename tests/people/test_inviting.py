@@ -392,12 +392,3 @@ def test_who_chose_nothing_is_told_to(client: Client, project: Project, data: di
     make_invitation(project)
     page = client.post(CHANGE, data, follow=True).content.decode()
     assert "Choose at least one invitation." in page
-
-
-def test_invitations_of_another_project_are_out_of_reach(outsider: User, project: Project):
-    theirs = make_invitation(project)
-    address = reverse("people:invitation-change", args=["zebras"])
-    confirmed = {"action": "revoke", "chosen": str(theirs.pk), "is_confirmed": "1"}
-    client_of(outsider).post(address, confirmed)
-    theirs.refresh_from_db()
-    assert theirs.revoked_at is None

@@ -8,7 +8,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
 
-from people.models import Membership, Project, User
+from people.models import Project, User
 from people.services.tokens import make_token
 from tests.clients import client_of
 from tests.factories import NOW
@@ -37,23 +37,6 @@ def addresses(project: Project, annotator: User, name: str, has_pk: bool) -> str
 
 def answers(client: Client, address: str) -> set[int]:
     return {response.status_code for response in (client.get(address), client.post(address))} - {405}
-
-
-@pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES + MEMBERS_PAGES)
-def test_an_outsider_is_not_told_that_a_page_exists_and_strangers_are_sent_to_sign_in(
-    project: Project, annotator: User, outsider: User, name: str, has_pk: bool, client: Client
-):
-    assert answers(client_of(outsider), addresses(project, annotator, name, has_pk)) == {404}
-    assert Membership.objects.filter(user=annotator).exists()
-    address = addresses(project, annotator, name, has_pk)
-    sent = [response for response in (client.get(address), client.post(address)) if response.status_code != 405]
-    assert sent
-    assert all(response["Location"].startswith(reverse("account_login")) for response in sent)
-
-
-@pytest.mark.parametrize(("name", "has_pk"), MANAGERS_PAGES)
-def test_managers_pages_are_closed_to_annotators(project: Project, annotator: User, name: str, has_pk: bool):
-    assert answers(client_of(annotator), addresses(project, annotator, name, has_pk)) == {404}
 
 
 def test_a_manager_of_one_project_cannot_reach_into_another_by_number(

@@ -94,17 +94,6 @@ def test_turning_one_off_ends_it_and_what_was_asked_of_it_since_is_refused_with_
         assert "turned off" in client.post(there[name], follow=True).content.decode()
 
 
-def test_none_of_it_is_there_for_anybody_but_the_projects_managers(project, annotator, outsider):
-    there = addresses(make_webhook(project))
-    for user in (annotator, outsider):
-        client = client_of(user)
-        for name in ("list", "show"):
-            assert client.get(there[name]).status_code == 404
-        for name in ("list", "test", "off", "retry"):
-            assert client.post(there[name]).status_code == 404
-    assert project.webhooks.get().is_active
-
-
 def test_a_manager_does_not_reach_the_webhooks_of_another_project_through_their_own(project, manager):
     theirs = make_webhook()
     delivery, client = make_delivery(theirs), client_of(manager)

@@ -208,12 +208,6 @@ def test_many_people_take_as_many_queries_as_one(
         manager.get(COSTS)
 
 
-@pytest.mark.parametrize("address", [COSTS, CSV, RATES])
-def test_only_managers_see_what_people_cost(project: Project, round: Round, address: str):
-    for person in (make_project("tigers").created_by, make_annotator(round, "ann"), make_user()):
-        assert client_of(person).get(address).status_code == 404
-
-
 # Rates
 
 

@@ -25,7 +25,7 @@ from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import submit_captions as submit
 from tests.annotation.submitting import take, write
 from tests.clients import client_of
-from tests.factories import NOW, make_annotator, make_comparison, make_project, make_round, make_user
+from tests.factories import NOW, make_annotator, make_comparison, make_project, make_round
 from tests.practice.making import make_practice
 from tests.recruitment.panel import CODES, Panel, make_study
 from tests.sxs_eval.judged import answer
@@ -375,12 +375,6 @@ class TestManagers:
         manager.post(edit, kept | {"places": "9", "rate": "12"})
         study.refresh_from_db()
         assert (study.places, study.rate, study.is_open, study.failed_url) == (9, 12, False, "")
-
-    @pytest.mark.parametrize("name", ["study-show", "study-edit", "time-export", "bonus-export"])
-    def test_others_find_no_study(self, study, name):
-        address = reverse(f"recruitment:{name}", args=["lions", study.pk])
-        assert client_of(make_project("tigers").created_by).get(address).status_code == 404
-        assert client_of(make_user()).get(address).status_code == 404
 
 
 def test_deleting_an_account_erases_what_the_panel_calls_the_person(panel):

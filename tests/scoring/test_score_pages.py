@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
@@ -368,28 +367,3 @@ class TestReferences:
         references = make_references(project=project, language="ar", texts=["قطة"])
         content = manager.get(address("reference-show", references.pk)).text
         assert '<li lang="ar" dir="auto">قطة</li>' in content
-
-
-def test_outsiders_find_none_of_the_pages(client, project, good):
-    run(good)
-    of_all = ["score-list", "scores-progress", "scoring-create", "score-compare", "reference-list", "references-import"]
-    of_one = ["scoring-show", "scoring-progress", "scoring-images", "scoring-drop"]
-    addresses = [address(name) for name in of_all] + [address(name, good.pk) for name in of_one]
-    addresses += [address("reference-show", good.references_id), address("score-export", "csv")]
-    posts = [address("scoring-again", good.pk), address("scoring-drop", good.pk)]
-    posts += [address("reference-drop", good.references_id), address("references-import"), address("scoring-create")]
-    rater = make_user()
-    Membership.objects.create(project=project, user=rater, role=Role.RATER)
-    for person in (make_project("elsewhere").created_by, rater):
-        client.force_login(person)
-        assert {client.get(where).status_code for where in addresses} == {404}
-        assert {client.post(where).status_code for where in posts} == {404}
-    assert Scoring.objects.exists()
-    assert {Client().get(where).status_code for where in addresses} == {302}
-
-
-def test_a_scoring_of_another_project_is_not_found_under_ones_own(manager, good):
-    foreign = make_scoring()
-    for name in ("scoring-show", "scoring-images", "scoring-drop"):
-        assert manager.get(address(name, foreign.pk)).status_code == 404
-    assert manager.get(address("reference-show", foreign.references_id)).status_code == 404

@@ -18,7 +18,6 @@ from corpora.rules.image_filters import ImageFilterError, parse
 from crosslens_metrics.paired import paired_difference
 from crosslens_metrics.signatures import Signature
 from images.models import Collection, CollectionImage, JobState
-from people.models import Membership, Role
 from scoring.models import Scoring
 from scoring.selectors.images import per_image
 from scoring.selectors.own_frequencies import Budget, keeps_frequencies
@@ -29,7 +28,7 @@ from scoring.selectors.some_figures import FEWEST_IMAGES
 from scoring.services.references import put_references
 from tests.clients import client_of
 from tests.commands import output_of
-from tests.factories import NOW, make_captioner, make_collection, make_project, make_user
+from tests.factories import NOW, make_captioner, make_collection, make_project
 from tests.kept import kept
 from tests.metrics.reference_tool import reference_cider_d
 from tests.scoring.scored import make_references, make_scoring, run
@@ -265,10 +264,3 @@ def test_pages_and_files_take_the_filter_and_refuse_what_it_is_not(scoring, subs
     assert refused.status_code == 302
     with pytest.raises(ImageFilterError):
         restricted(score_cells(scoring.project), project=scoring.project, filter=parse("subset:no"))
-
-
-def test_an_outsider_finds_no_filtered_scores(scoring, subset) -> None:
-    outsider = make_user("eve")
-    Membership.objects.create(project=make_project("tigers"), user=outsider, role=Role.MANAGER)
-    address = reverse("scoring:score-list", args=[scoring.project.slug])
-    assert client_of(outsider).get(address, {"images": "subset:xm3"}).status_code == 404

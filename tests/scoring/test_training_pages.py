@@ -149,14 +149,6 @@ def test_references_of_another_project_cannot_be_chosen(client, project, referen
     assert not asked
 
 
-@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, None])
-def test_nobody_else_trains(client, project, references, role):
-    client.force_login(make_person(role, project))
-    assert client.get(address(project)).status_code == 404
-    evaluation = reverse("scoring:reference-evaluation", args=[project.slug, references.pk])
-    assert client.post(evaluation, {"is_evaluation": "on"}).status_code == 404
-
-
 def test_scores_over_images_that_the_model_learned_from_say_so(client, project, references, asked):
     start(client, project, references)
     training = Training.objects.get()

@@ -14,9 +14,8 @@ from sxs_eval.models import Comparison, Pair
 from sxs_eval.selectors.results import evidence_of, level_outcomes, report_of
 from sxs_eval.services import comparisons as services
 from sxs_eval.services.comparisons import ComparisonError, Setting, create_comparison, create_comparisons
-from tests.clients import client_of
 from tests.corpora.placing import choose
-from tests.factories import NOW, make_rater, make_user
+from tests.factories import NOW, make_rater
 from tests.sxs_eval.judged import judge_all
 
 pytestmark = pytest.mark.django_db
@@ -201,7 +200,3 @@ class TestFigures:
         wrong = manager.get(path, {"images": "subset:none"})
         assert wrong.status_code == 422
         assert "This project has no subset “none”." in wrong.content.decode()
-
-    def test_an_outsider_finds_nothing(self, comparison, subset) -> None:
-        path = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
-        assert client_of(make_user("eve")).get(path, {"images": "subset:xm2"}).status_code == 404

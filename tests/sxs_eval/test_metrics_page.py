@@ -10,11 +10,10 @@ from django.urls import reverse
 
 from crosslens_metrics.reports.correlations import correlations_of
 from inference.models import ModelCaption
-from people.models import Membership, Role
 from sxs_eval.formats import metric_gains as downloads
 from sxs_eval.models import Judgement
 from tests.commands import output_of
-from tests.factories import make_captioner, make_collection, make_comparison, make_project, make_user
+from tests.factories import make_captioner, make_collection, make_comparison, make_project
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.sxs_eval.judged import judged_once, text_of
 
@@ -168,15 +167,3 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, project, coll
 def test_a_project_without_scores_says_what_it_takes(manager):
     for asked in ({}, {"metric": "nothing"}, {"flip": "x"}):
         assert "You need judged comparisons, and automatic scores" in text_of(page(manager, **asked))
-
-
-def test_only_managers_and_researchers_of_the_project_see_it(client, project, scored):
-    addresses = [reverse("sxs_eval:metrics-show", args=["lions"])]
-    addresses += [reverse("sxs_eval:metrics-export", args=["lions", layout]) for layout in ("csv", "json")]
-    rater, researcher = make_user(), make_user()
-    Membership.objects.create(project=project, user=rater, role=Role.RATER)
-    Membership.objects.create(project=project, user=researcher, role=Role.RESEARCHER)
-    for person, status in ((make_project("elsewhere").created_by, 404), (rater, 404), (researcher, 200)):
-        client.force_login(person)
-        assert {client.get(where).status_code for where in addresses} == {status}
-    assert client.get(reverse("sxs_eval:metrics-export", args=["lions", "xls"])).status_code == 404

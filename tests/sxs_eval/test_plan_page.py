@@ -7,7 +7,6 @@ import re
 import pytest
 from django.contrib.messages import get_messages
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -21,25 +20,10 @@ from sxs_eval.services.planning import Chosen, create_planned
 from tests.clients import client_of
 from tests.concurrency import together
 from tests.corpora.placing import make_subset, place, say_where_spoken
-from tests.factories import make_comparison, make_language, make_project, make_user
+from tests.factories import make_comparison, make_language, make_user
 from tests.sxs_eval.planning import SCORES, create, describe, form_of, keys_of, page_of, rows_of, seen_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]
-
-
-@pytest.mark.parametrize("role", [Role.RATER, Role.ANNOTATOR, None])
-def test_outsiders_raters_and_annotators_are_not_told_that_there_is_such_a_page(project, collection, role):
-    outsider = make_user("mallory")
-    if role:
-        Membership.objects.create(project=project, user=outsider, role=role)
-
-    for answer in (
-        client_of(outsider).get(page_of(project)),
-        client_of(outsider).post(page_of(project), form_of(collection)),
-        client_of(make_project("tigers").created_by).get(page_of(project)),
-    ):
-        assert answer.status_code == 404
-    assert Client().get(page_of(project)).status_code == 302
 
 
 @pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])

@@ -87,30 +87,6 @@ def captions_of(html: str) -> list[str]:
 OF_A_BATCH = ("batch-show", "batch-return", "batch-resume", "judgement-save", "judgement-undo")
 
 
-@pytest.mark.parametrize("name", OF_A_BATCH)
-def test_a_batch_is_there_for_its_rater_alone(comparison, desk, name):
-    batch = take(desk, comparison)
-    args = [batch.pk, 1] if name.startswith("judgement") else [batch.pk]
-    method = "get" if name in ("batch-show", "batch-return") else "post"
-    path = reverse(f"sxs_eval:{name}", args=args)
-    others = (make_rater(comparison), comparison.project.created_by, make_user())
-    for outsider in others:
-        assert getattr(client_of(outsider), method)(path, {"choice": "3"}, headers=JSON).status_code == 404
-    assert getattr(desk, method)(path, {"choice": "3"}).status_code in (200, 302)
-    assert not Judgement.objects.filter(choice__isnull=False).exclude(person=batch.lease.person).exists()
-
-
-def test_batches_and_instructions_are_for_members_of_the_project(comparison, desk):
-    taking = reverse("sxs_eval:batch-take", args=[comparison.pk])
-    reading = reverse("sxs_eval:instructions-show", args=[comparison.project.slug])
-    outsider = client_of(make_rater(make_comparison(images=1)))
-    assert outsider.post(taking).status_code == 404
-    assert outsider.get(reading).status_code == 404
-    assert desk.post(taking).status_code == 302
-    assert "Choose which caption describes the image better" in desk.get(reading).content.decode()
-    assert Client().get(reading).status_code == 302
-
-
 def test_work_tells_what_waits_in_words_and_numbers_and_nothing_of_models():
     collection = make_collection(4)
     base = make_captioner(collection, "Quartz", text="base caption", language="de")
