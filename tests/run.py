@@ -34,6 +34,8 @@ BECOME_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux's prctl."""
 RESULT = ROOT / "docs" / "test-all.md"
 NEWEST = ".venv-newest"
+SEEDED = {"PYTHONHASHSEED": "0"}
+"""So that what depends on the order of a set comes out the same each time."""
 POSTGRES = "--ds=tests.settings_postgres"
 
 
@@ -51,7 +53,7 @@ class TestRuns:
         tell(f"\nOn {name}:")
         place, started_s = self.folder / f"{len(self.lines)}.json", time.monotonic()
         command = [python, "-m", "pytest", f"-n{PROCESSES}", "--dist=loadfile", *options]
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | {costs.PLACE: str(place)}, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=os.environ | SEEDED | {costs.PLACE: str(place)}, check=False)
         if done.returncode:
             self.failed.append(name)
         found = json.loads(place.read_text()) if place.exists() else {"costs": {}, "outcomes": {}}

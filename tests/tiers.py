@@ -62,8 +62,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("postgres") and item.get_closest_marker("sqlite"):
-            raise pytest.UsageError(f"{item.nodeid} is marked postgres and sqlite")
         if "page" in getattr(item, "fixturenames", ()) or "/browser/" in item.nodeid:
             item.add_marker("browser")
             if hasattr(item, "callspec") and any(item.callspec.indices.values()):
@@ -81,15 +79,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _runs(item: pytest.Item) -> bool:
-    is_for_postgres = bool(item.get_closest_marker("postgres"))
+    # A test of SQLite may stand among those of PostgreSQL.
+    is_for_postgres = bool(item.get_closest_marker("postgres")) and not item.get_closest_marker("sqlite")
     return is_for_postgres == _is_on_postgres() and not item.get_closest_marker("long")
 
 
 def _runs_with_long(item: pytest.Item) -> bool:
-    if not _is_on_postgres() or item.get_closest_marker("postgres"):
+    if not _is_on_postgres():
         return True
     if item.get_closest_marker("browser") or item.get_closest_marker("sqlite"):
         return False
+    if item.get_closest_marker("postgres"):
+        return True
     return bool(item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())))
 
 

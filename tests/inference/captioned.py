@@ -23,7 +23,7 @@ DECODINGS = {
 
 def with_decodings(names: Sequence[str], how: str) -> list[Any]:
     """Parameters: each model with each of the `DECODINGS`; in `make test`, the first with one of them."""
-    pairs = [(name, decoding) for decoding in (how, *(DECODINGS.keys() - {how})) for name in names]
+    pairs = [(name, decoding) for decoding in (how, *sorted(DECODINGS.keys() - {how})) for name in names]
     return some(pairs, short=1, reason="all models are put into batches by the same code, however they choose words")
 
 
