@@ -26,6 +26,12 @@ OUTCOMES = ("passed", "failed", "error", "skipped", "rerun")
 costs: dict[str, float] = {}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the dearest folders, so that no process waits for another one's at the end."""
+    budgets = json.loads(BUDGETS.read_text())
+    items.sort(key=lambda item: -budgets.get(folder_of(item.nodeid), 0))
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     item.stash[_STARTED_S] = _processor_s(item)
@@ -33,12 +39,13 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    try:
-        return (yield)
-    finally:
-        # With the last test the browser ends, and what it computed is known no more.
-        item.user_properties.append((COST, max(0.0, _processor_s(item) - item.stash[_STARTED_S])))
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    before_s = _processor_s(item)
+    result = yield
+    # After the last test the browser and servers end, and what they computed is none of its cost.
+    ended_s = before_s if nextitem is None else _processor_s(item)
+    item.user_properties.append((COST, ended_s - item.stash[_STARTED_S]))
+    return result
 
 
 _STARTED_S = pytest.StashKey[float]()
@@ -80,12 +87,16 @@ def _of_children(parent: int) -> Iterator[float]:
             waiting.append(process)
 
 
+def folder_of(test: str) -> str:
+    parts = test.partition("::")[0].split("/")
+    return "/".join(parts[:2]) if len(parts) > 2 else "tests"
+
+
 def table(found: Mapping[str, float], budgets: Mapping[str, Any]) -> list[str]:
     """Lines: each folder beside its budget, then the dearest tests."""
     folders = Counter[str]()
     for test, cost_s in found.items():
-        parts = test.partition("::")[0].split("/")
-        folders["/".join(parts[:2]) if len(parts) > 2 else "tests"] += cost_s
+        folders[folder_of(test)] += cost_s
     lines = ["Seconds of processor by folder, beside the budget in tests/budgets.json:"]
     for folder, cost_s in sorted(folders.items(), key=lambda one: -one[1]):
         budget_s = budgets.get(folder)

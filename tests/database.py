@@ -158,7 +158,8 @@ def _full(cursor: Any, quoted: Iterable[str]) -> list[str]:
 def _rows(database: BaseDatabaseWrapper, cursor: Any, quoted: str) -> Rows:
     if database.vendor == "postgresql":
         with cursor.copy(f"COPY {quoted} TO STDOUT") as copy:
-            return b"".join(copy)
+            # Written again they come in another order.
+            return b"".join(sorted(b"".join(copy).splitlines(keepends=True)))
     cursor.execute(f"PRAGMA table_info({quoted})")
     # The sign before a column keeps Django from making another value of what is stored.
     columns = ", ".join(f'+"{column[1]}"' for column in cursor.fetchall())

@@ -28,11 +28,13 @@ import psutil
 from tests import costs
 from tests.servers import ROOT
 
-PROCESSES = 3
-"""Of tests, on two cores: one waits for a browser or a server now and then."""
+PROCESSES = 2
+"""Of tests, on two cores. A third waits less for browsers and servers, and costs as much to start."""
 BECOME_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux's prctl."""
 RESULT = ROOT / "docs" / "test-all.md"
+KEPT = ROOT / ".pytest_cache" / "costs.json"
+"""What each test cost in the last run."""
 NEWEST = ".venv-newest"
 SEEDED = {"PYTHONHASHSEED": "0"}
 """So that what depends on the order of a set comes out the same each time."""
@@ -52,7 +54,7 @@ class TestRuns:
         name = f"{database} with Python {version_of(python)}"
         tell(f"\nOn {name}:")
         place, started_s = self.folder / f"{len(self.lines)}.json", time.monotonic()
-        command = [python, "-m", "pytest", f"-n{PROCESSES}", "--dist=loadfile", *options]
+        command = [python, "-m", "pytest", f"-n{PROCESSES}", "--dist=loadfile", "--no-loadscope-reorder", *options]
         done = subprocess.run(command, cwd=ROOT, env=os.environ | SEEDED | {costs.PLACE: str(place)}, check=False)
         if done.returncode:
             self.failed.append(name)
@@ -87,6 +89,8 @@ def run(runs: TestRuns, *, everything: bool) -> int:
     if everything and (newest := newest_python()):
         runs.add("SQLite", python=newest)
     budgets = {} if everything else json.loads(costs.BUDGETS.read_text())
+    KEPT.parent.mkdir(exist_ok=True)
+    KEPT.write_text(json.dumps(runs.costs, indent=0))
     tell("", *costs.table(runs.costs, budgets), "", *runs.lines)
     if everything:
         note(runs, minutes=round((time.monotonic() - started_s) / 60))

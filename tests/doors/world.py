@@ -204,6 +204,7 @@ def make_world(media: Path) -> World:
     }
     described = ModelCaption.objects.filter(image__entries__collection=seeded.main.collection)
     known["inference:caption-switch caption_id"] = [described.first().pk]
+    known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
     for name in ("settings", "duplicate", "delete"):
         known[f"dashboard:collection-{name} slug"] = [seeded.main.collection.slug]

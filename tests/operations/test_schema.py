@@ -60,7 +60,11 @@ def schema_of(database: BaseDatabaseWrapper) -> dict[str, list[str]]:
     with database.cursor() as cursor:
         if database.vendor == "postgresql":
             cursor.execute(IN_POSTGRES)
-            rows = cursor.fetchall()
+            # A dump that was restored writes the same constraint with other casts and brackets.
+            rows = [
+                (table, re.sub(r"::(?:character varying|text)(?:\[\])?|[()]", "", part))
+                for table, part in cursor.fetchall()
+            ]
         else:
             cursor.execute("SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
             rows = [(table, part) for table, sql in cursor.fetchall() for part in parts_of(sql)]
