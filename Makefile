@@ -81,10 +81,10 @@ demo-reset:
 setup: $(VENV)/.installed-dev $(if $(filter true,$(CI)),$(VENV)/.installed-gpu) $(VENV)/.installed-aligner
 
 test: setup
-	@$(BIN)/python -m tests.run
+	@$(BIN)/python -m tests.run $(ARGS)
 
 test-all: setup
-	@$(BIN)/python -m tests.run --all
+	@$(BIN)/python -m tests.run --all $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
     python -m tests.run          each test once, on the database where it can break
     python -m tests.run --all    everything on both, and SQLite's short tier on the newest Python that is here
+    python -m tests.run tests/people    some of them
 
 With `--all`, docs/test-all.md says afterwards what came out. Whatever the tests started ends with this process, also
 when it is interrupted: it adopts what loses its parent.
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,14 +40,16 @@ KEPT = ROOT / ".pytest_cache" / "costs.json"
 NEWEST = ".venv-newest"
 SEEDED = {"PYTHONHASHSEED": "0"}
 """So that what depends on the order of a set comes out the same each time."""
+NO_TESTS = 5
+"""How pytest ends where none was chosen, as on PostgreSQL of a folder without a test for it."""
 POSTGRES = "--ds=tests.settings_postgres"
 
 
 class TestRuns:
     """Runs of pytest one after the other: what came out, and what each test cost."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, paths: Sequence[str]) -> None:
+        self.folder, self.paths = folder, paths
         self.failed: list[str] = []
         self.lines: list[str] = []
         self.costs = Counter[str]()
@@ -54,9 +58,18 @@ class TestRuns:
         name = f"{database} with Python {version_of(python)}"
         tell(f"\nOn {name}:")
         place, started_s = self.folder / f"{len(self.lines)}.json", time.monotonic()
-        command = [python, "-m", "pytest", f"-n{PROCESSES}", "--dist=loadfile", "--no-loadscope-reorder", *options]
+        command = [
+            python,
+            "-m",
+            "pytest",
+            f"-n{PROCESSES}",
+            "--dist=loadfile",
+            "--no-loadscope-reorder",
+            *options,
+            *self.paths,
+        ]
         done = subprocess.run(command, cwd=ROOT, env=os.environ | SEEDED | {costs.PLACE: str(place)}, check=False)
-        if done.returncode:
+        if done.returncode not in (0, NO_TESTS) or (done.returncode == NO_TESTS and not self.paths):
             self.failed.append(name)
         found = json.loads(place.read_text()) if place.exists() else {"costs": {}, "outcomes": {}}
         self.costs.update(found["costs"])
@@ -67,13 +80,14 @@ class TestRuns:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="everything on both databases")
-    everything = parser.parse_args().all
+    parser.add_argument("paths", nargs="*", help="files or folders of tests; otherwise all")
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_signal: sys.exit(143))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
     try:
         with tempfile.TemporaryDirectory(prefix="crosslens_costs_") as folder:
-            return run(TestRuns(Path(folder)), everything=everything)
+            return run(TestRuns(Path(folder), options.paths), everything=options.all)
     except KeyboardInterrupt:
         tell("Interrupted.")
         return 130
@@ -92,7 +106,7 @@ def run(runs: TestRuns, *, everything: bool) -> int:
     KEPT.parent.mkdir(exist_ok=True)
     KEPT.write_text(json.dumps(runs.costs, indent=0))
     tell("", *costs.table(runs.costs, budgets), "", *runs.lines)
-    if everything:
+    if everything and not runs.paths:
         note(runs, minutes=round((time.monotonic() - started_s) / 60))
     if runs.failed:
         tell(f"Tests failed on {' and '.join(runs.failed)}.")

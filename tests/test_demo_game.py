@@ -35,6 +35,7 @@ class TestSentences:
 
 
 class TestPictures:
+    @pytest.mark.long(reason="hundreds of images are enlarged")
     def test_every_picture_of_an_item_is_in_the_folder_and_in_its_manifest(self, unpacked):
         folder = game_pictures.prepared(unpacked, game_items.names_of_pictures())
         lines = [json.loads(line) for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -74,6 +74,7 @@ def manager(browser: Browser, pilot: Round, live_server: Any, request: Any) -> I
     context.close()
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(
     "manager", [{}, {"viewport": {"width": 390, "height": 800}, "locale": "ar"}], ids=["wide", "narrow"], indirect=True
 )

@@ -160,6 +160,7 @@ def test_without_scripts_too_soon_is_told_and_what_was_typed_is_there(live_serve
     context.close()
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(
     ("width", "scheme"),
     some(

@@ -17,6 +17,7 @@ from tests.factories import make_annotator, make_project, make_round
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_number_leads_to_what_needs_the_manager_who_dismisses_what_failed(
     live_server: Any, browser: Browser, scheme: Any

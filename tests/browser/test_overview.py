@@ -111,6 +111,7 @@ def test_a_campaign_in_36_languages_takes_few_clicks(
     expect(page.get_by_text("Everything is decided").first).to_be_visible()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_36_languages_with_head_and_totals_are_in_sight_at_once(
     live_server: Any, browser: Browser, everywhere: Project
 ) -> None:

@@ -46,6 +46,7 @@ def expect_totals(page: Page, *totals: str) -> None:
     expect(page.locator("[data-total]")).to_have_text(list(totals))
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_costs_follow_the_ticks_and_what_is_ticked_is_made(
     live_server: Any, page: Page, context: BrowserContext, project: Project, scores: Path
 ) -> None:

@@ -54,6 +54,7 @@ def saved(page: Page, name: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_value_is_read_by_pointer_touch_and_keys(page: Page) -> None:
     tip = page.locator(".plot-tip")
     ratings = page.locator("svg.plot", has=page.locator("#ratings-title"))

@@ -77,6 +77,7 @@ def test_a_table_is_sorted_by_the_head_of_a_column_without_scripts(
     context.close()
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(
     ("width", "scheme", "language"), [(1366, "light", "en"), (390, "dark", "en"), (390, "light", "ar")]
 )

@@ -30,6 +30,7 @@ def sized(width: int, **options: Any) -> dict[str, Any]:
     return {"viewport": {"width": width, "height": 768}, **options}
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 @pytest.mark.parametrize(
     "page",
     [

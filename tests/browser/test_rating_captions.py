@@ -75,6 +75,7 @@ def test_one_key_a_caption_then_a_reload_then_submitting(desk: Desk, page: Page)
     assert "Satz" not in source_of(page)
 
 
+@pytest.mark.long(reason="the plain form, which tests without a browser submit")
 def test_without_scripts_a_plain_form_does_the_same(desk: Desk, browser: Browser) -> None:
     plain = browser.new_context(java_script_enabled=False)
     sign_in(plain, desk.rater, desk.address)

@@ -89,6 +89,7 @@ def test_on_a_phone_nothing_stands_over_a_level_and_two_taps_hit_nothing_else(
     page.context.close()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_on_a_laptop_the_meaning_of_each_level_is_in_view(desk: Desk, page: Page, language: str) -> None:
     page.set_viewport_size(LAPTOP)
@@ -101,6 +102,7 @@ def test_on_a_laptop_the_meaning_of_each_level_is_in_view(desk: Desk, page: Page
     assert side.evaluate("side => side.scrollHeight - side.clientHeight") <= 0
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_arrow_keys_scroll_and_rate_nothing(desk: Desk, page: Page) -> None:
     page.goto(desk.url)
     page.keyboard.press("1")
@@ -165,6 +167,7 @@ def test_on_a_phone_image_caption_and_all_levels_are_in_view_together(
         expect(page.locator(f"#item-2 {part}")).to_be_in_viewport(ratio=0.99)
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.parametrize("viewport", PHONES[:1], ids=str)
 def test_a_tap_enlarges_the_image_and_rates_nothing(desk: Desk, browser: Browser, viewport: ViewportSize) -> None:
     page = phone(browser, desk, viewport)

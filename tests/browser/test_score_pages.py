@@ -34,6 +34,7 @@ def set_up(page: Page, address: str) -> None:
     page.get_by_role("button", name="Score", exact=True).click()
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_a_scoring_is_set_up_followed_to_its_end_and_looked_into(
     live_server: Any, page: Page, context: BrowserContext, project: Project
 ) -> None:

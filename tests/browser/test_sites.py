@@ -40,6 +40,7 @@ def site(media: Path, tmp_path: Path) -> Path:
     return tmp_path / "site"
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 @pytest.mark.parametrize(("width", "scheme"), [(1366, "light"), (390, "dark")])
 def test_a_site_is_read_and_searched_from_a_disk(site: Path, browser: Browser, width: int, scheme: Any) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)

@@ -14,6 +14,7 @@ from tests.leaks.addresses import routes, serving
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 
+@pytest.mark.long(reason="one middleware says it for all pages")
 def test_no_answer_of_the_administration_is_kept() -> None:
     client = signed_in(make_user(is_staff=True, is_superuser=True))
     lists = [route for route in routes() if route.template.startswith("admin/") and not route.arguments]

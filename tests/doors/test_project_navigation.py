@@ -69,6 +69,7 @@ def test_every_path_is_that_of_an_address(world):
     assert set(named) == used
 
 
+@pytest.mark.long(reason="every page of a project is made once more")
 def test_a_manager_sees_it_on_every_page_with_the_right_marks(world):
     asked, wrong = 0, []
     for address, text in pages_of(signed_in(world.seeded.manager), addresses(world)):
