@@ -191,11 +191,11 @@ def prepare(requests: int) -> Prepared:
     from benchmarks import game, seed
     from gapgame.models import GapItem, Player
     from people.models import Membership, Role
-    from tests.tables import create
+    from tests.database import create_tables
 
     images, people = max(FEWEST_IMAGES, requests), WARM + requests // ATTEMPTS
     # In a fraction of the time that migrations take.
-    create(connection)
+    create_tables(connection)
     call_command("collectstatic", interactive=False, verbosity=0)
     round, comparison = seed.make_round("captions", images), seed.make_comparison("pairs", images)
     users = seed.make_annotators(round, people, with_password=False)

@@ -127,7 +127,7 @@ def _door(node: ast.AST, made: Any) -> Iterator[Mutant]:
 def _inside_functions(tree: ast.AST) -> Iterator[ast.AST]:
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
-            yield ast.FunctionDef("decorators", decorator_list=function.decorator_list)
+            yield ast.FunctionDef("", function.args, [], decorator_list=function.decorator_list)
             for statement in function.body:
                 if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
                     yield from ast.walk(statement)

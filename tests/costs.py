@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,9 @@ _STARTED_S = pytest.StashKey[float]()
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up what each try cost; the processes of xdist tell their controller."""
     if report.when == "teardown":
-        costs[report.nodeid] = costs.get(report.nodeid, 0) + dict(report.user_properties).get(COST, 0)
+        costs[report.nodeid] = costs.get(report.nodeid, 0) + sum(
+            value for name, value in report.user_properties if name == COST and isinstance(value, float)
+        )
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -94,7 +96,7 @@ def folder_of(test: str) -> str:
 
 def table(found: Mapping[str, float], budgets: Mapping[str, Any]) -> list[str]:
     """Lines: each folder beside its budget, then the dearest tests."""
-    folders = Counter[str]()
+    folders: dict[str, float] = defaultdict(float)
     for test, cost_s in found.items():
         folders[folder_of(test)] += cost_s
     lines = ["Seconds of processor by folder, beside the budget in tests/budgets.json:"]

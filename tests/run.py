@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,8 +30,8 @@ import psutil
 from tests import costs
 from tests.servers import ROOT
 
-PROCESSES = 2
-"""Of tests, on two cores. A third waits less for browsers and servers, and costs as much to start."""
+DISTRIBUTED = ("-n2", "--dist=loadfile", "--no-loadscope-reorder")
+"""On two cores. A third process waits less for browsers and servers, and costs as much to start."""
 BECOME_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux's prctl."""
 RESULT = ROOT / "docs" / "test-all.md"
@@ -52,27 +52,19 @@ class TestRuns:
         self.folder, self.paths = folder, paths
         self.failed: list[str] = []
         self.lines: list[str] = []
-        self.costs = Counter[str]()
+        self.costs: dict[str, float] = defaultdict(float)
 
     def add(self, database: str, *options: str, python: str = sys.executable) -> None:
         name = f"{database} with Python {version_of(python)}"
         tell(f"\nOn {name}:")
         place, started_s = self.folder / f"{len(self.lines)}.json", time.monotonic()
-        command = [
-            python,
-            "-m",
-            "pytest",
-            f"-n{PROCESSES}",
-            "--dist=loadfile",
-            "--no-loadscope-reorder",
-            *options,
-            *self.paths,
-        ]
+        command = [python, "-m", "pytest", *DISTRIBUTED, *options, *self.paths]
         done = subprocess.run(command, cwd=ROOT, env=os.environ | SEEDED | {costs.PLACE: str(place)}, check=False)
         if done.returncode not in (0, NO_TESTS) or (done.returncode == NO_TESTS and not self.paths):
             self.failed.append(name)
         found = json.loads(place.read_text()) if place.exists() else {"costs": {}, "outcomes": {}}
-        self.costs.update(found["costs"])
+        for test, cost_s in found["costs"].items():
+            self.costs[test] += cost_s
         counted = ", ".join(f"{number} {outcome}" for outcome, number in sorted(found["outcomes"].items()))
         self.lines.append(f"{name}: {counted} in {time.monotonic() - started_s:.0f} s")
 

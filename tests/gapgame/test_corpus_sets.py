@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -123,7 +124,7 @@ def test_tasks_are_downloaded_and_a_click_makes_a_set_that_is_played_and_stands_
 def tasks_are_drawn(build: CorpusBuild, client: Client) -> None:
     """Tasks for machines are downloaded, and what cannot be drawn is said."""
     for language, name in (("", "animals-gap.zip"), ("es", "animals-es.zip")):
-        answer = client.get(address("corpus-task", build), TASK | {"language": language})
+        answer: Any = client.get(address("corpus-task", build), TASK | {"language": language})
         assert answer.status_code == 200, answer.content
         assert name in answer["Content-Disposition"]
         with zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as archive:
