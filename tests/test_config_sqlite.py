@@ -77,6 +77,7 @@ def test_a_writer_begins_when_the_other_has_ended(connect: Connect) -> None:
     assert begun.is_set()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_many_writers_all_come_to_their_turn(connect: Connect) -> None:
     with sqlite3.connect(connect().settings_dict["NAME"]) as made:
         made.execute("CREATE TABLE counted (number INTEGER)")

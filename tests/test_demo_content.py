@@ -88,12 +88,14 @@ class TestContent:
     def test_each_has_one_english_caption(self, loaded):
         assert ModelCaption.objects.filter(model__name=MODEL_NAME, language="en").count() == len(KEYS)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_two_annotators_of_each_language_qualify(self, loaded):
         project = Project.objects.get(name=content.PROJECT_NAME)
         for round in project.rounds.all():
             writers = project_people(project, Role.ANNOTATOR).filter(language_skills__language=round.language)
             assert [missing_requirements(writer, round) for writer in writers] == [[], []]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_manager_and_researcher_do_not_annotate(self, loaded):
         for user in User.objects.all():
             assert conflicting_roles(set(user.memberships.values_list("role", flat=True))) is None
@@ -101,6 +103,7 @@ class TestContent:
         assert {*roles} == {Role.MANAGER}
         assert may_start_projects(User.objects.get(username=content.MANAGER))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_everybody_can_sign_in_with_the_password_that_is_told(self, loaded, client):
         assert [person.username for person in loaded] == [person.username for person in content.PEOPLE]
         assert loaded == content.sign_ins()
@@ -128,10 +131,12 @@ class TestContent:
         )
         assert all(item.writing_ms and item.rating_ms for item in written)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_caption_is_of_its_picture(self, loaded):
         for caption in written_here():
             assert caption.text == TEXTS[key_of(caption.image)].german[0]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_loaded_again_it_adds_nothing_and_touches_nothing(self, loaded):
         bernd = User.objects.get(username="bernd-de")
         batch = CaptionBatch.objects.get(lease__person=bernd)
@@ -188,6 +193,7 @@ def judge_next(rater: User) -> Judgement:
 
 
 class TestScores:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_is_to_be_scored_waits_for_the_worker_and_can_be_scored(self, loaded):
         assert all(texts.brief and len(texts.references) == 2 for texts in TEXTS.values())
         waiting = Pass.objects.filter(state=JobState.QUEUED)
@@ -213,6 +219,7 @@ class TestComparisons:
             assert not comparison.awaits_pairs
             assert not comparison.left_out
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_their_captions_came_by_import_and_are_of_their_picture(self, loaded):
         compared = ModelCaption.objects.filter(language__in=CAPTIONS)
         captions = compared.filter(model__name__in=MODELS).select_related("model")
@@ -227,6 +234,7 @@ class TestComparisons:
         assert images.complete == evaluations.SETTING.batch_size
         assert all(images.incomplete_by_judgements[judgements] for judgements in (0, 1, 2))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_two_are_judged_by_three_people_as_people_do(self, loaded):
         for comparison in map(compared, evaluations.JUDGED):
             report = report_of(comparison)
@@ -249,6 +257,7 @@ class TestComparisons:
             assert not comparison.judgements.exists()
             assert not evidence_of([comparison])[comparison.pk].judged.score.size
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_rater_sees_the_comparisons_of_their_language_and_nothing_in_their_way(self, loaded):
         project = Project.objects.get(name=content.PROJECT_NAME)
         seen = {rater.username: work_of(rater, timezone.now()) for rater in project_people(project, Role.RATER)}

@@ -103,6 +103,7 @@ def demo(new: Demo) -> Demo:
     return new
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.process
 def test_it_serves_says_who_can_sign_in_and_ends_everything_when_asked(demo: Demo):
     serves_and_ends(demo, demo.start(), signal.SIGINT, page="/healthz", shows=b"ok")

@@ -92,6 +92,7 @@ class TestPseudoLocale:
         page = '<p>⟦Take ⟦two⟧ batches···⟧ now <bdi>anna</bdi> <b lang="en">words</b></p><img alt="A cat">'
         assert list(left_in_english(page, {"cat"})) == ["now"]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_annotators(self, project: Project, pseudo: str) -> None:
         round = make_round(project=project, images=6, batch_size=2, language="te")
         anna = make_annotator(round, "аня")
@@ -108,6 +109,7 @@ class TestPseudoLocale:
         done = submit_batch(batch_id=batch.pk, person=anna, now=now)
         check(page_of(client, reverse("annotation:batch-done", args=[done.pk])), round.title)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_raters(self, project: Project, pseudo: str) -> None:
         comparison = make_comparison(project=project, images=3, batch_size=3, language="te")
         rita = make_rater(comparison, "рита")
@@ -133,6 +135,7 @@ class TestPseudoLocale:
         # Its sentence is English: “Sentence 1 has the … here”.
         check(page_of(client, reverse("gapgame:turn-show", args=[turn.pk])), "Sentence the here")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_everybody(self, project: Project, pseudo: str) -> None:
         round = make_round(project=project, language="te")
         client = client_of(make_annotator(round, "аня"))
@@ -175,6 +178,7 @@ def test_which_pages_are_of_work(module: str, address: str, *, is_of_work: bool)
     assert is_page_of_work(module, address) is is_of_work
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_a_language_is_chosen_from_the_list_and_the_page_says_that_nobody_reviewed_it(client: Client) -> None:
     page = client.get(reverse("account_login")).content.decode()

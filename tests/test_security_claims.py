@@ -54,6 +54,7 @@ def check_password_fields(page: str) -> None:
     assert "onpaste" not in page
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     "password", [" Seven  tall Giraffes ", "größenwahnsinnige Löwen 🦁", "x7 " * 40, "onlysmalllettersinhere"]
 )
@@ -153,6 +154,7 @@ def test_every_cookie_has_the_prefix_and_only_that_of_forms_is_for_scripts(ann: 
     assert {cookie["samesite"] for cookie in client.cookies.values()} == {"Lax"}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_account_that_is_switched_off_is_out_at_once(client: Client, ann: User) -> None:
     sign_in(client, "ann")
     assert client.get(reverse("people:profile-show")).status_code == 200
@@ -163,6 +165,7 @@ def test_an_account_that_is_switched_off_is_out_at_once(client: Client, ann: Use
     assert not is_signed_in(again)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_resetting_the_password_does_not_pass_by_the_second_factor(client: Client, ann: User) -> None:
     sign_in(client, "ann")
     enrol(client)
@@ -200,11 +203,13 @@ def test_no_name_of_a_project_adds_a_header_to_a_mail(db: None) -> None:
     assert sent.message()["Subject"].endswith("Lions Bcc: everybody@evil.example")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("address", ["/static/", "/static/css/", "/media/", "/.git/config", "/static/../manage.py"])
 def test_no_folder_is_listed_and_nothing_of_the_code_is_served(client: Client, db: None, address: str) -> None:
     assert client.get(address).status_code == 404
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("address", "kind"),
     [

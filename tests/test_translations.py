@@ -55,6 +55,7 @@ def test_the_browser_s_language_is_enough(client: Client):
     assert is_in_arabic(page.content.decode(), "أهلًا بك")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_an_annotator_writes_in_arabic_on_a_page_in_arabic(client: Client, round: Round, annotator: User):
     batch = take(round, annotator, now=timezone.now() - timedelta(minutes=1))
@@ -67,6 +68,7 @@ def test_an_annotator_writes_in_arabic_on_a_page_in_arabic(client: Client, round
     assert 'lang="ar" dir="rtl"' in page.partition("<textarea")[2].partition(">")[0]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_an_outsider_is_refused_in_arabic(client: Client, round: Round, annotator: User):
     batch = take(round, annotator, now=timezone.now())
@@ -78,6 +80,7 @@ def test_an_outsider_is_refused_in_arabic(client: Client, round: Round, annotato
     assert is_in_arabic(page.content.decode(), "لا شيء هنا")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_counts_of_work_follow_arabic_grammar(client: Client, round: Round, annotator: User):
     take(round, annotator, now=timezone.now())

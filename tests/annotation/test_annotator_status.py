@@ -143,6 +143,7 @@ class TestExcluding:
         assert (second.pk == exclusion.pk, second.captions) == (False, 2)
         assert exclude(round, ann) == second
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_others_wrote_since_stays_and_the_rest_is_said(self, round, ann):
         submit_captions(round, ann)
         submit_captions(round, ann)
@@ -188,6 +189,7 @@ class TestRatings:
     def verdicts(self, rater: User) -> set[str]:
         return set(Verdict.objects.filter(person=rater).values_list("assignment__state", flat=True))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_they_cease_to_count_and_count_again(self):
         main, rating, rater = self.rated()
         exclusion = exclude(main, rater)

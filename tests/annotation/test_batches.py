@@ -129,6 +129,7 @@ class TestWhoGetsABatch:
 
 
 class TestWhatIsNotHandedOut:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_an_image_met_in_one_language_does_not_come_back_in_another(self, round, ann):
         LanguageSkill.objects.create(user=ann, language_id="fr", level=Level.FLUENT)
         other = make_round(
@@ -161,6 +162,7 @@ class TestWhatIsNotHandedOut:
         assert add_missing_tasks(round) == 1
         assert add_missing_tasks(round) == 0
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_one_of_several_captions_of_an_image_is_drawn_by_the_seed(self):
         collection = make_collection(40)
         models = [make_captioner(collection, name) for name in ("first", "second")]

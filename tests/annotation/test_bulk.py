@@ -100,6 +100,7 @@ def words_of(response: Any) -> str:
 
 
 class TestSteps:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_round_is_stepped_and_logged_by_itself(self, pilots, who):
         outcomes = bulk.take_step(rounds=pilots, action=Action.CLOSE, **who)
         assert all(one.is_done for one in outcomes)
@@ -218,6 +219,7 @@ class TestThePageThatAsks:
         done = confirm(manager, ask(manager, "reopen", language=["de", "fr", "sw"], next=shown))
         assert done.redirect_chain[-1][0] == f"{shown}?choose=all"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_next_step_is_about_the_next_round(self, pilots, manager):
         chosen = {"language": ["de", "fr", "sw"]}
         confirm(manager, ask(manager, "close", **chosen))

@@ -266,6 +266,7 @@ class TestUnfinishedBatches:
         with pytest.raises(PoolClosedError):
             batches.resume_batch(batch_id=batch.pk, person=mina, now=NOW)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_was_left_to_be_finished_can_be_taken_back_later(self):
         pilot = begun()
         take(pilot, make_annotator(pilot))
@@ -283,6 +284,7 @@ class TestUnfinishedBatches:
         assert batch.lease.state == BatchState.EXPIRED
         assert expire_overdue(now=NOW + 2 * HOUR) == 0
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_opened_again_it_hands_out_again_until_its_captions_are_rated(self):
         pilot = begun()
         close(pilot)
@@ -355,6 +357,7 @@ class TestWhoMetAnImage:
         campaign.skip_round(round=the("verification", pilot), reason="Few.", **by(pilot))
         return pilot, mina
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_others_come_first_and_those_of_the_decided_pilot_last(self):
         pilot, mina = self.decided_pilot()
         accept(pilot)
@@ -365,6 +368,7 @@ class TestWhoMetAnImage:
         second = submit_captions(main, mina)
         assert set(second.items.values_list("image", flat=True)) == met
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_while_the_pilot_is_undecided_its_images_do_not_come(self):
         pilot, mina = self.decided_pilot()
         main = the("main", pilot)

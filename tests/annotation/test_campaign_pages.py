@@ -209,6 +209,7 @@ class TestOneLanguage:
         manager.post(plan, {"sample_size": "5"})
         assert Round.objects.filter(verifies=main, state="planned", sample_size=5).count() == 1
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_how_far_it_is_comes_by_itself_and_is_not_counted_over_captions_items_or_tasks(self, pilot, manager):
         submit_captions(pilot, make_annotator(pilot))
         address = reverse("annotation:language-progress", args=[pilot.project.slug, "de"])

@@ -76,6 +76,7 @@ def found(round: Round, viewer: User, **asked) -> list[tuple[int, str]]:
 
 
 class TestWhatIsShown:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_english_caption_ratings_and_captions_side_by_side(self, round, manager, path):
         html = client_of(manager).get(path).content.decode()
 
@@ -116,6 +117,7 @@ class TestWhatIsShown:
         Caption.objects.filter(author__username="bea").update(state=CaptionState.RETURNED)
         assert len(found(round, manager)) == 6
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_newest_round_comes_unasked(self, round, manager, path):
         newer = make_captioned_round(images=1, captions=1, project=round.project, number=2)[0]
 
@@ -188,11 +190,13 @@ class TestFilters:
         assert html.count("data-row") == 1
         assert captions_of(round, "ann")[2].text in html
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_makes_no_sense_is_no_error_of_ours(self, manager, path):
         client, nines = client_of(manager), "9" * 40
         for asked in ("round=999999", "annotator=999999", "rated=SPLENDID", "apart=x", "after=%00", f"after={nines}"):
             assert client.get(f"{path}?{asked}").status_code == 200, asked
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_round_of_another_project_cannot_be_asked_for(self, manager, path):
         other = make_round()
         submit_captions(other, make_annotator(other), "Geheim und anderswo")
@@ -212,6 +216,7 @@ class TestPages:
         monkeypatch.setattr(selectors, "IMAGES_AT_ONCE", 3)
         return make_captioned_round(images=8, captions=2)[0]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_one_walks_through_all_of_them_and_back(self, many):
         viewer, asked = many.project.created_by, Asked(many)
         first = check_page(asked, viewer)
@@ -261,6 +266,7 @@ class TestFindings:
         response = self.post(manager, caption, rating="right", back="rated=GOOD&after=0")
         assert response["Location"] == f"{path}?rated=GOOD&after=0#caption-{caption.pk}"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_with_scripts_the_caption_comes_back_alone(self, manager, caption):
         html = self.post(manager, caption, htmx=True, level="GOOD").content.decode()
 
@@ -306,6 +312,7 @@ class TestWhoIsKeptAway:
         names = ("caption-check", "caption-feedback", "caption-return")
         return [reverse(f"annotation:{name}", args=[slug, caption.pk]) for name in names]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_caption_of_a_file_is_not_there_to_be_checked(self, round, manager, caption):
         other = make_round(project=round.project, collection=round.collection, language="fr")
         of_file = Caption.objects.create(

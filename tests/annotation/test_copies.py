@@ -115,6 +115,7 @@ def test_who_changes_what_was_told_submits_without_a_further_word(batch, ann, si
     assert is_submitted(batch)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_one_batch_gives_one_answer_for_each_caption_and_no_more(batch, ann, signed_in):
     """Tries: a text that is close and one that is not, in the place of what was told and in others."""
     write(batch, ann, english(batch, 1), OWN, OWN + " am Abend")

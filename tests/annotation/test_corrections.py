@@ -82,6 +82,7 @@ def elsewhere_for(person: User, round: Round) -> Round:
 
 
 class TestSendingBack:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_until_it_is_written_anew_it_keeps_its_place_and_does_not_count_and_then_it_does(self, round, caption):
         taken = caption.item.assignment.task.places_taken
 
@@ -290,11 +291,13 @@ class TestUntilItIsWrittenAnew:
         return_for_correction(caption)
         return make_verification(round)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_nobody_elses_caption_of_the_image_comes_to_its_author_to_rate(self, others, caption, ann):
         verdicts = verifying.take_batch(round=others, person=ann, now=NOW, rng=Random(0)).verdicts
         assert {verdict.caption.image_id for verdict in verdicts.all()}.isdisjoint({caption.image_id})
         assert verdicts.count() == 1
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_once_it_is_written_it_does(self, others, caption, ann):
         rewrite(caption)
         verdicts = verifying.take_batch(round=others, person=ann, now=NOW, rng=Random(0)).verdicts
@@ -317,6 +320,7 @@ class TestUntilItIsWrittenAnew:
         assert refused == [302, 302]
         assert [client_of(ann).get(path).status_code for path in (checks, export)] == [200, 200]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("over", ["rejected", "gone"])
     def test_what_is_wanted_no_more_hides_nothing(self, round, caption, ann, over):
         return_for_correction(caption)

@@ -115,6 +115,7 @@ class TestSelectors:
         assert measured.captions == {"": Timed()}
         assert (measured.rating("de").seconds, measured.rating("de").basis) == (8, Basis.LANGUAGE)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_settings_of_the_newest_project_that_one_manages(self):
         manager = make_user()
         assert last_settings(manager) is None
@@ -193,6 +194,7 @@ class TestPage:
         form = client_of(make_project().created_by).get(path).context["form"]
         assert form["captioners"].value() == [best.pk]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_models_of_the_last_project_are_ticked(self, manager, project, collection, path):
         make_captioner(collection, "aaa")
         used = list(project.rounds.get(kind="main").captioners.values_list("pk", flat=True))
@@ -208,6 +210,7 @@ class TestPage:
         assert "Correct these errors" not in page.text
         assert manager.post(path, answers | {"group": "last"}).context["form"]["languages"].value()[-1] == "sw"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_an_unknown_group_is_no_way_around_the_form(self, manager, path, answers):
         assert manager.post(path, answers | {"group": "nobody", "languages": []}).status_code == 422
 
@@ -235,6 +238,7 @@ class TestPage:
         assert page.context["estimate"].left_out == 1
         assert "1 image has no English caption by the chosen models" in page.text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_mistake_has_no_estimate_and_keeps_what_was_typed(self, manager, path, answers):
         page = manager.post(path, answers | {"estimate": "1", "batch_size": "0", "replication-bn": "99"})
         assert page.status_code == 422
@@ -242,6 +246,7 @@ class TestPage:
         assert page.context["form"]["replication-bn"].value() == "99"
         assert '<details class="own-numbers" open>' in page.text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_all_36_languages_cost_no_more_queries_than_one(self, manager, path, answers):
         counts = []
         for tags in (["de"], list(Language.objects.values_list("pk", flat=True))):

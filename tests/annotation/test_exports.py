@@ -110,6 +110,7 @@ class TestOrder:
         )
         assert exported(project, Layout.XM3600) == expected
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_row_is_written_as_json_dumps_would_and_the_same_each_time(self, project):
         for line in exported(project).split("\n")[:-1]:
             assert line == json.dumps(json.loads(line), ensure_ascii=False)
@@ -159,6 +160,7 @@ class TestWhatIsInIt:
             "writing_ms": 0,
         }
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_times_are_in_milliseconds_however_the_database_writes_them(self):
         round = make_round(images=1)
         submit_captions(round, make_annotator(round), "Ein Bild")
@@ -179,6 +181,7 @@ class TestWhatIsInIt:
         for layout in Layout:
             assert "Ein Bild" not in exported(round.project, layout)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_captions_of_other_projects_and_of_pilots_are_left_out(self, project):
         pilot = make_round(project=project, kind=RoundKind.PILOT, language="fr", images=1)
         other = make_round(images=1)
@@ -228,6 +231,7 @@ class TestCsv:
         assert back == expected
         assert {row["caption_as_typed"] for row in back} == set(typed)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_nasty_texts_come_out_as_the_csv_and_json_modules_write_them(self, collection):
         round = make_round(collection=collection, captioners=[make_captioner(collection, text='"a", b')])
         captions = [text for text in NASTY if text.strip()]

@@ -104,6 +104,7 @@ class TestBeforeTheNextBatch:
         assert [missing_requirement.code for missing_requirement in missing_requirements(ann, french)] == ["feedback"]
         assert missing_requirements(ann, elsewhere) == []
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_others_are_not_held_up_and_the_work_page_says_so_and_leads_there(self, round, ann):
         give(round, ann)
         assert missing_requirements(make_annotator(round), round) == []
@@ -149,6 +150,7 @@ class TestWhatIsShown:
         assert "<img" in page
         assert caption.item.english.text not in page
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_nothing_while_they_have_the_image_assigned_and_nothing_holds_them_up(self, round, ann, caption):
         feedback = give(round, ann, caption=caption)
         take_elsewhere(round, ann)
@@ -214,6 +216,7 @@ class TestGiving:
         assert page.status_code == 422
         assert TEXT in page.content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_who_may_be_chosen_speaks_the_language_and_others_are_not_told_of_the_page(self, round, ann):
         make_annotator(make_round(project=round.project, language="fr"), "fay")
         path = reverse("annotation:feedback-create", args=[round.project.slug, round.pk])

@@ -54,11 +54,13 @@ class TestWhenTheyAreComputed:
     def test_one_that_did_not_change_is_left_alone(self, computed):
         assert figures.stale_rounds(now=LATER) == []
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_one_in_which_somebody_submitted_is_computed_again_after_a_rest(self, computed):
         submit_captions(computed, make_annotator(computed))
         assert figures.stale_rounds(now=LATER) == [computed.pk]
         assert figures.stale_rounds(now=NOW + timedelta(seconds=10)) == []
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_so_is_one_that_was_recounted_or_marked(self, computed):
         ann = make_annotator(computed)
         submit_captions(computed, ann)

@@ -94,6 +94,7 @@ def test_every_model_can_be_looked_up(app: str):
     assert missing - inline - keys - shown_in_lists == set()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_who_is_of_the_staff_without_permissions_sees_nothing_of_it():
     client = client_of(make_user(is_staff=True))
     for app in ("people", "annotation"):

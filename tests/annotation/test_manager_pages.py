@@ -83,6 +83,7 @@ class TestCreatingInTheBrowser:
             "replication-fr": "3",
         }
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_is_chosen_is_set_up_and_filled_at_once(
         self, manager, path, answers, monkeypatch, django_capture_on_commit_callbacks
     ):
@@ -225,6 +226,7 @@ class TestTheProjectPage:
 
 
 class TestTheDownload:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_is_a_file_that_is_streamed_and_not_kept(self, manager, project):
         round = project.rounds.get()
         submit_captions(round, make_annotator(round), now=timezone.now())

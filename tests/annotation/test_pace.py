@@ -55,6 +55,7 @@ def test_nothing_left_has_no_end_and_an_end_far_beyond_a_life_is_none():
     assert measured.ends_on(MOST_DAYS_AHEAD, today=TODAY) is None
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.integers(0, 20), st.integers(1, 50)), st.integers(1, 500))
 def test_at_the_pace_the_rest_is_done_by_the_end_and_not_a_day_before(counts, left):

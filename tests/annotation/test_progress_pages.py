@@ -179,6 +179,7 @@ class TestProgress:
         figures.compute(round_id=round.pk, now=timezone.now())
         assert rows_of(get(manager, "project-show"))[0][18] == "100%"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_rows_are_sorted_as_asked(self, manager, round, ann):
         make_round(project=round.project, language="fr")
         for sort, first in (("done", "French"), ("-done", "German"), ("language", "French"), ("x", "French")):
@@ -223,6 +224,7 @@ class TestAnnotators:
         Membership.objects.filter(user=ann).delete()
         assert rows_of(get(manager, "annotator-list"))[0][0] == "ann no longer an annotator"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_many_are_shown_page_by_page(self, manager, round):
         for number in range(55):
             make_annotator(round, f"p{number:02}")
@@ -258,6 +260,7 @@ class TestPlots:
         assert "2 captions of 20.0 characters on average" in page
         assert " style=" not in get(manager, "plots-show")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_language_can_be_looked_at_by_itself(self, manager, round, ann):
         french = make_round(project=round.project, language="fr")
         submit_captions(french, make_annotator(french), "Une image de quelque chose")

@@ -77,6 +77,7 @@ def test_whoever_writes_about_the_image_right_now_does_not_read_what_others_wrot
     assert "in the sun" not in response.content.decode()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_more_captions_do_not_ask_the_database_more_often(campaign, entry) -> None:
     client = client_of(campaign.manager)
     client.get(address(campaign, entry.image))

@@ -109,6 +109,7 @@ class TestSettingUp:
         fill(project)
         assert Task.objects.count() == 6
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_filling_goes_on_where_it_stopped(self, monkeypatch):
         monkeypatch.setattr(rounds, "TASKS_PER_INSERT", 2)
         project = set_up(collection=make_collection(5))
@@ -117,6 +118,7 @@ class TestSettingUp:
         fill(project)
         assert Task.objects.count() == 10
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_tasks_are_the_same_whether_made_at_once_or_bit_by_bit(self, monkeypatch):
         collection = make_collection(5)
         captioners = [make_captioner(collection), make_captioner(collection)]
@@ -185,6 +187,7 @@ class TestChangingARound:
         assert above == 1
         assert sorted(Task.objects.values_list("places", "places_taken")) == [(1, 1), (1, 1), (2, 2)]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_place_returned_after_that_is_not_handed_out_again_once_saved(self):
         round = make_round(images=1, replication=2)
         submit_captions(round, make_annotator(round))
@@ -295,6 +298,7 @@ class TestProgress:
         CollectionImage.objects.create(collection=round.collection, image=make_image(), key="x", position=9)
         assert progress_of(round).left_out == 1
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_takes_as_many_queries_for_many_languages_as_for_one(self):
         project = make_project()
         counts = []

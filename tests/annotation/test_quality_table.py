@@ -48,6 +48,7 @@ OPINIONS = ((E, G, B, N, M), (G, G, B, N, N), (E, B, M, G, E))
 # The medians: EXCELLENT, GOOD, BAD, NOT-ENOUGH-INFO, MEDIUM.
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_table_says_what_the_medians_of_three_come_to():
     round, raters = rated_round(*OPINIONS)
 
@@ -70,6 +71,7 @@ def test_the_table_says_what_the_medians_of_three_come_to():
     assert json.loads(json.dumps(figures)) == figures
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("opinions", "levels"),
     [
@@ -90,6 +92,7 @@ def test_a_round_may_have_one_or_two_raters_per_caption(opinions: Sequence[Seque
     assert row["raters_per_caption"] == str(len(opinions))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_has_fewer_ratings_than_wanted_is_not_verified_yet():
     round, _ = rated_round(*OPINIONS[:2])
 
@@ -100,6 +103,7 @@ def test_what_has_fewer_ratings_than_wanted_is_not_verified_yet():
     assert (figures["alpha"], figures["alpha_undefined"]) == (None, "no_pair_of_ratings")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_neither_late_ratings_nor_captions_that_do_not_count_are_in_it():
     round, raters = rated_round(*OPINIONS)
     excluded = Caption.objects.get(text="Bild 1, Satz 0")
@@ -113,6 +117,7 @@ def test_neither_late_ratings_nor_captions_that_do_not_count_are_in_it():
     assert figures["levels"]["EXCELLENT"] == figures["levels"]["GOOD"] == 0
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_languages_stand_by_name_with_the_ratings_of_pilots_under_each():
     round, _ = rated_round(*OPINIONS)
     verified = round.verifies
@@ -148,6 +153,7 @@ def test_a_language_without_any_verification_has_a_line_of_its_own():
     assert (german.verification, german.rows) == (None, [])
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_files_have_a_row_for_each_round_and_pseudonyms_for_raters():
     round, raters = rated_round(*OPINIONS)
     table = fresh_table(round.project)

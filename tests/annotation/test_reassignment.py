@@ -77,6 +77,7 @@ class TestMoving:
         assert entry.details["to"] == bea.pk
         assert entry.details["new_batch"] == str(moved.batch.pk)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_images_that_the_other_had_before_stay_free_for_anybody(self):
         round = make_round(images=4, replication=2, batch_size=1)
         ann, bea, cem = (make_annotator(round) for _ in range(3))
@@ -130,6 +131,7 @@ class TestMoving:
         assert moved.moved + moved.left == 3
         assert_exact(round.pool)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("missing", ["role", "consent", "language", "feedback"])
     def test_whoever_could_not_take_a_batch_gets_none(self, round, ann, bea, missing):
         batch = take(round, ann)
@@ -222,6 +224,7 @@ class TestThePages:
         assert response["Location"] == reverse("annotation:project-show", args=[round.project.slug])
         assert Batch.objects.get().state == BatchState.RETURNED
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("name", ["batch-move", "batch-return-by-manager"])
     def test_a_batch_of_another_project_cannot_be_named(self, batch, name):
         other = make_project()
@@ -241,6 +244,7 @@ class TestThePages:
         assert "This batch cannot be reassigned to bea" in page
         assert "native or fluent" in page
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_nobody_is_not_a_person_to_move_it_to(self, round, batch):
         for to in ("", "0", "nobody", "9" * 30, "٣"):
             assert self.post(round.project.created_by, "batch-move", batch, to=to).status_code == 404, to

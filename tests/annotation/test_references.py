@@ -26,6 +26,7 @@ def texts(references: ReferenceSet) -> set[tuple[int, int, str]]:
     return set(references.references.values_list("image_id", "position", "text"))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_that_count_become_references_and_those_that_come_later_follow(monkeypatch):
     monkeypatch.setattr(references, "IMAGES_PER_TRANSACTION", 2)
     round = make_round(replication=3)
@@ -51,6 +52,7 @@ def test_captions_that_count_become_references_and_those_that_come_later_follow(
     assert again.changed_at == NOW + 3 * MINUTE
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_with_nothing_new_nothing_changes():
     round = make_round()
     submit_captions(round, make_annotator(round))

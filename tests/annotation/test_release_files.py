@@ -41,6 +41,7 @@ class TestSameBytes:
             release.format = format
             assert written(release, tmp_path / f"format-{format}").checksum == checksum, format
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_other_way_round_nothing_has_the_same_primary_key(self):
         """Or the test above would say nothing."""
         numbers = [
@@ -53,6 +54,7 @@ class TestSameBytes:
         orders = [sorted(range(len(keys)), key=keys.__getitem__) for keys in numbers]
         assert orders[0] != orders[1]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_goes_on_from_one_piece_to_the_next_without_a_difference(self, campaign, tmp_path, monkeypatch):
         release = campaign.start()
         whole = written(release, tmp_path / "whole")
@@ -67,6 +69,7 @@ class TestSameBytes:
                 (folder / name).touch()
         assert (tmp_path / "1.tar.gz").read_bytes() == (tmp_path / "2.tar.gz").read_bytes()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_is_submitted_later_changes_nothing(self, campaign, tmp_path):
         release = campaign.start()
         before = written(release, tmp_path / "before")
@@ -152,6 +155,7 @@ class TestTables:
         french = [row for row in self._captions(tmp_path / "release") if row["language"] == "fr"]
         assert french[0]["caption"] == "Un port"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_parquet_has_the_same_rows_as_json(self, folder):
         import pyarrow.parquet as pq
 
@@ -162,6 +166,7 @@ class TestTables:
                     row[column] = value.isoformat() if column.endswith("_on") else value
             assert rows == lines(folder / f"{name}.jsonl")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_verdicts_come_to_an_aggregate_once_all_are_there(self, folder):
         by_caption: dict[str, list[dict[str, Any]]] = {}
         for row in lines(folder / "verdicts.jsonl"):
@@ -200,6 +205,7 @@ class TestTables:
 
 
 class TestPeople:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_nobody_is_named(self, campaign, folder):
         for path in folder.rglob("*"):
             text = path.read_bytes() if path.is_file() else b""
@@ -207,6 +213,7 @@ class TestPeople:
                 assert person.username.encode() not in text
                 assert person.email.encode() not in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_pseudonyms_are_others_in_another_release_and_hold_within_one(self, campaign, tmp_path):
         first, second = (written_rows(campaign, tmp_path, name) for name in ("one", "two"))
         assert {row["annotator"] for row in first} & {row["annotator"] for row in second} == {None}
@@ -217,6 +224,7 @@ class TestPeople:
                 by_caption.setdefault(row["caption"].rpartition(" ")[0], set()).add(row["annotator"])
         assert all(len(names) == 1 for names in by_caption.values())
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_new_user_name_changes_no_pseudonym(self, campaign, tmp_path):
         release = campaign.start()
         before = written(release, tmp_path / "before")
@@ -234,6 +242,7 @@ def written_rows(campaign: Campaign, place: Path, salt: str) -> list[dict[str, A
 
 
 class TestLeftOut:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_does_not_count_is_left_out_and_counted_by_reason(self, campaign, tmp_path):
         for key, state in zip(
             KEYS, (CaptionState.EXCLUDED, CaptionState.EXCLUDED, CaptionState.WITHDRAWN), strict=False

@@ -71,6 +71,7 @@ class TestStarting:
         assert "Licence missing: 1 image: market." in answer.content.decode()
         assert not Release.objects.exists()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_form_begins_with_what_the_release_before_said(self, client, campaign, release):
         said = of(client, campaign.manager).get(address(campaign.project, "create")).content.decode()
         assert "Harbours in three languages" in said
@@ -163,6 +164,7 @@ class TestFiles:
             assert answer.redirect_chain[-1][0] == address(campaign.project, "show")
             assert "Submit that batch first" in answer.content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_who_has_submitted_gets_it(self, client, campaign, release):
         elsewhere = make_round(collection=campaign.collection, captioners=[make_captioner(campaign.collection)])
         annotator = make_annotator(elsewhere)

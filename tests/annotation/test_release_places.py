@@ -30,6 +30,7 @@ def placed(campaign: Campaign) -> list[Image]:
     return images
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_images_have_their_places_and_levels(campaign, tmp_path):
     placed(campaign)
     written(campaign.start(), tmp_path / "release")
@@ -64,6 +65,7 @@ def test_the_documents_say_what_the_columns_are_and_how_many_came_from_which_lev
     assert "2 of them were taken by the borders made-1. Their coordinates are not in it." in datasheet
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_pandas_groups_captions_by_level(campaign, tmp_path):
     placed(campaign)
     written(campaign.start(), tmp_path / "release")
@@ -97,6 +99,7 @@ def test_coordinates_are_in_no_file_unless_a_manager_publishes_them(campaign, tm
     assert (float(first["latitude"]), float(first["longitude"])) == (LATITUDE, LONGITUDE)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_release_is_built_again_as_it_was_after_places_and_selections_changed(campaign, tmp_path, media):
     first, second, *_ = placed(campaign)
     built = services.build(release_id=campaign.start().pk, clock=timezone.now)

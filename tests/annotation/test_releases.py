@@ -53,6 +53,7 @@ class TestStarting:
         assert not Release.objects.exists()
         return refused.value.problems
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_releases_are_numbered_one_after_the_other(self, campaign):
         assert [built(campaign.start()).number for _ in range(3)] == [1, 2, 3]
 

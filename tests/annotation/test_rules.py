@@ -139,12 +139,14 @@ class TestHardChecks:
         assert as_nfc(as_nfc(text)) == as_nfc(text)
         assert unicodedata.is_normalized("NFC", as_nfc(text))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @given(st.text(alphabet=st.characters(codec=None), max_size=40))
     def test_whatever_is_typed_gets_an_answer_that_depends_on_its_composed_form_only(self, text):
         problem = hard_error(text)
         assert problem is None or (isinstance(problem, CaptionFault) and str(problem.message))
         assert error_code(as_nfc(text)) == (problem and problem.code)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), max_size=40))
     def test_what_passes_can_be_stored_and_seen(self, text):
         assume(hard_error(text) is None)
@@ -157,6 +159,7 @@ class TestRightSentences:
     def test_there_is_a_sentence_in_each_language(self):
         assert set(SENTENCES) == set(LANGUAGE)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("tag", SENTENCES)
     def test_a_good_caption_warns_of_nothing_in_its_language_also_decomposed(self, tag):
         assert hard_error(SENTENCES[tag]) is None
@@ -173,6 +176,7 @@ class TestScript:
     def test_an_english_sentence_is_foreign_where_latin_is_not_written(self, tag):
         assert "script" in codes(SENTENCES["en"], tag)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("tag", sorted(set(LANGUAGE) - set(NOT_LATIN)))
     def test_a_russian_or_chinese_sentence_is_foreign_where_latin_is_written(self, tag):
         assert "script" in codes(SENTENCES["ru"], tag)
@@ -291,6 +295,7 @@ class TestCopying:
         assert likeness("", "") == likeness("boats", "") == 0
         assert codes("two old boats", english="") == []
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @given(st.text(min_size=1, max_size=80), st.text(max_size=80))
     def test_likeness_is_symmetric_within_0_and_1_and_1_for_the_same(self, one, other):
         assert likeness(one, other) == likeness(other, one)
@@ -308,6 +313,7 @@ def published_captions(tag: str) -> Iterator[list[str]]:
 MOST_SHORT = [("zh", 0.02), ("en", 0.004), ("es", 0.002), ("fr", 0.001), ("sw", 0.02), ("th", 0.001)]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("tag", "most_short"), some(MOST_SHORT, short=2, reason="more languages, by the same rule"))
 def test_published_captions_hardly_ever_warn(tag, most_short, record_property):
     """Crossmodal-3600, six languages: none refused, at most 1 in 1,000 in the wrong script, few short."""
@@ -323,12 +329,14 @@ def test_published_captions_hardly_ever_warn(tag, most_short, record_property):
     assert share_short <= most_short
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_two_people_describing_one_image_are_rarely_taken_for_copying():
     pairs = [per_image for per_image in published_captions("en") if len(per_image) == 2]
     alike = sum(likeness(*pair) >= NEAR_IDENTICAL for pair in pairs)
     assert alike / len(pairs) < 0.01
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_checking_a_caption_takes_less_than_a_third_of_a_millisecond():
     others = tuple(SENTENCES.values())[:14]
     # Each time a text not seen before, as it is while somebody types.

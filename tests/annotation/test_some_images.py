@@ -236,6 +236,7 @@ class TestPages:
         (whole,) = client.get("/api/v1/projects/lions/statistics/").json()["results"]
         assert whole["language"] == "bn"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_api_has_the_quality_of_these_images(self):
         verified, _ = make_captioned_round(images=3, captions=1, project=make_project("lions"))
         round = make_verification(verified, places=1)

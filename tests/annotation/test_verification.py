@@ -91,6 +91,7 @@ def test_one_caption_of_each_drawn_image_is_drawn_and_the_seed_decides_which():
     assert {one.caption % 10 for one in drawn[1]} == {0, 1}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_every_image_and_every_caption_is_drawn_alike_often():
     drawn = [one.caption for seed in range(100) for one in draw_captions(CAPTIONS, seed=seed, size=20)]
 
@@ -127,6 +128,7 @@ def test_a_pilot_has_all_its_captions_rated_by_three(verified, round):
     assert not round.awaits_tasks
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_data_give_the_same_sample_whatever_the_primary_keys(monkeypatch):
     # Two worlds alike but for their primary keys; the second one has its rows in another order, too.
     samples = []
@@ -155,6 +157,7 @@ def test_captions_that_do_not_count_are_not_drawn(verified):
     assert all(text.endswith("Satz 1") for _, text in sampled(make_verification(verified)))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_ceases_to_count_makes_room_for_another_image_unless_somebody_had_it(written):
     verified, _authors = written
     round = make_verification(verified, sample_size=2, batch_size=1)
@@ -185,6 +188,7 @@ def test_a_round_that_is_closed_keeps_the_sample_that_it_was_judged_by(verified,
 # Who gets what
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_three_people_rate_each_caption_none_of_them_its_author(written, round):
     _verified, authors = written
     for author in authors:
@@ -201,6 +205,7 @@ def test_three_people_rate_each_caption_none_of_them_its_author(written, round):
     assert take(round, make_caption_rater(round)) is None
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER])
 def test_annotators_and_raters_of_the_language_may_rate_and_need_no_english(round, role):
     rater = make_caption_rater(round, role=role)
@@ -209,6 +214,7 @@ def test_annotators_and_raters_of_the_language_may_rate_and_need_no_english(roun
     assert take(round, rater) is not None
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_who_lacks_the_role_the_language_or_the_consent_gets_nothing(round, rae):
     for change, code in (
         (lambda: Membership.objects.filter(user=rae).update(role=Role.PLAYER), "role"),
@@ -239,6 +245,7 @@ def test_what_ceased_to_count_is_handed_to_nobody(verified, round, rae):
     assert take(round, rae) is None
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("is_same_project", [True, False])
 def test_an_image_assigned_to_write_about_has_no_caption_to_rate(verified, round, is_same_project):
     project = round.project if is_same_project else make_project()
@@ -266,6 +273,7 @@ def test_an_image_assigned_to_write_about_has_no_caption_to_rate(verified, round
     assert take(round, writer) is None
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_image_whose_caption_is_assigned_to_rate_is_not_handed_out_to_write_about(verified, round):
     other = make_round(
         project=make_project(), collection=verified.collection, captioners=verified.captioners.all(), language="de"
@@ -341,6 +349,7 @@ def test_late_work_is_kept_told_and_never_counted(round, batch, rae):
     assert (tally.captions, tally.late) == (0, 5)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_was_returned_is_resumed_as_far_as_it_is_free(round, batch, rae):
     rate(batch, rae)
     services.return_batch(batch_id=batch.pk, person=rae, now=NOW)

@@ -79,6 +79,7 @@ def test_who_is_an_annotator_finds_the_captions_on_the_same_page_and_not_as_work
     assert reverse("annotation:batch-take", args=[round.pk]) not in page
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_authors_are_not_offered_what_only_they_wrote():
     verified, (author,) = make_captioned_round(images=2, captions=1)
     round = make_verification(verified)
@@ -91,6 +92,7 @@ def test_authors_are_not_offered_what_only_they_wrote():
     assert "No work right now" in page
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("language", "direction"), [("ar", "rtl"), ("ja", "ltr")])
 def test_the_captions_stand_in_their_language_and_direction_and_nothing_is_said_of_their_authors(language, direction):
     verified, authors = make_captioned_round(images=2, captions=1, language=language)
@@ -207,6 +209,7 @@ def test_a_closed_round_says_so_and_who_may_not_rate_is_given_the_reasons(client
 PAGES = ("verification-show", "verification-done", "verification-return")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_round_of_captioning_is_not_taken_as_one_of_rating_or_the_other_way_round(client, round, rae):
     assert client.post(reverse("annotation:verification-take", args=[round.verifies_id])).status_code == 404
     annotator = client_of(make_caption_rater(round, role=Role.ANNOTATOR))

@@ -72,6 +72,7 @@ def test_answers_that_are_kept_count_as_before_and_work_assigned_goes_back(round
     assert places_taken(round) == 2
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_answers_that_are_removed_count_no_longer_and_others_get_their_places(round: Round, ann: User):
     submit_captions(round, ann)
     take(round, ann)
@@ -101,6 +102,7 @@ def test_others_keep_their_captions_and_their_references(round: Round, ann: User
     assert use_as_references(round=round, by=round.project.created_by, now=LATER).digest == references.digest
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("state", [CaptionState.LATE, CaptionState.RETURNED, CaptionState.EXCLUDED])
 def test_what_did_not_count_anyhow_is_marked_too_so_that_no_manager_brings_it_back(
     round: Round, ann: User, state: CaptionState
@@ -146,6 +148,7 @@ def test_what_becomes_of_answers_is_asked_only_where_the_text_leaves_it_open(rou
     assert (consent.withdrawn_at, consent.answers_kept) == (LATER, False)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_agreeing_again_brings_nothing_back(round: Round, ann: User):
     submit_captions(round, ann)
     withdraw(round, ann, keeps=False)
@@ -157,6 +160,7 @@ def test_agreeing_again_brings_nothing_back(round: Round, ann: User):
     )
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_deleted_account_loses_its_drafts_and_keeps_its_answers(round: Round, ann: User):
     submit_captions(round, ann)
     drafted = take(round, ann)
@@ -225,6 +229,7 @@ def test_nothing_is_handed_to_who_is_leaving_at_that_moment(how: str):
     assert places_taken(round) == 0
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("how", ["withdraw", "delete"])
 def test_the_place_of_what_was_returned_to_who_leaves_is_free_for_others(round: Round, ann: User, how: str):
     submit_captions(round, ann)

@@ -60,6 +60,7 @@ def test_what_was_refused_for_one_image_is_not_shown_at_another(batch: CaptionBa
     assert "Eine Katze 2" in other
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_thanks_lead_to_the_next_batch_as_long_as_there_is_one(batch: CaptionBatch, writer: Client) -> None:
     writer.post(reverse("annotation:batch-submit", args=[batch.pk]))
     done = reverse("annotation:batch-done", args=[batch.pk])

@@ -37,6 +37,7 @@ def mia(seeded: Seeded) -> Program:
     return Program(seeded.manager)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_one_is_told_who_one_is_and_finds_the_projects_that_one_is_in(seeded, mia):
     told = Program(seeded.ann).get(address("me")).json()
     assert (told["username"], told["reads_english"]) == ("ann-lions", True)
@@ -90,6 +91,7 @@ def test_researchers_see_the_images_and_nothing_that_people_wrote(seeded):
         assert code(program.get(address(name, "lions"))) == (404, "not-found")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_are_told_with_keys_and_pseudonyms_and_ratings_with_english_captions(seeded, mia):
     captions = mia.all_of(address("caption-list", "lions"), limit=4)
     assert len(captions) == Caption.objects.count() == 6
@@ -118,6 +120,7 @@ def test_however_a_list_is_cut_every_row_comes_once_and_in_one_order(seeded, mia
     assert mia.all_of(address("caption-list", "lions"), limit=limit, round=seeded.main.pk) == whole
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_is_added_behind_the_cursor_comes_and_what_is_before_it_does_not_come_again(seeded, mia):
     first = mia.get(address("feedback-list", "lions"), limit=1).json()
     assert first["next"] is None

@@ -21,6 +21,7 @@ UNTOLD = {"api:schema", "api:docs", "api:nothing"}
 """Addresses that are no operations."""
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_schema_is_valid_and_made_without_a_warning():
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=StringIO())
 

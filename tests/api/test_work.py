@@ -48,6 +48,7 @@ def keys_within(value: Any) -> set[str]:
     return {key for inner in value for key in keys_within(inner)} if isinstance(value, list) else set()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_waits_for_one_is_said(seeded, ann):
     rounds = {row["round"]: row for row in ann.get(address("work-show")).json()["rounds"]}
     assert seeded.verification.pk not in rounds
@@ -214,6 +215,7 @@ def test_captions_are_rated_from_taking_to_submitting(seeded):
     assert set(Verdict.objects.filter(batch=batch["id"]).values_list("rating", flat=True)) == {Rating.MEDIUM}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_to_rate_are_returned_and_resumed(seeded):
     rae = Program(seeded.rae)
     assert rae.post(address("rating-batch-return", seeded.to_rate.pk)).json()["captions"] == []
@@ -222,6 +224,7 @@ def test_captions_to_rate_are_returned_and_resumed(seeded):
     assert rae.post(address("rating-batch-resume", seeded.to_rate.pk)).json()["captions"]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_batch_is_nobody_elses(seeded):
     other, manager = Program(make_annotator(seeded.main)), Program(seeded.manager)
     for program in (other, manager):
@@ -286,6 +289,7 @@ def test_what_is_no_json_is_told_so(seeded, ann):
     assert code(xml) == (406, "not-acceptable")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_refusal_is_in_the_language_that_was_asked_for(seeded, ann):
     headers = {**ann.headers, "Accept-Language": "ar"}
     refused = ann.client.post(address("writing-open", seeded.rating.pk), headers=headers).json()

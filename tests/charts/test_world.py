@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from django.template.loader import render_to_string
 
 from charts.world import CELL, LegendEntry, Point, mark, world_map
@@ -56,6 +57,7 @@ def test_points_close_together_are_one_larger_dot_of_their_kind() -> None:
     assert abs(dots[1].y - y) <= CELL
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_five_thousand_dots_are_a_small_drawing() -> None:
     points = [Point(-60 + 0.024 * n, (n * 7.3) % 360 - 180, "region") for n in range(5000)]
     drawn = world_map(

@@ -156,6 +156,7 @@ def test_an_aligner_that_crashes_leaves_the_step_to_be_run_again(tmp_path):
     assert states(build) == ALL_DONE
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_workers_who_ask_together_never_have_the_same_chunk(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_jobs, "MAX_ATTEMPTS", 9)
     build = started(tmp_path)

@@ -112,6 +112,7 @@ def test_settings_are_kept_and_wrong_ones_refused(mia: Client, project: Project)
     }
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_nobody_but_managers_sees_a_corpus(mia: Client, project: Project) -> None:
     mia.post(address("create"), {"name": "Animals"})
     researcher = client_of(join_project(project, make_user("rae"), Role.RESEARCHER))

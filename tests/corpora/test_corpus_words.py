@@ -109,6 +109,7 @@ class TestDoor:
         for address in PAGES[:-1]:
             assert "has not been built yet" in page(manager, address)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_while_it_is_built_the_pages_show_what_was_there(self, build, manager):
         build.steps.filter(name="images").update(state=StepState.RUNNING)
         text = page(manager, "/words/")
@@ -127,6 +128,7 @@ class TestWords:
         text = page(manager, "/words/", sort="word")
         assert text.index(">dog</bdi>") < text.index(">seal</bdi>")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_nobody_can_have_meant_is_ignored(self, build, manager):
         for number in ("-1", "9999999999999999999999"):
             assert ">seal</bdi>" in page(manager, "/words/", sort="x'; DROP", match="?", page=number)
@@ -139,6 +141,7 @@ class TestWords:
 
 
 class TestWord:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_has_translations_senses_and_sentences(self, build, manager):
         text = page(manager, "/word/", word="seal")
         assert "60.0%" in text
@@ -149,12 +152,14 @@ class TestWord:
         assert "The <mark>seal</mark> swims." in text
         assert "Ann O." in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_sentences_are_chosen_by_sense_and_n(self, build, manager):
         text = page(manager, "/word/", word="seal", sense=STAMP)
         assert "A <mark>seal</mark> on the letter." in text
         assert "swims" not in text
         assert "There are no such sentences." in page(manager, "/word/", word="seal", sense=STAMP, n="2")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_bad_numbers_are_ignored(self, build, manager):
         for number in ("x", "-3", "9" * 30):
             assert "swims" in page(manager, "/word/", word="seal", n=number, page="x")
@@ -164,6 +169,7 @@ class TestWord:
             answer = manager.get(f"{TOP}/word/", {"word": word})
             assert answer.status_code == (200 if word == "seal\0" else 404), word
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_any_word_has_an_address(self, empty, manager):
         words = ('the "end"', "🦭", "a&b=c?d#e", "../x")
         rows = [(word, "noun", 5, 600.0, "rated", True, None) for word in words]
@@ -186,6 +192,7 @@ class TestWord:
 
 
 class TestSense:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_has_words_of_all_languages_and_images_with_licences(self, build, manager):
         text = page(manager, "/sense/", word="seal", synset=ANIMAL)
         assert 'lang="ar" dir="rtl">فقمة' in text

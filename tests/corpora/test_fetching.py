@@ -93,6 +93,7 @@ def folder(tmp_path: Path) -> Path:
 ADDRESSES = {"a": "https://x.org/photos/one.jpg", "b": "in/two.jpg", "c": "https://x.org/?id=3"}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("storage", [FileSystemStorage, ObjectStorage])
 def test_files_are_taken_from_a_folder_or_a_bucket_with_their_attribution(folder, storage):
     selection = make_selection(ADDRESSES)

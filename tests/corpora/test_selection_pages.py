@@ -72,6 +72,7 @@ def test_a_started_selection_gets_its_images_in_the_background(project, collecti
     assert manager.get(f"{answer.url}progress/", headers={"HX-Request": "true"})["HX-Refresh"] == "true"
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("wrong", [{"levels": [], "per_language": 0}, {"per_language": 10**10}])
 def test_a_form_that_lacks_something_says_so_and_starts_nothing(project, collection, manager, queue, wrong):
     answer = manager.post("/projects/lions/selections/new/", sent(collection, **wrong))

@@ -94,6 +94,7 @@ def test_one_in_use_is_not_deleted(program, project):
     assert program.get(f"{LIST}few/").json()["used_by"] != []
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_researchers_only_read_and_outsiders_find_nothing(project, collection):
     make_subset(project, "few", [])
     researcher, outsider = Program(join_project(project, make_user(), Role.RESEARCHER)), Program(make_user("eve"))

@@ -169,6 +169,7 @@ def test_its_keys_are_downloaded_and_make_the_same_subset(manager, subset):
     assert keys_of(Subset.objects.get(slug="same")) == keys_of(subset)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_researcher_reads_and_changes_nothing(project, subset):
     researcher = client_of(join_project(project, make_user(), Role.RESEARCHER))
     for address in (LIST, f"{LIST}few/", f"{LIST}few/keys.csv"):

@@ -112,6 +112,7 @@ def test_the_pages(collection):
     assert not Collection.objects.filter(pk=collection.pk).exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("name", ["settings", "duplicate", "delete"])
 def test_only_managers_of_its_project_change_it(collection, name):
     Collection.objects.update(is_shared=True)

@@ -61,6 +61,7 @@ def tell(round: Round, person: User, at: datetime = NOW) -> None:
 # Who is told of what
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_feedback_is_told_once_and_later_feedback_the_next_day(round: Round, ann: User):
     tell(round, ann)
     for _sweep in range(3):

@@ -201,6 +201,7 @@ def test_people_who_manage_nothing_see_nothing_and_have_no_page(project: Project
     assert needs_of(stranger, now=timezone.now()) == []
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_archived_project_needs_nobody(project: Project):
     begin(project, "de")
     assert found(project.created_by)
@@ -208,6 +209,7 @@ def test_an_archived_project_needs_nobody(project: Project):
     assert found(project.created_by) == []
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_page_the_number_and_the_empty_page(project: Project):
     manager = client_of(project.created_by)
     assert "Nothing needs you right now." in manager.get(reverse("dashboard:need-list")).content.decode()

@@ -72,6 +72,7 @@ class TestNoWork:
         ann = make_annotator(round)
         self.refused(round.project, lambda: take(round, ann))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_no_batch_is_resumed(self):
         round = make_round()
         ann = make_annotator(round)
@@ -87,6 +88,7 @@ class TestNoWork:
         with pytest.raises(NotQualifiedError, match="archived"):
             reassignment.move_batch(batch=batch, to=bob, by=round.project.created_by, now=NOW)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_no_ratings(self):
         round = make_round()
         submit_captions(round, make_annotator(round))
@@ -151,6 +153,7 @@ class TestNoWork:
                 now=NOW,
             )
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_lists_of_work_leave_it_out(self):
         round = make_round()
         ann = make_annotator(round)
@@ -178,6 +181,7 @@ class TestUnfinishedBatches:
             archive(round.project)
         assert not Project.objects.get(pk=round.project_id).is_archived
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_people_can_finish_them(self):
         round = make_round()
         ann = make_annotator(round)
@@ -215,6 +219,7 @@ class TestNobodyChangesIt:
         assert (answer.status_code, round.project.guidelines.count()) == (409, 1)
         assert "This project is archived" in answer.content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_pages_can_still_be_read(self, round):
         client = client_of(round.project.created_by)
         page = client.get(reverse("annotation:project-show", args=[round.project.slug]))

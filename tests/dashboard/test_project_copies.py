@@ -61,6 +61,7 @@ def copy_of(project: Project) -> Project:
     )
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_it_has_the_newest_texts_as_first_versions(project):
     made = copy_of(project)
     text = made.consent_texts.get()
@@ -98,6 +99,7 @@ def test_it_has_nobody_and_no_captions_and_leaves_the_other_as_it_was(project):
     assert (project.rounds.count(), project.memberships.count(), project.consent_texts.count()) == before
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_is_not_shared_is_not_taken_along(project):
     main = Round.objects.get(project=project, language="cs", kind=RoundKind.MAIN)
     main.captioners.update(project=project, is_shared=False)

@@ -119,6 +119,7 @@ def test_a_few_of_each_kind_in_a_fixed_number_of_queries(project):
     assert all(len(group.hits) <= PER_GROUP for group in groups)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_page_works_without_a_script(project):
     client, page = client_of(project.created_by), reverse("dashboard:search-show")
     assert 'href="/projects/herons/"' in client.get(page, {"q": "herons"}).content.decode()
@@ -128,6 +129,7 @@ def test_the_page_works_without_a_script(project):
     assert "<html" not in part
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("words", ["\0", "%", "_", "'; drop", "x" * 5000, "\ud7ff"])
 def test_odd_questions_find_nothing_and_fail_nothing(project, words):
     answer = client_of(project.created_by).get(reverse("dashboard:search-show"), {"q": words, "project": words})

@@ -149,6 +149,7 @@ class TestOfAProject:
         Guidelines.objects.create(project=project, version=2, **defaults.guidelines()._asdict())
         assert found(project)["guidelines"] == State.ADVISED
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_follows_the_campaign(self, project):
         Image.objects.update(licence="CC BY 4.0")
         project.consent_texts.create(version=2, body="I agree.")
@@ -172,6 +173,7 @@ class TestOfAProject:
         Round.objects.filter(verifies=main).update(state=RoundState.ACCEPTED, decided_at=NOW)
         assert setup_of(project, released=False, now=NOW).next.step.step == Step.RELEASE
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_open_step_leads_to_a_page_that_opens(self, project):
         make_annotator(project.rounds.get(kind=RoundKind.PILOT))
         client = client_of(project.created_by)
@@ -182,18 +184,21 @@ class TestOfAProject:
             assert client.get(one.url).status_code == 200, one.url
         assert opened[0].url.endswith("?licence=none")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_people_are_invited_for_the_languages_that_lack_some(self, project):
         begin_language(project, project.rounds.first().collection, "th", beginning=Beginning(pilot_images=2))
         steps = {one.step.step: one for one in setup_of(project, released=False, now=NOW).steps}
         assert steps[Step.PEOPLE].url.endswith("?role=annotator&language=de&language=th")
         assert client_of(project.created_by).get(steps[Step.PEOPLE].url).status_code == 200
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_number_of_languages_does_not_change_the_queries(self, project):
         with_one = queries_of(project)
         for tag in ("cs", "fr", "th"):
             begin_language(project, project.rounds.first().collection, tag, beginning=Beginning(pilot_images=2))
         assert queries_of(project) == with_one
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_overview_says_what_is_next_until_there_is_a_release(self, project):
         client, page = client_of(project.created_by), reverse("annotation:project-show", args=[project.slug])
         text = client.get(page).content.decode()

@@ -86,6 +86,7 @@ def test_outcomes_similarities_and_splits_are_those_counted_by_hand_and_add_up(g
     assert report["turns"] == report["counted"] + sum(one["left_out"] for one in report["filters"])
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_each_rule_leaves_out_its_turn_and_can_be_switched_off(golden: Path) -> None:
     without = run_json(golden)
     assert without["counted"] == 6
@@ -137,6 +138,7 @@ def test_equal_samples_have_as_many_guesses_of_every_split_and_attempt() -> None
     assert (short.size, short.overall.similarity[1]) == (1, Undefined(Missing.NO_GUESSES))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_seed_gives_the_same_figures_and_another_does_not(golden: Path) -> None:
     assert run_json(golden, "--seed", "5") == run_json(golden, "--seed", "5")
     turns = [Turn(OUTCOMES[number % 3], f"intersect_{number % 2}", player=str(number % 9)) for number in range(200)]

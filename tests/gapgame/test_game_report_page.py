@@ -78,6 +78,7 @@ def test_a_season_without_turns_says_so(season, manager) -> None:
     assert "No turns count yet" in text_of(response)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_outcomes_are_percent_of_turns_that_count_with_similarities_and_equal_splits(season, played, manager) -> None:
     page = report(manager, season).context["page"]
     assert values(page.outcomes, "intersect_0") == ["25.0%", "25.0%", "25.0%", "25.0%"]
@@ -93,6 +94,7 @@ def test_outcomes_are_percent_of_turns_that_count_with_similarities_and_equal_sp
     assert values(page.equal, "All splits") == ["12.5%", "62.5%", "12.5%", "12.5%"]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_is_left_out_stands_beside_the_figures_and_unknown_rules_are_let_be(season, played, manager) -> None:
     response = report(manager, season)
     assert "8 turns count, out of 9 finished turns." in text_of(response)
@@ -105,6 +107,7 @@ def test_what_is_left_out_stands_beside_the_figures_and_unknown_rules_are_let_be
     assert response.context["page"].report.counted == 8
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_rule_that_is_unticked_lets_its_turns_in(season, played, manager) -> None:
     leave = [rule for rule in EVERY_RULE if rule not in ("skipped", "no_attempt")]
     response = report(manager, season, asked="1", leave=leave)
@@ -115,6 +118,7 @@ def test_a_rule_that_is_unticked_lets_its_turns_in(season, played, manager) -> N
     assert "No turns are left out." in text_of(response)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_marked_play_is_left_out_and_said_to_be(season, played, manager) -> None:
     Mark.objects.create(player=played[3], rule=ScriptRule.STEADY, made_at=NOW)
     close(season)
@@ -124,6 +128,7 @@ def test_marked_play_is_left_out_and_said_to_be(season, played, manager) -> None
     assert report(manager, season, asked="1", leave=["skipped"]).context["page"].report.counted == 8
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("by", "names"), [("word", ["cat", "dog"]), ("language", ["en"])])
 def test_groups_have_their_figures(season, played, manager, by, names) -> None:
     page = report(manager, season, by=by).context["page"]
@@ -138,6 +143,7 @@ def test_there_are_no_figures_of_players_before_the_close(season, played, manage
     assert "player" not in [name for name, _label in response.context["groups"]]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_setting_a_player_aside_does_not_tell_their_figures_before_the_close(season, played, manager) -> None:
     """Figures with somebody and without would be that player's."""
     before = report(manager, season).context["page"].report
@@ -150,6 +156,7 @@ def test_setting_a_player_aside_does_not_tell_their_figures_before_the_close(sea
     assert report(manager, season).context["page"].report.counted == before.counted - 2
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_once_closed_players_stand_under_pseudonyms(season, played, manager) -> None:
     close(season)
     response = report(manager, season, by="player")
@@ -159,6 +166,7 @@ def test_once_closed_players_stand_under_pseudonyms(season, played, manager) -> 
     assert not any(player.nickname in text_of(response) for player in played)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_each_language_of_a_season_is_reported(season, played, manager) -> None:
     vectors = make_vectors("de", {"Katze": (1.0, 0.0), "Hund": (0.8, 0.6)})
     season.languages.create(language_id="de", vectors=vectors, signature=vectors.signature)
@@ -168,6 +176,7 @@ def test_each_language_of_a_season_is_reported(season, played, manager) -> None:
     assert [(row.name, row.turns) for row in rows] == [("en", 8), ("de", 1)]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_another_season_of_the_same_sentences_is_not_mixed_in(season, played, manager) -> None:
     other = make_season(project=season.project, item_set=season.item_set, items=0, batch_size=20)
     play(make_player(other), item=season.item_set.items.first(), guesses=("cat",))
@@ -196,6 +205,7 @@ def test_places_in_a_plot_have_a_point_whatever_the_language(season, played, man
     assert plot.bars[0].pieces[1].x == "33.30%"
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_number_of_questions_to_the_database_does_not_grow_with_the_turns(
     season, played, manager, django_assert_max_num_queries
 ) -> None:

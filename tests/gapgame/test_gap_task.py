@@ -71,6 +71,7 @@ def test_the_parts_share_no_sentence_image_or_instance_and_questions_hold_no_wor
     }
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_each_instance_has_one_image_drawn_from_those_of_its_part(folder: Path) -> None:
     train = objects(folder / "train.jsonl")
     assert all(line["image"] in line["images"] for line in train)
@@ -78,6 +79,7 @@ def test_each_instance_has_one_image_drawn_from_those_of_its_part(folder: Path) 
     assert {line["images"].index(line["image"]) for line in train} == set(range(8))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_nouns_come_alike_often_however_frequent_they_are(tmp_path: Path) -> None:
     lines = objects(corpus(tmp_path / "corpus.jsonl", lines=2000))
     rare = [line for line in lines if line["word"] == "noun0"][:40]
@@ -89,6 +91,7 @@ def test_nouns_come_alike_often_however_frequent_they_are(tmp_path: Path) -> Non
     assert max(words.values()) < 4 * 200 / NOUNS
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
     source = corpus(tmp_path / "corpus.jsonl")
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):

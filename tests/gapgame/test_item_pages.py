@@ -88,6 +88,7 @@ def addresses(item_set: ItemSet) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_researchers_read_and_change_nothing(item_set, researcher):
     assert researcher.get(address("item-set-list")).status_code == 200
     page = show(researcher, item_set)
@@ -144,6 +145,7 @@ def test_images_are_few_and_small_and_their_number_and_licences_are_told(item_se
     assert "style=" not in page
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_page_asks_as_often_for_many_sentences_as_for_few(item_set, manager):
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:

@@ -83,6 +83,7 @@ def test_a_guess_with_a_character_that_no_database_keeps_is_taken_without_it_or_
     assert Attempt.objects.count() == (answer.status_code == 302)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("guess", "status"),
     [

@@ -169,6 +169,7 @@ def test_a_sentence_that_is_switched_off_is_not_drawn(player):
     assert take(player).all_turns.count() == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.sqlite
 def test_the_splits_are_alike_likely_however_many_sentences_each_has():
     season = make_season(items=0, batch_size=1)

@@ -59,6 +59,7 @@ def test_who_has_confirmed_no_address_is_asked_to_and_does_not_take_part(season:
     assert not Player.objects.filter(season=season).exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_who_has_an_address_takes_part_and_is_not_asked_again(season: Season):
     user = player_of(season, email="paul@example.org")
     client = client_of(user)

@@ -53,6 +53,7 @@ def test_a_project_without_sentences_is_told_to_import_some_and_offered_none_of_
     assert "This set no longer exists" in text_of(manager.get(url)) or "no sentences" in text_of(manager.get(url))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("time_zone", "starts_at", "instant"),
     [
@@ -196,6 +197,7 @@ def test_a_season_can_be_deleted_until_it_begins(project, items, manager, monkey
     assert not Season.objects.exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("since_end", "said"),
     [
@@ -211,6 +213,7 @@ def test_the_overview_says_where_the_season_is(season, manager, monkeypatch, sin
     assert said in text_of(manager.get(url_of("season-progress", season)))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_overview_counts_turns_players_and_skips(season, manager, monkeypatch) -> None:
     set_clock(monkeypatch, NOW + MINUTE)
     items = list(season.item_set.items.all())
@@ -244,6 +247,7 @@ def test_times_stand_in_the_zone_of_the_season_and_in_utc(project, manager) -> N
     assert "3 March, 09:00 UTC" in said
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_work_of_a_project_leads_to_the_game(project, manager) -> None:
     link = f'href="{reverse("gapgame:season-list", args=[project.slug])}"'
     for client in (manager, client_of(make_researcher(project))):

@@ -28,6 +28,7 @@ def scored(season) -> list[Player]:
     return players
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("state", ["on", "counting"])
 def test_no_page_tells_a_score_of_a_player_before_the_close(season, scored, manager, monkeypatch, state) -> None:
     set_clock(monkeypatch, NOW if state == "on" else season.ends_at)

@@ -192,6 +192,7 @@ TERMS_THAT_DIFFER = [
 ]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("fields", TERMS_THAT_DIFFER)
 @pytest.mark.parametrize("since_start", some([-STILL, DAY, timedelta(0), 3 * DAY], short=1, reason="still later"))
 def test_no_term_changes_once_the_season_has_begun(project, fields, since_start) -> None:

@@ -163,6 +163,7 @@ def test_the_file_gives_the_figures_of_the_page(season, players, tmp_path: Path)
         assert json.loads(said) == {"repeated_lines": 0, **page.as_json()}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_turns_give_the_same_bytes_in_chunks_and_on_standard_output(
     season, players, monkeypatch, tmp_path
 ) -> None:

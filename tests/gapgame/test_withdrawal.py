@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from gapgame.models import GapItem, Player, PlayerStatus, Season, Turn
@@ -44,6 +45,7 @@ def named(season: Season) -> list[tuple[int, str]]:
     return [(row.rank, row.nickname) for row in leaderboard_page(season, AnonymousUser(), None).rows]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_turns_that_are_kept_stay_on_the_leaderboard(season: Season):
     season = close(season)
     assert withdraw(keeps=True) == 0

@@ -105,6 +105,7 @@ def test_a_quotation_mark_that_is_open_on_the_last_line_costs_that_line(stocked)
     assert {row.number: row.outcome for row in run_path(stocked).rows.all()} == {2: "added", 3: "rejected"}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_lines_that_need_no_look_are_reported_some_hundred_at_a_time(stocked, django_assert_max_num_queries):
     lines = [f"gone{number}.jpg" for number in range(1_000)]
     (stocked / "manifest.csv").write_text("\n".join(["file", *lines[:500], "a.jpg", *lines[500:]]))

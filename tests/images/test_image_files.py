@@ -242,6 +242,7 @@ def test_sizes_are_never_larger_than_the_image(width, height, sizes):
     assert sizes_of(width, height) == sizes
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_real_photographs_are_served_without_what_they_say_about_themselves():
     photographs = sorted(published("photos").glob("*.jpg"))[:2]
     assert photographs

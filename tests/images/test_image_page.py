@@ -46,6 +46,7 @@ def sent(entry, **values):
     return {**stored, "seen": 0, **values}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_manager_sees_all_that_is_known_of_an_image(manager, collection, entry):
     model = make_captioner(collection, "Alpha")
     make_round(project=manager.project, collection=collection, captioners=[model])
@@ -60,6 +61,7 @@ def test_a_manager_sees_all_that_is_known_of_an_image(manager, collection, entry
     assert reverse("annotation:image-show", args=[manager.project.slug, entry.image.public_id]) in text
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_shared_collection_can_be_seen_but_not_edited_by_managers_of_other_projects(manager):
     shared = make_collection(1, project=make_project())
     entry = shared.entries.select_related("image").first()

@@ -133,6 +133,7 @@ def test_imports_of_the_same_images_at_the_same_time_store_each_once(folder):
     assert rows.filter(outcome=Outcome.ALREADY).count() == 6
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_sizes_are_made_in_the_background_once(folder):
     (folder / "a.jpg").write_bytes(image_file(size=(1000, 800)))
     run_path(folder)

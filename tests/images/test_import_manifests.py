@@ -143,6 +143,7 @@ def test_a_manifest_inside_a_zip_or_among_sent_files_counts():
     assert dict(authors) == {"b": "Bob", "c": "Cem", "a": "Ann"}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_real_photographs_go_in_with_their_manifest():
     manifest = published("photos") / "manifest.json"
     job = run_path(manifest)

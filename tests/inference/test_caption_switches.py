@@ -95,6 +95,7 @@ class TestRounds:
         assert coverage_of(collection, [model]).by_any == 2
         assert make_round(collection=collection, captioners=[model]).tasks.count() == 2
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_tasks_that_nobody_has_get_the_caption_of_another_model(self, collection, model):
         other = make_captioner(collection, "Beta", text="better")
         round = make_round(collection=collection, captioners=[model, other])
@@ -170,6 +171,7 @@ class TestPages:
         answer = client_of(manager).post(f"{address}?back=https://evil.example.org/", {"reason": WHY})
         assert answer["Location"] == reverse("inference:gallery")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_outsiders_and_researchers_cannot_switch(self, manager, model):
         researcher = make_user()
         Membership.objects.create(project=manager.project, user=researcher, role=Role.RESEARCHER)

@@ -42,6 +42,7 @@ def captions(captioner, *arguments, **about) -> list[str]:
     return captioned.captions(captioner, images(), *arguments, **about)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -70,6 +71,7 @@ def test_a_model_is_asked_as_its_makers_say_and_only_the_answer_is_the_caption(m
     assert len(set(written)) >= 3
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("name", "how"), with_decodings(NAMES, "greedy"))
 def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, how):
     captioner = loaded(name)
@@ -80,6 +82,7 @@ def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(models, name, ho
     assert [captions(captioner, DECODINGS[how], chosen=[one])[0] for one in range(5)] == together
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @FAMILIES
 def test_each_language_has_its_prompt(models, name):
     captioner = loaded(name)
@@ -124,6 +127,7 @@ def test_a_stabiliser_is_asked_for_in_no_language_and_ends_at_the_first_separato
     assert stabilisers[one] == " ".join(words[:2])
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_pivot_models_answer_is_split(models):
     free = captions(loaded("paligemma"))
     separator = next(text.split()[3] for text in free if len(text.split()) == 8)
@@ -139,6 +143,7 @@ def test_a_pivot_models_answer_is_split(models):
     assert any(isinstance(one, GeneratedCaption) for one in written)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @FAMILIES
 def test_images_are_prepared_in_threads_as_one_by_one(models, name):
     captioner = loaded(name)

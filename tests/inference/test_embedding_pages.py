@@ -68,6 +68,7 @@ def test_sets_are_listed_with_what_they_are_of_and_how_large(client, collection,
     assert "eyes-1" in page
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_nearest_come_first_with_their_similarity_and_lead_on(client, collection, encoder):
     made = make_set(encoder, collection)
     page = look(client, "embedding-neighbours", made.pk, public_id(collection, 1))

@@ -51,6 +51,7 @@ def counts(run):
     return run.state, run.total, run.done, run.failed, run.already
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_all_images_are_put_into_one_file_in_the_order_of_their_keys():
     collection = painted_collection(20)
     made = make_set(make_encoder(), collection)

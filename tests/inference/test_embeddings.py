@@ -105,6 +105,7 @@ def colours(monkeypatch, media):
     embedded.offer(monkeypatch)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 @pytest.mark.usefixtures("colours")
 def test_the_newest_set_that_covers_the_images_is_taken():

@@ -53,6 +53,7 @@ def longest(captions: list[str]) -> int:
 DECODINGS = captioned.DECODINGS | {"beams": Decoding(max_tokens=8, beams=3, length_penalty=0.5)}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_saved_model_says_what_transformers_makes_of_it_itself(models, name):
     import torch
@@ -71,6 +72,7 @@ def test_a_saved_model_says_what_transformers_makes_of_it_itself(models, name):
     assert len(set(written)) >= 4
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("name", "how"), with_decodings(NAMES, "beams"))
 def test_a_caption_does_not_depend_on_what_else_is_in_the_batch(name, how):
     captioner = tiny(name, prompts={"en": "a red"})
@@ -91,6 +93,7 @@ def test_seed_image_and_language_decide_what_is_drawn_and_greedy_captions_do_not
     assert captions(captioner) == captions(captioner, Decoding(max_tokens=8, seed=5), language="de")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @FAMILIES
 def test_a_prompt_begins_the_caption_and_is_not_in_it(name):
     free = captions(tiny(name))
@@ -104,6 +107,7 @@ def test_a_prompt_begins_the_caption_and_is_not_in_it(name):
     assert captions(tiny(name, prompts={"en": "blue dog"})) != free
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_are_as_long_as_asked_for_and_beams_and_penalties_change_them():
     captioner = tiny("vit_gpt2")
 
@@ -118,6 +122,7 @@ def test_captions_are_as_long_as_asked_for_and_beams_and_penalties_change_them()
     assert shorter < longer
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_a_checkpoint_says_of_decoding_does_not_decide(models):
     altered = shutil.copytree(models / "git", models / "altered")
     said = {"do_sample": True, "temperature": 9.0, "top_k": 3, "num_beams": 4, "max_length": 3, "min_length": 9}
@@ -139,6 +144,7 @@ def test_precision_is_that_of_the_run_and_rounding_for_one_does_not_touch_the_ne
     assert captioner._loaded.at("auto").dtype == torch.float32
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_a_model_is_can_be_told_from_its_description(models):
     about = tiny("blip").describe()
 
@@ -152,6 +158,7 @@ def test_what_a_model_is_can_be_told_from_its_description(models):
     assert tiny("another").describe()["files"] != about["files"]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @FAMILIES
 def test_images_are_prepared_in_threads_as_one_by_one(name):
     import torch
@@ -220,6 +227,7 @@ def asked(captioner, language, stabilisers=None):
     return captioner.caption(prepared, keys=keys, language=language, decoding=SHORT, stabilisers=stabilisers)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_pivot_models_output_is_split_at_the_separator_of_the_language(chain):
     assert asked(pivot(), "de") == [GeneratedCaption("ein hund", "a dog")] * 2
     assert asked(pivot(), "fr") == [GeneratedCaption("une maison", "red house")] * 2
@@ -245,6 +253,7 @@ def test_a_stabiliser_is_decoded_without_a_language_and_then_held_fixed(chain):
     assert asked(captioner, "de", ["a dog", "red house"])[1] == GeneratedCaption("ein hund", "red house")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_separators_that_are_special_tokens_are_seen_although_they_are_no_text(chain, models):
     special = shutil.copytree(models / "chain", models / "special")
     from transformers import AutoTokenizer
@@ -258,6 +267,7 @@ def test_separators_that_are_special_tokens_are_seen_although_they_are_no_text(c
     assert asked(captioner, "fr", ["a", "a dog"]) == [GeneratedCaption("une maison", one) for one in ("a", "a dog")]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @FAMILIES
 def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(name):
     free = captions(tiny(name))

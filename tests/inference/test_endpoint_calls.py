@@ -24,6 +24,7 @@ def ask(captioner: Captioner, *, images: int = 1) -> list[GeneratedCaption | Fai
     return captioner.caption(["data:image/jpeg;base64,AA=="] * images, keys=keys, language="en", decoding=Decoding())
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_an_answer_that_may_be_better_next_time_is_asked_for_again(server, load, fake_time, status):
     server.answers = [Answer(body=BUSY, status=status)] * 2

@@ -43,6 +43,7 @@ def captions(captioner, *arguments, **about) -> list[str]:
     return captioned.captions(captioner, IMAGES, *arguments, **about)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("name", some(NAMES[:3], short=2, reason="BLIP-2 with T5 is asked as BLIP-2"))
 def test_a_model_says_what_its_makers_code_says(models, name):
     import torch
@@ -86,6 +87,7 @@ def test_they_write_english_and_languages_with_a_prompt_of_their_own(models, nam
     assert captions(captioner, language="de") != captions(captioner)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @FAMILIES
 def test_captions_after_a_held_stabiliser_are_what_the_model_would_have_gone_on_with(models, name):
     free = captions(loaded(name))

@@ -70,6 +70,7 @@ def train(folder: Path, out: Path, *, watcher: Watcher | None = None, options: T
     return watcher
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_it_learns_to_name_what_the_encoder_sees(base: Path, tmp_path: Path) -> None:
     losses = [one.loss for one in train(base, tmp_path / "out").steps]
     assert losses[-1] < losses[0] / 10

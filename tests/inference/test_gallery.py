@@ -61,6 +61,7 @@ def show_at_once(monkeypatch, images):
         monkeypatch.setattr(selectors, name, images)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_of_the_models_stand_side_by_side_each_in_its_language(client, collection, models):
     entry = collection.entries.first()
     say(models[0], entry, "ar", "قطة على أريكة", stabiliser="a cat on a sofa")
@@ -95,6 +96,7 @@ def test_of_an_image_assigned_neither_image_nor_captions_are_sent(client, collec
     assert text_of(response).count("in a batch assigned to you") == len(mine) == 2
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_pages_lead_on_and_back_without_a_gap_or_an_image_twice(client, collection, models, monkeypatch):
     show_at_once(monkeypatch, 2)
     CollectionImage.objects.filter(collection=collection).update(position=7)
@@ -143,6 +145,7 @@ def test_where_few_images_are_described_it_is_offered_to_look_on(client, collect
     assert (keys_in(response), looks, response.context["page"].after) == ([last.key], 3, "")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_images_are_found_by_a_part_of_their_key(client, collection, models):
     wanted = keys(collection)[3]
     asked = {"collection": collection.slug, "model": models[0].pk, "language": "en"}
@@ -165,6 +168,7 @@ def test_the_script_is_sent_only_the_images_that_follow(client, collection, mode
     assert keys_in(response) == keys(collection)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_page_takes_as_many_queries_for_many_images_models_and_languages_as_for_one(client, collection, models):
     def queries(**asked):
         with CaptureQueriesContext(connection) as queries:

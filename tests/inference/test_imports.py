@@ -180,6 +180,7 @@ def test_a_file_that_cannot_be_read_at_all_fails_with_one_sentence(tmp_path, con
     assert job.error
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_large_file_is_read_bit_by_bit(tmp_path, django_assert_max_num_queries):
     collection = make_collection(images=1)
     (key,) = keys(collection)

@@ -73,6 +73,7 @@ class TestList:
         make_captioner(make_collection(2), text="Nuxblathering")
         assert "Nuxblathering" not in researcher.get(reverse("inference:model-list")).text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_hundred_models_take_as_many_queries_as_one_and_can_be_looked_for(self, researcher):
         address = reverse("inference:model-list")
         make_model("Fake 0", source="somewhere")
@@ -132,6 +133,7 @@ class TestOne:
         for said in ("prompts, de ein Bild von", "languages de, fr", "batch_size 8", "Beams 4", "Length penalty 1.2"):
             assert said in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_its_variants_and_runs_stand_below(self, researcher):
         collection = make_collection(2)
         model = make_model("Base", decoding=Decoding().stored())
@@ -142,6 +144,7 @@ class TestOne:
         assert reverse("inference:run-show", args=[run.pk]) in response.text
         assert show(model) in researcher.get(show(variant)).text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_where_it_can_be_run_the_way_there_is_offered(self, researcher):
         model = make_model()
         assert f"{reverse('inference:run-create')}?model={model.pk}" in researcher.get(show(model)).text

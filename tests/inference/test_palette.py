@@ -95,6 +95,7 @@ def test_it_writes_exactly_the_languages_it_says():
     assert tags <= {language.tag for language in REGISTERED}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_sentence_of_a_language_is_whole_normal_and_in_its_script(language):
     scripts = next(one.scripts for one in REGISTERED if one.tag == language)

@@ -68,6 +68,7 @@ class Stopped(Exception):
     pass
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_seed_gives_the_same_projection_and_another_seed_another(tmp_path):
     import torch
 

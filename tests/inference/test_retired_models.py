@@ -122,6 +122,7 @@ def test_runs_of_a_retired_model_are_neither_resumed_nor_tried_again(manager, mo
     assert Run.objects.get(pk=run.pk).state == RunState.QUEUED
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_admin_shows_models_and_changes_nothing_about_them(client, model, admin_user):
     client.force_login(admin_user)
     page = reverse("admin:inference_captioningmodel_change", args=[model.pk])

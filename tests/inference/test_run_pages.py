@@ -46,6 +46,7 @@ class TestList:
         assert "Only runs of One ." in text
         assert "Other" not in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_where_no_model_has_the_number_all_are_listed(self, researcher):
         start_run(make_model("One"))
         for number in ("²", "9" * 30):
@@ -54,6 +55,7 @@ class TestList:
     def test_without_a_run_it_says_what_one_is(self, researcher):
         assert "No runs yet" in text_of(researcher.get(reverse("inference:run-list")))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_takes_no_more_queries_for_many_runs_than_for_few(self, researcher):
         page, collection = reverse("inference:run-list"), make_collection(1)
         start_run(collection=collection)
@@ -127,6 +129,7 @@ class TestWatching:
         assert "No worker is listening to the queue “gpu”" in text
         assert "celery --app config worker --queues gpu" in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("state", [RunState.QUEUED, RunState.DONE])
     def test_nothing_is_said_of_workers_where_one_listens_or_none_is_needed(self, researcher, run, state):
         Run.objects.filter(pk=run.pk).update(state=state)
@@ -154,6 +157,7 @@ class TestWatching:
         for said in ("Temperature 0.7", "Top-p 0.9", "Seed 5", "0 to 40"):
             assert said in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_page_asks_the_counters_and_never_the_captions(self, researcher):
         collection = make_collection(4)
         runs = [start_run(make_model(f"model {number}"), collection) for number in range(3)]
@@ -192,6 +196,7 @@ class TestLog:
         assert "line 0;" in text
         assert "earlier" not in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_comes_along_with_the_progress_only_where_it_has_grown(self, researcher, run):
         last = run.events.latest("pk").pk
         same = researcher.get(address("progress", run), {"last": last}, headers=HTMX)

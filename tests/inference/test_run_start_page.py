@@ -47,6 +47,7 @@ class TestStarting:
     def test_without_images_too(self, researcher, model):
         assert "no collection" in text_of(researcher.get(reverse("inference:run-create")))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_is_not_there_cannot_be_chosen(self, researcher, model, collection):
         page = reverse("inference:run-create")
         for number in ("9999", "9" * 30, "x"):

@@ -24,6 +24,7 @@ class TestSteering:
             assert response.redirect_chain == [(address("show", run), 302)]
         assert asked == [run.pk]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize(
         ("state", "offered"),
         [
@@ -64,6 +65,7 @@ class TestFailures:
         Run.objects.filter(pk=run.pk).update(state=RunState.DONE, failed=3)
         return run
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_stands_with_its_image_and_why(self, researcher, failed):
         response = researcher.get(address("failures", failed))
         text = text_of(response)
@@ -75,6 +77,7 @@ class TestFailures:
         assert "German" in text
         assert address("retry", failed) in response.text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_images_that_the_viewer_works_on_are_kept_from_them_until_they_have_submitted(self, client, failed):
         person, round = make_busy_researcher(failed.collection)
         viewer = make_person(Role.RESEARCHER)

@@ -71,6 +71,7 @@ def test_what_cannot_be_run_is_refused_with_what_to_do():
     assert not Run.objects.exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_running_again_makes_only_what_is_missing():
     first = go(make_run(10, languages=["de"]))
     again = make_run(first.collection, model=first.model, languages=["de", "fr"])
@@ -101,6 +102,7 @@ def test_the_first_run_says_how_the_model_decodes():
     assert run.model.decoding == run.decoding == Decoding(beams=5).stored()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_another_decoding_is_a_variant_with_captions_of_its_own():
     first = go(make_run(3, languages=["de"]))
     other = make_run(first.collection, model=first.model, languages=["de"], decoding=Decoding(beams=5, max_tokens=20))
@@ -189,6 +191,7 @@ def test_a_run_that_failed_goes_on_once_it_is_resumed():
     check_complete(go(run))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_failed_images_are_tried_again_and_counted_once(monkeypatch):
     run = make_run(20)
     unlucky = set(list(run.collection.images.order_by("pk").values_list("sha256", flat=True))[5:8])

@@ -80,6 +80,7 @@ def test_of_images_that_end_workers_each_is_left_out_and_no_other(monkeypatch, i
     assert killed <= 6 * len(culprits)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_chunk_in_which_an_image_is_looked_for_is_alone_assigned(monkeypatch):
     run = make_run(24, model=make_model(batch_size=4), languages=["de"])
     run.chunks.filter(position=1).update(attempts=2)
@@ -108,6 +109,7 @@ def break_on(monkeypatch: pytest.MonkeyPatch, keys: Sequence[str], *, and_all_af
     monkeypatch.setattr(FakeCaptioner, "before", staticmethod(fail))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_many_neighbours_that_the_model_cannot_take_do_not_end_the_run(monkeypatch):
     run = make_run(40, model=make_model(batch_size=4), languages=["de", "fr"])
     culprits = [key_of(run, position) for position in range(6, 26)]
@@ -118,6 +120,7 @@ def test_many_neighbours_that_the_model_cannot_take_do_not_end_the_run(monkeypat
     assert set(run.failures.values_list("image__sha256", flat=True)) == set(culprits)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_model_that_stops_working_ends_the_run_and_no_image_is_blamed_for_it(monkeypatch):
     run = make_run(40, model=make_model(batch_size=4), languages=["de"])
     with monkeypatch.context() as patch:
@@ -145,6 +148,7 @@ def test_a_run_that_begins_with_broken_images_goes_on_to_the_others(monkeypatch)
     assert set(run.failures.values_list("image__sha256", flat=True)) == set(culprits)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_model_that_takes_no_image_is_not_asked_for_all_of_them(monkeypatch):
     run = make_run(200, model=make_model(batch_size=4), languages=["de"])
     asked: set[str] = set()

@@ -78,6 +78,7 @@ def test_an_image_for_which_memory_never_suffices_fails_alone(monkeypatch):
     assert set(run.failures.values_list("reason", flat=True)) == {"Memory ran out, even for this image by itself."}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_image_that_the_model_breaks_on_fails_alone(monkeypatch):
     run = make_run(20, model=make_model(batch_size=8))
     culprit = key_of(run, 6)
@@ -112,6 +113,7 @@ def test_where_the_model_breaks_on_every_image_the_run_fails_and_no_image_does(m
     check_complete(go(run))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_backend_that_is_down_ends_the_run_at_once_and_keeps_what_was_made(monkeypatch):
     run = make_run(20, languages=["de"])
     last = key_of(run, 20)
@@ -220,6 +222,7 @@ def test_a_model_that_wants_no_pixels_is_shown_none(monkeypatch):
     check_complete(go(make_run(5)))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_images_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeypatch):
     run = make_run(200, model=make_model(batch_size=4), languages=["de"])
     prepared: list[int] = []
@@ -240,6 +243,7 @@ def test_images_are_prepared_ahead_of_the_device_but_never_all_of_them(monkeypat
     assert sum(one >= 4 for one in ahead) > len(ahead) / 2, "the next batch is ready when one is done"
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_large_images_are_read_one_at_a_time(monkeypatch, media):
     run = make_run(6, model=make_model(side=8), languages=["de"])
     Image.objects.update(width=8000, height=8000)

@@ -66,6 +66,7 @@ def test_a_run_of_which_some_images_failed_is_done(media):
     assert page_of(run).percent == 100
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_run_of_which_only_broken_images_were_left_is_done(media):
     first = make_run(5, model=make_model(side=32), languages=["de"])
     for entry in first.collection.entries.all()[1:]:
@@ -78,6 +79,7 @@ def test_a_run_of_which_only_broken_images_were_left_is_done(media):
     assert page_of(again).percent == 100
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_while_a_worker_loads_the_model_nobody_is_waited_for():
     run = make_run(5)
     assert "Waiting for a worker" in seen_by_researcher(run)

@@ -91,6 +91,7 @@ def test_vectors_that_are_paused_are_so_within_a_batch_and_keep_what_was_compute
     assert run.done == sum(computed)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_runs_that_take_turns_on_a_worker_do_not_only_load_their_models(monkeypatch):
     load = FakeBackend.load
 

@@ -27,6 +27,7 @@ from tests.inference.fake_runs import (
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_stabilisers_are_made_once_per_image_and_held_for_every_language(monkeypatch):
     made: list[str] = []
     stabilise = FakeCaptioner.stabilise
@@ -76,6 +77,7 @@ def test_an_image_without_a_stabiliser_fails_in_every_language_and_the_others_do
     }
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_run_that_was_broken_off_between_stabilisers_and_captions_goes_on_with_the_stored_ones(monkeypatch):
     run = make_run(4, model=make_model(is_pivot=True), decoding=Decoding(is_consistent=True), languages=["de"])
 

@@ -81,6 +81,7 @@ def test_pausing_takes_effect_within_a_batch_and_what_was_computed_is_kept(batch
     check_complete(go(run))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_worker_ends_after_its_slice_and_is_told_that_there_is_more():
     run = make_run(40, languages=["de"])
 
@@ -235,6 +236,7 @@ def make_copy(collection: Any) -> Any:
     return copy
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_another_run_made_meanwhile_is_counted_as_there_already():
     run = make_run(10, languages=["de"])
     image = run.collection.images.order_by("pk").first()

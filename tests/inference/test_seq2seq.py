@@ -52,6 +52,7 @@ def translations(translator, decoding=SHORT, *, chosen=range(5), language="de") 
     return texts(translations)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("name", "how"), with_decodings(NAMES, "greedy"))
 def test_a_translation_does_not_depend_on_what_else_is_in_the_batch(models, name, how):
     translator = loaded(name)
@@ -64,6 +65,7 @@ def test_a_translation_does_not_depend_on_what_else_is_in_the_batch(models, name
     assert [translations(translator, DECODINGS[how], chosen=[one])[0] for one in range(5)] == together
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("name", ["marian", "t5"])
 def test_the_language_decides_what_is_written(models, name):
     translator = loaded(name)
@@ -72,6 +74,7 @@ def test_the_language_decides_what_is_written(models, name):
     assert len(set(translations(translator))) >= 2
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("name", "source", "target"),
     some(

@@ -48,6 +48,7 @@ def rows_of(client, model, collection):
     return list(csv.DictReader(io.StringIO(b"".join(response).decode("utf-8-sig"))))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_different_stabilisers_of_an_image_are_counted_by_collection(client, model):
     collection, other = make_collection(images=4), make_collection(images=0)
     one, two, three, _none = collection.entries.order_by("position")
@@ -72,6 +73,7 @@ def test_different_stabilisers_of_an_image_are_counted_by_collection(client, mod
     assert "1 stabiliser: 1</desc>" in text_of(client, model, collection=other.slug)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_file_has_a_line_for_each_image_and_no_words(client, model):
     collection = make_collection(images=3)
     one, two, _none = collection.entries.order_by("position")
@@ -85,6 +87,7 @@ def test_the_file_has_a_line_for_each_image_and_no_words(client, model):
     assert rows_of(client, model, make_collection()) == []
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_of_an_image_assigned_the_file_has_no_figures(client, model):
     collection = make_collection(images=3)
     for entry in collection.entries.all():
@@ -99,6 +102,7 @@ def test_of_an_image_assigned_the_file_has_no_figures(client, model):
     assert list(figures.values()) == [("2", "2")] * 2
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("stabilisers", "says"),
     [(("a cat", "a cat", "a cat"), "exactly one stabiliser."), (("a cat", "a dog", "a cat"), "but some images")],

@@ -131,6 +131,7 @@ def test_a_small_model_learns_its_captions_and_says_them(base: Path, tmp_path: P
     assert said == [GeneratedCaption(one.caption) for one in TRAINING]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_resumed_training_has_the_same_losses_as_one_that_was_never_stopped(tmp_path: Path) -> None:
     folder = tiny_models.save_vit_gpt2(tmp_path / "base", tiny_models.WORDS + " red green blue white picture")
     options = replace(SHORT, steps=6, method=Method.LORA, lora_dropout=0.1)
@@ -153,6 +154,7 @@ def test_a_resumed_training_has_the_same_losses_as_one_that_was_never_stopped(tm
     ]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_was_done_after_the_last_checkpoint_is_done_again(base: Path, whole: list[float], tmp_path: Path) -> None:
     class Killed(Exception):
         pass
@@ -177,6 +179,7 @@ def test_what_was_done_after_the_last_checkpoint_is_done_again(base: Path, whole
     assert [record.loss for record in steps] == whole
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_parts_of_a_step_add_up_to_it(base: Path, tmp_path: Path) -> None:
     captions = [replace(one, caption=f"{one.caption} of one colour") for one in TRAINING[:1]] + TRAINING[1:]
     options = replace(SHORT, steps=1)
@@ -336,6 +339,7 @@ def test_a_pivot_stabilised_model_learns_stabiliser_separator_and_caption(tmp_pa
     assert said == [GeneratedCaption("ein rotes Bild", "a red picture")]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_only_what_follows_the_prompt_is_learned(base: Path) -> None:
     captioner = captioner_of(base, prompts={"en": "a red"})
 

@@ -58,6 +58,7 @@ def address(name, training):
     return reverse(f"inference:training-{name}", args=[training.pk])
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_page_shows_progress_curves_and_samples(researcher, training):
     text = researcher.get(address("show", training)).text
     assert "Step 200 of 300" in text
@@ -69,6 +70,7 @@ def test_the_page_shows_progress_curves_and_samples(researcher, training):
     assert training.digest in text
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_long_curve_is_thinned(researcher, training):
     TrainingStep.objects.bulk_create(
         TrainingStep(training=training, step=step, loss=1, learning_rate=1e-3, images_per_s=20, memory=1)
@@ -96,6 +98,7 @@ def test_it_pauses_goes_on_and_is_cancelled(researcher, training, asked):
     assert "has changed in the meantime" in text_of(researcher.post(address("pause", training), follow=True))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("state", "offered"),
     [

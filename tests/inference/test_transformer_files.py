@@ -121,6 +121,7 @@ def test_pickled_weights_are_loaded_where_the_operator_and_the_options_trust_the
     assert caption(trusted) == caption(BACKEND.load(Spec("blip", "blip", {})))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @needs_torch
 def test_code_that_lies_among_the_files_is_never_run(bare):
     config = json.loads((bare / "config.json").read_text(encoding="utf-8"))

@@ -105,6 +105,7 @@ def test_the_script_is_sent_only_the_result(client, model, collection):
     assert 'id="trial-result"' in part
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_where_a_worker_listens_nobody_is_told_to_start_one(client, model, collection):
     ask(client, model, key=collection.entries.first().key)
     trial = Trial.objects.get()

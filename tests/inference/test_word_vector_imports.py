@@ -296,6 +296,7 @@ def test_a_disk_that_takes_no_files_is_told_of(settings, tmp_path):
         command(file, "--name", "small", "--language", "en", "--format", "glove")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_administration_shows_vectors_to_superusers_and_changes_nothing(tmp_path):
     vectors = import_bytes(tmp_path / "f", GLOVE).vectors
     page = reverse("admin:inference_wordvectorset_change", args=[vectors.pk])

@@ -87,6 +87,7 @@ def test_where_alpha_is_undefined_the_error_says_why(ratings, reason):
         assert refused.value.reason == reason
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_interval_equals_that_of_drawing_the_units_one_by_one():
     """Drawn by kinds or one by one, the distribution is the same, so the bounds agree to their own noise."""
     rng = np.random.default_rng(2)
@@ -142,6 +143,7 @@ def alpha_by_definition(ratings: np.ndarray, level: str) -> float:
     return 1 - observed / (expected / (len(pool) * (len(pool) - 1)))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 @pytest.mark.parametrize("levels", [2, 7, 101])
 def test_alpha_is_what_the_definition_says_pair_by_pair(level, levels):

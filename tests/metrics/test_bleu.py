@@ -18,11 +18,13 @@ def assert_equals_the_reference(candidates, references, **options):
         assert_equal_scores(scores, of_corpus, per_image)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(corpus())
 def test_any_captions_have_the_figures_of_the_reference_implementation(drawn):
     assert_equals_the_reference(*drawn)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(drawn=corpus(most=12))
 def test_small_parts_in_threads_give_the_same(drawn):
     with pytest.MonkeyPatch.context() as patch:
@@ -83,6 +85,7 @@ def test_sums_are_lengths_and_matches_and_guesses_of_each_order():
         assert scores.sums.tolist() == expected
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(corpus())
 def test_sums_over_all_images_and_over_one_give_the_same_figures(drawn):
     for order, scores in enumerate(bleu(*drawn), start=1):

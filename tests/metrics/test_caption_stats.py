@@ -35,6 +35,7 @@ def found():
 
 
 class TestThePublishedTable:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("tag", ["en", "es", "fr", "sw", "th", "zh"])
     def test_every_column_of_a_language_comes_out(self, found, tag):
         with published("tables/xm3600_table1_6languages.csv").open(newline="") as file:

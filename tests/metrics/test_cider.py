@@ -21,12 +21,14 @@ def has_words(references):
     return any(text.split() for of_image in references for text in of_image)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(corpus())
 def test_any_captions_have_the_cider_d_of_the_reference_implementation(drawn):
     if has_words(drawn[1]):
         assert_equal_scores(cider_d(*drawn), *reference_cider_d(*drawn))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(corpus())
 def test_any_captions_have_the_cider_of_its_definition(drawn):
     if has_words(drawn[1]):
@@ -43,6 +45,7 @@ def test_small_parts_in_threads_and_numbers_too_large_for_one_key_give_the_same(
             assert_equal_scores(cider_d(*drawn, workers=2), *reference_cider_d(*drawn))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(corpus(), corpus())
 def test_stored_frequencies_count_in_the_place_of_the_references(drawn, others):
     frequencies = DocumentFrequencies.from_references(others[1])

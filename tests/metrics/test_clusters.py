@@ -17,6 +17,7 @@ def players_who_differ(rng: np.random.Generator) -> np.ndarray:
     return rng.binomial(TURNS, rng.beta(2, 2, size=PLAYERS)).astype(float)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_interval_over_players_holds_the_truth_where_that_over_turns_does_not() -> None:
     rng = np.random.default_rng(7)
     held, held_by_turns = [], []

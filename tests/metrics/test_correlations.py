@@ -77,6 +77,7 @@ def test_the_published_table_of_correlations_without_flipping_comes_out():
         }
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(evaluations, st.sampled_from(list(Coefficient)), st.booleans())
 def test_coefficients_are_those_of_scipy(points, coefficient, flip):
     x, y = points
@@ -214,6 +215,7 @@ def test_what_are_no_points_is_refused(x, y, message):
             function(x, y)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("flip", [False, True])
 @pytest.mark.parametrize("coefficient", list(Coefficient))
 def test_intervals_are_those_of_drawing_the_evaluations_one_by_one(coefficient, flip):

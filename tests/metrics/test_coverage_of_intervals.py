@@ -86,6 +86,7 @@ def half_as_wide(interval: Interval) -> Interval:
     return Interval(interval.low + interval.width / 4, interval.high - interval.width / 4)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("preference", "images"),
     some(CASES, short=1, reason="other gains, and fewer and more images"),
@@ -111,6 +112,7 @@ def test_the_interval_of_a_gain_holds_the_true_gain_at_its_nominal_rate(preferen
     assert not control.is_nominal
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_interval_of_a_pooled_gain_allows_for_images_in_several_comparisons():
     runs, images, comparisons = 300, 200, 4
     rng = np.random.default_rng(7)
@@ -134,6 +136,7 @@ def test_the_interval_of_a_pooled_gain_allows_for_images_in_several_comparisons(
     assert not control.is_nominal
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("trials", [20, 100, 600])
 @pytest.mark.parametrize("share", [0.5, 0.6, 0.9])
 def test_the_interval_of_a_left_share_holds_the_true_share_at_least_at_its_nominal_rate(share, trials):

@@ -31,6 +31,7 @@ def in_order(candidates, references):
     return [text for candidate, of_image in zip(candidates, references, strict=True) for text in (*of_image, candidate)]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(drawn=corpus(), images_at_once=st.sampled_from([1, 2, 4096]))
 def test_words_are_what_blanks_or_single_spaces_separate(drawn, images_at_once):
     with pytest.MonkeyPatch.context() as patch:
@@ -40,6 +41,7 @@ def test_words_are_what_blanks_or_single_spaces_separate(drawn, images_at_once):
     assert texts(captions.cut_at_single_spaces()) == [text.split(" ") for text in in_order(*drawn)]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(drawn=corpus(most=12), words=st.integers(1, 60))
 def test_parts_hold_whole_images_and_everything_once(drawn, words):
     captions = encode(*drawn)
@@ -50,6 +52,7 @@ def test_parts_hold_whole_images_and_everything_once(drawn, words):
     assert single == texts(captions.cut_at_single_spaces())
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_every_blank_of_unicode_separates_words():
     blanks = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
     captions = encode([f"one{blank}two" for blank in blanks], [["b"]] * len(blanks))
@@ -62,6 +65,7 @@ def test_characters_that_are_encoded_much_like_blanks_do_not_separate():
     assert texts(captions)[1::2] == [[f"one{character}two"] for character in alike]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(st.lists(st.lists(st.text(alphabet="ab\0é猫", max_size=20), max_size=200), max_size=5))
 def test_a_number_stands_for_one_word_and_a_word_has_one_number(batches):
     vocabulary = Vocabulary()

@@ -67,6 +67,7 @@ def test_meteor_is_that_of_the_public_tool_for_each_image_and_for_all():
     np.testing.assert_allclose(meteor_of_sums(scores.sums, language="en"), scores.per_image, rtol=0, atol=1e-12)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_odd_captions_have_a_score_each():
     candidates = ["", "a cat", "||| a | cat |||", ".", "狗在跑", "a\ncat", "a cat " * 300]
     references = [["a cat"], ["a cat", "||| b"], ["a | cat"], ["."], ["狗在跑"], ["a cat"], ["a cat"]]

@@ -86,6 +86,7 @@ def test_no_units_matter_but_those_of_the_metric(method):
     assert hundredfold.p == plain.p
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_where_models_are_equal_p_is_spread_evenly():
     """A test at 10% is wrong about 10% of the time."""
     ps = {

@@ -49,6 +49,7 @@ def test_the_levels_are_those_of_the_protocol_from_the_lowest():
     assert [CODES[level] for level in LEVELS] == [N, B, M, G, E]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("three", list(product(range(5), repeat=3)))
 def test_the_median_of_three_is_as_specified_in_whatever_order_they_come(three):
     assert median_rating(three) == OF_THREE[tuple(sorted(three))]

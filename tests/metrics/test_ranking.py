@@ -74,6 +74,7 @@ def test_an_image_without_majority_is_half_a_win_to_each():
     assert table.tolist() == [[0, 0.5, 0], [1.5, 0, 0], [0, 1, 0]]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_known_strengths_are_found_and_their_intervals_hold_them():
     known = [0.6, 0.2, -0.8]
     outcomes = a_season(images=2_000, strengths=known)
@@ -89,6 +90,7 @@ def test_known_strengths_are_found_and_their_intervals_hold_them():
     assert lead.width < 0.2
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_images_that_decide_several_comparisons_alike_widen_the_intervals():
     coins = np.random.default_rng(0).choice([-1, 1], size=400)
     pairs = [(0, 1), (0, 2), (1, 2)]
@@ -199,6 +201,7 @@ def test_a_resample_in_several_groups_has_the_strengths_of_each():
     assert percentile_interval(pair[:, 0] - pair[:, 1]).holds(math.log(2))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_as_many_images_as_are_said_to_separate_two_models_just_do():
     outcomes = a_season(images=300, strengths=[0.1, 0.0, -0.1], seed=2)
     strengths = bradley_terry(win_table(outcomes, n_models=3))

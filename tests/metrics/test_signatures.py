@@ -20,6 +20,7 @@ def test_a_signature_is_one_line_that_is_read_back():
     assert CIDER.get("lang") is None
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(
     st.dictionaries(st.sampled_from(["a", "b", "refs", "encoder"]), st.text(st.characters(exclude_categories=["Cs"])))
 )

@@ -54,6 +54,7 @@ def test_how_a_text_was_composed_makes_no_difference(text):
     assert normalised(unicodedata.normalize("NFD", text)) == normalised(text)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_every_punctuation_character_of_unicode_goes():
     punctuation = [chr(code) for code in range(sys.maxunicode) if unicodedata.category(chr(code))[0] == "P"]
 

@@ -237,6 +237,7 @@ def test_reading_everything_finds_a_changed_number_and_a_changed_word(tmp_path):
         check_table(tmp_path / "word")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_many_threads_read_the_same_table_at_the_same_time(tmp_path):
     count = 600
     write(tmp_path / "table", [(f"w{i}", (i + 1, 1)) for i in range(count)])

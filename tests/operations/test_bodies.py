@@ -167,6 +167,7 @@ def test_a_body_that_finds_no_room_is_answered_so(monkeypatch):
     assert b"no space left" in asked.content
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("name", "arguments"), FORMS_WITH_FILES.items())
 def test_every_form_with_files_may_be_large(name, arguments):
     assert is_upload(reverse(name, args=arguments))

@@ -16,6 +16,7 @@ def answer(request: pytest.FixtureRequest, client: Client) -> Any:
     return client.get(request.param, headers={"Origin": "https://evil.example"})
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_every_answer_has_the_policy_and_is_what_it_says_it_is(answer: Any):
     policy = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
     assert {policy[name] for name in ("object-src", "base-uri", "frame-ancestors")} == {"'none'"}

@@ -140,6 +140,7 @@ def test_what_is_logged_while_a_download_is_sent_is_of_its_request_and_the_time_
     assert lines.of("operations.access")[0]["status"] == 200
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_lets_somebody_in_is_never_told(lines, client):
     client.get("/enter/oWQ3sEcReTtOkEn/")
     client.get("/entre/oWQ3sEcReTtOkEn/")
@@ -177,6 +178,7 @@ def test_a_real_refusal_of_the_database_is_told_without_the_row(lines):
     assert CAPTION[:20] not in lines.text
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_whoever_is_signed_in_is_told_by_number_and_not_by_name(lines, client):
     ann = User.objects.create_user("ann-with-a-name", "ann@example.org", "pass")
     client.force_login(ann)

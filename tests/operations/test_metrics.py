@@ -39,6 +39,7 @@ def difference(before: dict[str, float]) -> dict[str, float]:
     return {name: now - before.get(name, 0.0) for name, now in samples().items()}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_requests_are_counted_by_the_name_of_their_address(client):
     before = samples()
@@ -54,6 +55,7 @@ def test_requests_are_counted_by_the_name_of_their_address(client):
     assert grown['crosslens_request_seconds_count{view="health-show"}'] == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_what_the_database_refuses_is_counted_once(client):
     before = samples()
@@ -65,6 +67,7 @@ def test_what_the_database_refuses_is_counted_once(client):
     assert sum(more for name, more in grown.items() if name.startswith("crosslens_database_errors_total")) == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_what_waits_is_told_with_how_long_the_oldest_has_waited():
     now = timezone.now()
@@ -88,6 +91,7 @@ def test_what_waits_is_told_with_how_long_the_oldest_has_waited():
     assert figures['crosslens_queue_messages{queue="default"}'] >= 0
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_the_same_figures_are_given_for_some_seconds(django_assert_num_queries):
     samples()
@@ -95,6 +99,7 @@ def test_the_same_figures_are_given_for_some_seconds(django_assert_num_queries):
         samples()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_figures_cost_a_few_queries_however_much_there_is(django_assert_max_num_queries):
     with django_assert_max_num_queries(12):
@@ -207,6 +212,7 @@ def test_who_was_forked_off_does_not_take_the_number_of_a_parent_that_is_gone(tm
     assert run_python("-c", program).split() == ["1", "1"]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.process
 def test_the_folder_of_the_process_that_started_this_one_is_not_written_into(tmp_path):
     # Both would have the first slot of their own folder, and overwrite each other's counts.

@@ -36,6 +36,7 @@ def test_each_language_and_file_is_a_part_and_its_words_are_compared_in_lower_ca
     assert (tmp_path / "target").read_text() == "0 1 2\n3 4\n5\n"
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_links_are_places_among_the_tokens_of_both_sides(work):
     for chunk in STEP.chunks(work):
         STEP.run_chunk(work, chunk)

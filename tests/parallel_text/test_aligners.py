@@ -154,6 +154,7 @@ def test_versions_say_whether_the_links_are_always_the_same(tmp_path):
     assert Aligner("fast_align", Path("fast_align")).version == "always the same links"
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.process
 def test_the_real_eflomal_finds_nine_of_ten_words_of_a_made_language(scratch):
     random_ = random.Random(1)

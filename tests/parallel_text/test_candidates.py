@@ -59,6 +59,7 @@ def test_the_tagger_tells_a_drill_from_to_drill_and_knows_lemmas(tagger):
     assert named[11] == ("mice", "NN2", "mouse")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_keeping_what_was_worked_out_changes_no_answer(tagger):
     from HanTa.HanoverTagger import HanoverTagger
 

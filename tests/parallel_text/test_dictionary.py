@@ -45,6 +45,7 @@ def counted(*words):
     return nouns, [(sentence, ["x", word], [(0, 0), (2, 1)]) for sentence, word in enumerate(targets)]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("rare", "total", "share", "is_kept"),
     [

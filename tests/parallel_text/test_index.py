@@ -24,6 +24,7 @@ def rows(folder: Folder, columns: str, name: str) -> list[Any]:
     ).fetchall()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_words_are_counted(folder):
     assert rows(folder, "lemma, occurrences, instances, illustrated, senses, images", "words") == [
         ("dog", 2, 2, 2, 1, 1),
@@ -41,6 +42,7 @@ def test_instances_of_a_word_stand_together_with_the_number_of_their_images(fold
     ]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_senses_count_instances_also_of_those_that_no_sentence_has(tmp_path):
     folder = build_index(tmp_path, {"intersect/instances": [], "images/instances": []})
     assert rows(folder, "*", "senses") == [("dog", DOG, 0, 0, 1), ("seal", ANIMAL, 0, 0, 2), ("seal", STAMP, 0, 0, 0)]

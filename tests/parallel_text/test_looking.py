@@ -17,6 +17,7 @@ def folder(tmp_path_factory) -> Folder:
 
 
 class TestWords:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize(
         ("asked", "found"),
         [
@@ -56,6 +57,7 @@ class TestTranslations:
         assert dict(spanish.kept[0].forms) == {"foca": 60, "focas": 30}
         assert [one.lemma for one in spanish.left_out] == ["nadar"]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_only_the_first_of_many_errors_are_shown(self, tmp_path):
         rows = [("es", "seal", f"x{n}", f"x{n}", 1, 1000, 0.001, False) for n in range(25)]
         [spanish] = looking.translations(build_index(tmp_path, {"dictionary/entries": rows}), "seal")
@@ -70,6 +72,7 @@ def test_a_sense_has_the_words_of_all_languages(folder):
 
 
 class TestInstances:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize(
         ("asked", "sentences"),
         [
@@ -136,6 +139,7 @@ class TestCandidates:
 
 
 class TestAlignedSentence:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_every_word_knows_its_partners(self, folder):
         sentence = aligned_sentence(folder, 0)
         partners = {piece.text: piece.partners for piece in sentence.english.pieces if piece.key}
@@ -149,6 +153,7 @@ class TestAlignedSentence:
         assert [(piece.text, piece.noun) for piece in arabic.pieces if piece.noun] == [("الفقمة", 1)]
         assert [(piece.text, piece.noun) for piece in spanish.pieces if piece.noun] == [("foca", 1)]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("number", [0, 2, 4])
     def test_the_pieces_are_the_whole_texts(self, folder, number):
         sentence = aligned_sentence(folder, number)
@@ -180,6 +185,7 @@ def test_a_corpus_that_is_not_built_says_so(tmp_path):
             ask()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_empty_corpus_has_no_words(tmp_path):
     names = ("candidates/fragments", "intersect/instances", "images/instances", "images/images", "dictionary/entries")
     folder = build_index(tmp_path, {name: [] for name in names})

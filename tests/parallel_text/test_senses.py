@@ -141,6 +141,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.fixed_dictionaries(dict.fromkeys(("en", *LANGUAGES), WORDS)), ROWS, st.booleans())
 def test_instances_are_those_of_plain_python(tmp_path_factory, inventory, rows, is_struck_out):
@@ -195,6 +196,7 @@ def seals(tmp_path):
     return lambda **settings: Corpus(tmp_path, inventory, rows, **settings)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_two_seals_are_told_apart_by_what_they_are_called_elsewhere(seals):
     found = seals().instances()
     assert [(row["sentence"], row["n"], row["synsets"]) for row in found] == [
@@ -208,6 +210,7 @@ def test_two_seals_are_told_apart_by_what_they_are_called_elsewhere(seals):
     assert found[3]["translations"] == []
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_was_struck_out_is_gone_and_what_it_shared_counts_no_more(seals):
     exclude = Exclusions(words=("Rock",), senses=(("seal", "02077923-n"),))
     assert [(row["sentence"], row["n"], row["synsets"]) for row in seals(exclude=exclude).instances()] == [
@@ -234,6 +237,7 @@ def lines_of(work: Work, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in work.folder.read(name).read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_files_and_statistics_say_what_the_corpus_has(seals):
     corpus = seals(images=ImageSettings(manifest="images.jsonl", folder="pictures"))
     corpus.instances()
@@ -283,6 +287,7 @@ def test_files_and_statistics_say_what_the_corpus_has(seals):
     assert set(told["made_by"]) == set(publish.BEFORE)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_words_that_no_game_can_ask_for_are_marked_and_counted(seals):
     said = {0: "The seal saw a seal.", 1: "The seal ____.", 2: "The seal " + "slept and " * 60, 3: "The seal!"}
     corpus = seals(said=said, images=ImageSettings(manifest="images.jsonl", folder="pictures"))
@@ -299,6 +304,7 @@ def test_words_that_no_game_can_ask_for_are_marked_and_counted(seals):
     assert report.counts["items"] == {"playable": 1, "blank": 1, "long_sentence": 1, "repeated": 1}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_corpus_is_published_in_the_same_bytes(seals):
     corpus = seals(images=ImageSettings(manifest="images.jsonl", folder="pictures"))
     corpus.instances()

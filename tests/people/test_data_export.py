@@ -98,6 +98,7 @@ def test_every_file_is_told_of_in_the_text_and_an_empty_one_is_an_empty_list(ann
     assert {name.split("/")[0] for name in data} == {"account", "images", "inference", "scoring", *personal_data._kinds}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_of_images_assigned_there_is_no_rating_and_the_draft_is_there(round: Round, ann: User):
     done = submit_captions(round, ann)
     batch = take(round, ann)
@@ -110,6 +111,7 @@ def test_of_images_assigned_there_is_no_rating_and_the_draft_is_there(round: Rou
     assert all("rating" in row for row in images if row["batch"] == str(done.pk))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_is_in_submit_another_project_counts_as_assigned(round: Round, ann: User):
     submit_captions(round, ann)
     elsewhere = make_round(collection=round.collection, captioners=list(round.captioners.all()), batch_size=4)
@@ -131,6 +133,7 @@ def test_what_is_in_submit_another_project_counts_as_assigned(round: Round, ann:
     assert "It is a zebra" not in str(data)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_nothing_of_other_people_is_in_it():
     written, _authors = make_captioned_round(images=3, captions=1)
     manager = written.project.created_by
@@ -185,6 +188,7 @@ def test_of_the_game_finished_turns_are_there_and_no_word_that_may_still_be_gues
     assert "zebrafish" not in json.dumps(data)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_data_give_the_same_bytes_and_cost_as_many_queries_for_much_as_for_little(
     round: Round, ann: User, django_assert_max_num_queries: Any
 ):
@@ -198,6 +202,7 @@ def test_the_same_data_give_the_same_bytes_and_cost_as_many_queries_for_much_as_
         write_archive(ann, io.BytesIO())
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_it_is_downloaded_as_a_file_that_nobody_keeps(ann: User):
     client = client_of(ann)
     response = client.get(ADDRESS)

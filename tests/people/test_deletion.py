@@ -86,6 +86,7 @@ def test_nothing_that_names_a_person_is_left_anywhere(ann: User):
     assert "annason" not in everything()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_the_log_of_the_admin_names_nobody_either(ann: User, is_gone: bool):
     address = EmailAddress.objects.get(user=ann)
@@ -100,6 +101,7 @@ def test_the_log_of_the_admin_names_nobody_either(ann: User, is_gone: bool):
     assert LogEntry.objects.count() == 3
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("name", ["Annabelle", "user", "on"])
 def test_the_log_of_the_admin_goes_on_naming_others(ann: User, name: str):
     User.objects.filter(pk=ann.pk).update(username=name)
@@ -111,6 +113,7 @@ def test_the_log_of_the_admin_goes_on_naming_others(ann: User, name: str):
     assert {entry.object_repr for entry in LogEntry.objects.all()} == {str(failure), str(address)}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("is_of_another", [False, True])
 def test_an_address_that_was_never_confirmed_goes_too_unless_another_account_has_it(ann: User, is_of_another: bool):
     address = "second@example.org"
@@ -127,6 +130,7 @@ def test_an_address_that_was_never_confirmed_goes_too_unless_another_account_has
     assert (Invitation.objects.get().email == "Second@Example.org") == is_of_another
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_answers_stay_under_the_same_pseudonym_and_the_row_stays(ann: User):
     project = Project.objects.get()
     before = pseudonym(project, ann.pk)
@@ -140,6 +144,7 @@ def test_answers_stay_under_the_same_pseudonym_and_the_row_stays(ann: User):
     assert (entry.project, entry.person) == (project, gone)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_nobody_comes_in_by_it_any_more_and_its_sessions_are_gone(ann: User, rf):
     client = client_of(ann)
     client_of(make_user())
@@ -174,6 +179,7 @@ def test_the_last_manager_is_told_of_which_projects_and_can_go_once_there_is_ano
     assert Project.objects.get(pk=lions.pk).created_by.username.startswith("deleted-")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_page_says_what_becomes_of_what_and_asks_for_the_password(ann_with_password: User):
     client = Client()
     client.post(reverse("account_login"), {"login": "Ann", "password": PASSWORD})

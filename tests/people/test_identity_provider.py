@@ -93,6 +93,7 @@ def test_somebody_signs_in_with_an_account_of_their_institution(client, idp, ser
     assert SocialAccount.objects.count() == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_whoever_left_a_page_to_sign_in_comes_back_to_it(client, idp, service):
     to = reverse("people:profile-show")
     leads_to = client.post(f"{reverse('saml_login', args=['fed'])}?next={to}")["Location"]
@@ -161,6 +162,7 @@ def test_a_forged_response_signs_nobody_in(client, idp, service, forge):
     assert not User.objects.filter(email__endswith="@example.org", username="uma").exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_response_of_another_provider_signs_nobody_in(client, idp, service, settings):
     answer = at_the_provider(client, idp)
     other = key_and_certificate.__wrapped__()[1]
@@ -178,6 +180,7 @@ class TestNamesOfPeople:
         assert "it gave no lasting name of the person" in caplog.text
         assert not User.objects.filter(email="uma@example.org").exists()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("name", some(["subject-id", "pairwise-id"], short=1, reason="both stand in one list"))
     def test_an_attribute_made_for_it_is_enough(self, client, idp, service, name):
         idp.knows(uma={"mail": UMA["mail"], f"urn:oasis:names:tc:SAML:attribute:{name}": ["u1@example.org"]})
@@ -187,6 +190,7 @@ class TestNamesOfPeople:
             assert "_auth_user_id" in client.session
         assert SocialAccount.objects.get().uid == "u1@example.org"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_operator_can_name_another_and_the_address_is_still_found(self, client, idp, service, settings):
         named = service.settings | {"attributes": {"uid": "urn:oid:0.9.2342.19200300.100.1.1"}}
         settings.SIGN_IN_PROVIDERS = {"fed": dataclasses.replace(service, settings=named)}
@@ -196,6 +200,7 @@ class TestNamesOfPeople:
         assert User.objects.get(email="uma@example.org")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_metadata_do_not_end_and_announce_no_single_logout(client, service):
     metadata = client.get(reverse("saml_metadata", args=["fed"])).content.decode()
     assert "AssertionConsumerService" in metadata

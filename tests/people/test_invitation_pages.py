@@ -248,6 +248,7 @@ def test_who_came_from_a_page_of_ours_is_led_back_to_it_and_nowhere_else(
     assert client.get(link)["Location"] == expected, "The same link again, signed in."
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_language_of_the_pages_stays_with_a_new_account(client: Client, link: str):
     client.post(link, ACCOUNT | ANSWERS, headers={"accept-language": "ar"})
     assert User.objects.get(username="Zoe").interface_language == "ar"

@@ -100,6 +100,7 @@ def test_an_invitation_that_makes_no_sense_is_not_made(client: Client, change: d
     assert not Invitation.objects.exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(client: Client, project: Project):
     for address in (CREATE, IMPORT):
         assert "Fill them in first" not in page_of(client, address)
@@ -111,6 +112,7 @@ def test_a_consent_text_with_gaps_is_to_be_finished_before_people_are_invited(cl
 # Many languages
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("group", "tags"),
     [("core", {"en", "es", "hi", "zh"}), ("low-resource", {"bn", "quz", "mi", "sw", "te"}), ("none", set())],
@@ -300,6 +302,7 @@ def test_the_list_and_its_csv_are_filtered(client: Client, project: Project, que
         assert bool(row["link"]) == (note in {"open", "failed", "queued"})
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_long_list_takes_as_many_queries_as_a_short_one(
     client: Client, project: Project, django_assert_num_queries: Any, django_assert_max_num_queries: Any
 ):

@@ -30,6 +30,7 @@ def joined(client: Client, project: Project, role: Role, **about: Any) -> Any:
     return client.post(link, ACCOUNT | ANSWERS, follow=True)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("role", "address"),
     [
@@ -54,6 +55,7 @@ def test_an_annotator_elsewhere_who_joins_as_a_rater_begins_with_comparing(
     assert joined(client, project, Role.RATER).redirect_chain[-1][0] == reverse("sxs_eval:work-show")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_rater_with_nothing_to_compare_yet_is_led_to_the_captions_to_rate(client: Client):
     verification = make_verification(make_captioned_round(images=2, captions=1)[0], places=1)
     project = verification.project
@@ -63,6 +65,7 @@ def test_a_rater_with_nothing_to_compare_yet_is_led_to_the_captions_to_rate(clie
     assert client.get(reverse("people:home-show"))["Location"] == reverse("annotation:work-show")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_where_there_is_no_work_yet_the_page_says_in_which_project_one_is_and_that_work_appears_there(
     client: Client, project: Project
 ):
@@ -94,6 +97,7 @@ def test_whoever_knows_one_of_36_languages_says_so_and_claims_no_other(client: C
     assert dict(User.objects.get(username="Zoe").language_skills.values_list("language", "level")) == {"th": "native"}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_languages_are_listed_by_their_own_names_and_that_of_the_page_comes_first(client: Client, long_link: str):
     page = client.get(long_link, headers={"accept-language": "th"}).content.decode()
     assert page.count('<select name="level-') == 36

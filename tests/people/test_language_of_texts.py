@@ -58,6 +58,7 @@ def around(page: str, text: str) -> str:
     return re.findall(r"<[a-z]+ [^>]*\blang=[^>]*>", page[: page.index(text)])[-1]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_guidelines_what_changed_and_feedback_have_a_language_of_their_own(client: Client):
     round = make_round(language="ar")
@@ -124,6 +125,7 @@ def test_reasons_in_the_log_too(client: Client):
     assert AS_IT_BEGINS in around(page, "نسخ من الويب")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_notes_on_raters_too(client: Client):
     comparison = make_comparison()

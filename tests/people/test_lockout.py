@@ -55,6 +55,7 @@ def secret(ann_with_password: User) -> str:
     return enrol(client)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_whoever_guesses_elsewhere_does_not_lock_the_owner_out(client: Client, ann_with_password: User):
     answers = [guess("ann", ELSEWHERE) for _ in range(3 * TRIES)]
 
@@ -74,6 +75,7 @@ def test_wrong_codes_from_elsewhere_do_not_lock_the_owner_out(secret: str):
     assert is_signed_in(owner)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_no_code_is_kept_with_the_attempts(secret: str):
     client = Client()
     sign_in(client, "ann")
@@ -94,6 +96,7 @@ def test_wrong_recovery_codes_lock_who_tries_them(secret: str):
     assert not is_signed_in(thief)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_password_between_wrong_codes_gives_no_new_tries(secret: str):
     thief = Client()
     for _ in range(TRIES):
@@ -119,6 +122,7 @@ def signed_in_by_password() -> Client:
     return client
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_wrong_codes_of_many_names_lock_the_address(secret: str):
     fail("somebody", ELSEWHERE, times=MANY - 1)
     thief = Client()
@@ -151,6 +155,7 @@ def test_many_addresses_that_guess_for_one_name_lock_it_for_browsers_it_never_si
     assert is_signed_in(client)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_browser_is_known_for_whoever_signed_in_with_it_alone(client: Client, ann_with_password: User):
     sign_in(client, "ann")
     cookie = client.cookies["known_browser"]
@@ -164,6 +169,7 @@ def test_a_browser_is_known_for_whoever_signed_in_with_it_alone(client: Client, 
     assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_browser_that_is_known_may_not_guess_without_end(client: Client, ann_with_password: User):
     sign_in(client, "ann")
     client.post(reverse("account_logout"))
@@ -195,6 +201,7 @@ def test_a_new_password_leaves_only_the_browser_known_that_it_was_chosen_in(ann_
     assert is_signed_in(here)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_addresses_of_one_network_of_version_6_count_as_one(client: Client, ann_with_password: User):
     answers = [guess("ann", f"2001:db8:1:2::{number:x}") for number in range(TRIES)]
 
@@ -202,6 +209,7 @@ def test_addresses_of_one_network_of_version_6_count_as_one(client: Client, ann_
     assert guess("ann", "2001:db8:1:3::1") == 200
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_addresses_of_version_4_that_come_in_the_form_of_version_6_count_by_themselves(ann_with_password: User):
     answers = [guess("ann", f"::ffff:192.0.2.{number}") for number in range(TRIES + 1)]
 
@@ -215,6 +223,7 @@ def test_pages_go_on_where_a_request_came_through_fewer_proxies_than_the_setting
     assert client.get("/healthz", headers={"X-Forwarded-For": HERE}).status_code == 200
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_lock_says_how_long_it_lasts_by_the_failures_that_lock(client: Client, ann_with_password: User):
     for _ in range(TRIES):
         guess("ann", ELSEWHERE)
@@ -225,6 +234,7 @@ def test_the_lock_says_how_long_it_lasts_by_the_failures_that_lock(client: Clien
     assert "5 more minutes" in sign_in(client, "ann", REMOTE_ADDR=ELSEWHERE).content.decode()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_class_that_signs_in_from_one_address_is_not_slowed(ann_with_password: User):
     fail("others", HERE, times=MANY - 2)
     for number in range(3):

@@ -163,6 +163,7 @@ def test_the_page_asks_as_much_for_many_entries_as_for_few(manager: User, projec
     assert counts[0] == counts[1]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("address", [PAGE, FILE])
 def test_only_managers_of_the_project_see_it(
     annotator: User, outsider: User, project: Project, client: Client, address: str

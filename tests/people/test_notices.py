@@ -93,6 +93,7 @@ def test_of_a_password_that_was_set_where_there_was_none(client: Client, ann: Us
     assert [to for to, _said in notices()] == [[OLD]]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("is_confirmed", [True, False])
 def test_of_another_address_at_the_old_one_and_not_before_it_counts(client: Client, ann: User, is_confirmed: bool):
     if is_confirmed:
@@ -153,6 +154,7 @@ def test_of_a_recovery_code_that_was_used_and_not_of_codes_of_the_app(client: Cl
     assert code not in str(mail.outbox[-1].body)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(("may", "said"), [("on", "can read and change"), ("", "can read whatever")])
 def test_of_a_token_without_the_token(client: Client, may: str, said: str):
     client.post(reverse("people:token-list"), {"name": "export", "days": "30"} | ({"may_write": may} if may else {}))
@@ -209,6 +211,7 @@ def test_whoever_reads_arabic_is_told_so_also_by_an_administrator(admin: Client,
     assert re.search("[\u0600-\u06ff]", str(message.subject))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_administrator_who_reads_arabic_tells_others_in_english(admin: Client, ann: User):
     page = reverse("admin:auth_user_password_change", args=[ann.pk])
     admin.post(page, {"usable_password": "true", **GIVEN}, headers={"accept-language": "ar"})

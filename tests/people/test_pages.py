@@ -46,6 +46,7 @@ def test_everybody_is_sent_to_their_work_and_who_has_no_role_is_told_so(
     assert client_of(player).get("/").headers["Location"] == reverse("gapgame:game-home")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("roles", "shown"),
     [
@@ -82,6 +83,7 @@ def test_managers_see_who_is_in_with_languages_and_consent(manager: User, annota
         assert shown in page
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_members_page_asks_as_much_for_many_as_for_few(
     manager: User, project: Project, django_assert_num_queries: Any
 ):
@@ -155,6 +157,7 @@ def test_a_profile_changes_adds_and_forgets_languages_but_guesses_no_level(annot
         assert reverse(link) in page
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_language_chosen_in_the_profile_wins_over_the_browsers_also_after_the_next_sign_in(
     client: Client, ann_with_password: User
 ):
@@ -192,6 +195,7 @@ def test_a_newer_version_is_shown_in_full_and_agreed_to(annotator: User, project
     assert "You have agreed to this version" in client.get(address).content.decode()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_withdrawing_says_what_happens_and_is_recorded(annotator: User, project: Project):
     give_consent(project=project, user=annotator, version=1, now=timezone.now())
     client, address = client_of(annotator), reverse("people:consent-withdraw", args=["lions"])

@@ -50,6 +50,7 @@ def lets_in(token: str) -> bool:
     return answer.status_code == 200
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_change_that_is_refused_ends_nothing_and_one_that_is_made_ends_all_else(token: str):
     here, there = sign_in(), sign_in()
     assert here.post(CHANGE, {"oldpassword": "wrong", **GIVEN}).status_code == 200
@@ -62,6 +63,7 @@ def test_a_change_that_is_refused_ends_nothing_and_one_that_is_made_ends_all_els
     assert Session.objects.filter(person__isnull=False).count() == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("is_signed_in", [True, False])
 def test_a_reset_ends_everything(token: str, is_signed_in: bool):
     there = sign_in()
@@ -106,6 +108,7 @@ def test_the_command_line_ends_everything(token: str, monkeypatch: Any):
     assert is_in(sign_in(password=NEW_PASSWORD))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_nothing_of_anybody_else_ends(token: str):
     bob = make_user("bob")
     bob.set_password(PASSWORD)
@@ -117,6 +120,7 @@ def test_nothing_of_anybody_else_ends(token: str):
     assert (is_in(there), lets_in(other)) == (True, True)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_hash_that_is_only_brought_up_to_date_ends_nothing(token: str, settings: Any):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher", *settings.PASSWORD_HASHERS]
     sign_in()

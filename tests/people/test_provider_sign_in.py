@@ -76,6 +76,7 @@ def sign_in(client: Client, sub: str = "uma") -> Any:
 
 
 class TestOpenIDConnect:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_way_in_uses_pkce_and_makes_an_account_with_its_roles(self, client, provider, server):
         project = make_project("lab")
         become(server)
@@ -110,12 +111,14 @@ class TestOpenIDConnect:
         assert "gave no e-mail address that may be used here" in page.content.decode()
         assert not User.objects.filter(username="uma").exists()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_without_domains_an_unconfirmed_address_is_not_taken_over(self, client, provider, server):
         provider(domains=())
         become(server, email_verified=False)
         sign_in(client)
         assert User.objects.get(username="uma").email == ""
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_an_address_that_another_account_never_confirmed_is_in_nobodys_way(self, client, provider, server):
         squatter = make_user("squatter", email="squatter@example.org")
         EmailAddress.objects.create(user=squatter, email="uma@example.org", verified=False)
@@ -156,12 +159,14 @@ class TestOpenIDConnect:
         client.post(reverse("socialaccount_connections"), {"account": account.pk})
         assert not SocialAccount.objects.exists()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_accounts_are_opened_only_where_that_is_allowed(self, client, provider, server):
         provider(opens_accounts=False)
         become(server)
         sign_in(client)
         assert not User.objects.filter(username="uma").exists()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("changes", [{"state": "forged"}, {"code": "forged"}])
     def test_a_forged_return_signs_nobody_in(self, client, provider, server, changes):
         become(server)
@@ -179,6 +184,7 @@ class TestOpenIDConnect:
         begun = client.get(reverse("openid_connect_login", args=["uni"]))
         assert "Location" not in begun or "localhost" not in begun["Location"]
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_whoever_deletes_the_account_is_forgotten(self, client, provider, server):
         become(server)
         sign_in(client)
@@ -187,6 +193,7 @@ class TestOpenIDConnect:
         assert not EmailAddress.objects.exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_without_services_the_pages_say_nothing_of_them(client):
     assert "Continue with" not in client.get(reverse("account_login")).content.decode()
     client.force_login(make_user("anna"))
@@ -249,6 +256,7 @@ class TestSaml:
         assert "Something went wrong" in page.content.decode()
         assert not User.objects.filter(email="uma@example.org").exists()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_response_is_taken_once_and_only_where_it_was_asked_for(self, client, idp):
         response = idp.answer(self.leave(client))
         other = Client(headers={"host": HOST})

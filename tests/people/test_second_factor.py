@@ -71,6 +71,7 @@ def test_from_sign_in_on_one_is_led_to_set_it_up_and_then_goes_on(required: None
     assert client.get(HOME)["Location"] == reverse("annotation:project-list")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("name", ["home-show", "profile-show", "token-list", "session-list", "data-download"])
 def test_without_one_no_page_answers(required: None, ann: User, name: str, method: str):
@@ -86,6 +87,7 @@ def test_parts_of_pages_and_the_api_refuse_sessions_also_with_recovery_codes_alo
     assert leads_to_setup(client_of(ann).get(PROFILE))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("about", [{"is_staff": True}, {"is_staff": True, "is_superuser": True}])
 def test_the_administration_is_no_way_around(required: None, about: Any):
     user = make_user(**about)
@@ -126,6 +128,7 @@ def test_one_can_still_sign_out_and_choose_a_language(required: None, ann: User)
     assert "_auth_user_id" not in client.session
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_turning_it_off_leads_back_to_setting_it_up(required: None, ann: User):
     client = client_of(ann)
     give_factor(ann)
@@ -136,6 +139,7 @@ def test_turning_it_off_leads_back_to_setting_it_up(required: None, ann: User):
     assert leads_to_setup(client.get(PROFILE))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.RATER, Role.PLAYER, Role.RESEARCHER])
 def test_nobody_else_is_asked(required: None, project: Project, role: Role):
     user = make_user()
@@ -152,6 +156,7 @@ def test_whoever_becomes_a_manager_is_asked_from_then_on(required: None, project
     assert leads_to_setup(client.get(PROFILE))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_unless_it_is_required_nobody_is_asked(ann: User):
     assert client_of(ann).get(PROFILE).status_code == 200
     assert client_of(make_user(is_staff=True, is_superuser=True)).get("/admin/").status_code == 200

@@ -70,6 +70,7 @@ def test_the_second_factor_is_told_when_it_is_added_used_and_removed(told, clien
     assert logged[-4:] == ["factor-used", "signed-in", "factor-removed", "factor-removed"]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("name", ["Ann", "ann@example.org"])
 def test_failures_are_told_by_the_number_of_the_account_until_it_is_locked(told, name: str, ann_with_password: User):
     for _ in range(TRIES + 1):

@@ -90,6 +90,7 @@ def test_nobody_ends_the_session_of_somebody_else(ann_with_password: User):
     assert is_in(there)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("with_tokens", [True, False])
 def test_all_others_are_ended_with_tokens_where_that_is_asked_for(ann_with_password: User, with_tokens: bool):
     here, there, third = sign_in(), sign_in(PHONE), sign_in()
@@ -121,6 +122,7 @@ def test_use_is_noted_every_five_minutes(ann_with_password: User):
     assert (later.address, later.signed_in_at) == ("198.51.100.7", first.signed_in_at)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_page_that_is_only_read_writes_nothing_and_after_five_minutes_once(ann_with_password: User):
     client = sign_in()
     assert writes_of(client) == 0

@@ -43,6 +43,7 @@ def is_signed_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("login", ["Ann", "ann", "ann@example.org", "ANN@Example.org", " ann "])
 def test_one_signs_in_by_user_name_or_e_mail_in_any_case(client: Client, ann_with_password: User, login: str):
     response = sign_in(client, login)
@@ -65,6 +66,7 @@ def test_a_wrong_password_and_an_unknown_name_are_told_the_same(client: Client, 
     assert csrf_and_name.sub(b"", wrong) == csrf_and_name.sub(b"", unknown)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_repeated_failures_lock_out_even_the_right_password_and_say_for_how_long(
     client: Client, ann_with_password: User
 ):
@@ -78,12 +80,14 @@ def test_repeated_failures_lock_out_even_the_right_password_and_say_for_how_long
     assert not is_signed_in(client)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_name_and_address_in_any_case_and_browser_count_as_one_account(client: Client, ann_with_password: User):
     for number, login in enumerate(["ann", "Ann", "ann@example.org", "ANN@example.org", " ann"]):
         response = sign_in(client, login, "wrong", headers={"user-agent": f"browser {number}"})
     assert response.status_code == 429
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_attempts_while_locked_do_not_make_it_longer_and_it_ends(client: Client, ann_with_password: User):
     for _ in range(TRIES):
         sign_in(client, "ann", "wrong")
@@ -94,6 +98,7 @@ def test_attempts_while_locked_do_not_make_it_longer_and_it_ends(client: Client,
     assert is_signed_in(client)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_somebody_else_at_the_same_address_still_signs_in(client: Client, ann_with_password: User):
     for _ in range(TRIES):
         sign_in(client, "bob", "wrong")
@@ -101,6 +106,7 @@ def test_somebody_else_at_the_same_address_still_signs_in(client: Client, ann_wi
     assert is_signed_in(client)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_same_account_is_not_locked_at_another_address(client: Client, ann_with_password: User):
     for _ in range(TRIES - 1):
         sign_in(client, "ann", "wrong", REMOTE_ADDR="192.0.2.1")
@@ -115,6 +121,7 @@ def test_an_address_that_tries_many_names_is_locked_out_whole(client: Client, an
     assert sign_in(client, "ann").status_code == 429
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_signing_in_forgets_ones_own_failures_but_not_those_of_others(client: Client, ann_with_password: User):
     for login in ("ann", "bob", "cem"):
         sign_in(client, login, "wrong")
@@ -145,6 +152,7 @@ def ask_to_reset(client: Client, address: str) -> str:
     return urlsplit(re.findall(r"https?://\S+", str(message.body))[0]).path
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_forgotten_password_is_reset_by_e_mail(client: Client, ann_with_password: User):
     link = ask_to_reset(client, "Ann@example.org")
     form = client.get(link, follow=True)
@@ -180,6 +188,7 @@ def enrol(client: Client) -> str:
     return secret
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_with_a_second_factor_the_password_alone_does_not_sign_in(client: Client, ann_with_password: User):
     sign_in(client, "ann")
     secret = enrol(client)
@@ -203,6 +212,7 @@ def test_a_recovery_code_stands_in_for_the_second_factor_once(client: Client, an
         assert is_signed_in(client) is works
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_codes_cannot_be_guessed_without_end(client: Client, ann_with_password: User):
     sign_in(client, "ann")
     secret = enrol(client)

@@ -49,6 +49,7 @@ def guidelines(client: Client, project, **query: str) -> str:
 
 
 class TestReading:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_published_translation_is_shown_with_its_language_and_direction(self, round, hana):
         translate(round.project)
         page = guidelines(reader(hana), round.project)
@@ -56,6 +57,7 @@ class TestReading:
         assert "चित्र का वर्णन करें" in page
         assert page.count('<div class="prose" lang="hi"') == 1, "writing has none yet"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_original_is_a_link_away_and_back(self, round, hana):
         translate(round.project)
         page = guidelines(reader(hana), round.project, text="original")
@@ -63,11 +65,13 @@ class TestReading:
         assert '<div class="prose" lang="hi"' not in page
         assert 'href="?text=original"' in guidelines(reader(hana), round.project)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("about", [{"publishes": False}, {"language": "te"}])
     def test_drafts_and_other_languages_are_not_shown(self, round, hana, about):
         translate(round.project, **about)
         assert HINDI[3:] not in guidelines(reader(hana), round.project)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_translation_of_an_older_version_is_not_shown_for_the_newer(self, round, hana):
         translate(round.project)
         publish_guidelines(
@@ -76,6 +80,7 @@ class TestReading:
         assert HINDI[3:] not in guidelines(reader(hana), round.project)
         assert HINDI[3:] in guidelines(reader(hana), round.project, version="1")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_chinese_and_norwegian_pages_find_theirs(self, round, hana):
         """Django calls Chinese and Norwegian otherwise than the languages do."""
         for tag, code, body in (("zh", "zh-hans", "描述图片"), ("no", "nb", "Beskriv bildet")):
@@ -91,6 +96,7 @@ class TestReading:
 
 
 class TestWhatIsRecorded:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_batch_records_the_language_of_its_guidelines(self, round, hana):
         translate(round.project)
         with translation.override("hi"):

@@ -71,6 +71,7 @@ def test_that_of_an_account_that_was_closed_lets_nobody_in():
     assert ask(token) == (401, "wrong-token")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("given", ["", "clt_guessed", "é", "clt_\x00", "a b c"])
 def test_nothing_else_lets_anybody_in(given):
     make_token(make_user())
@@ -104,6 +105,7 @@ def test_wrong_tokens_from_one_address_are_slowed_down():
     assert ask(token)[0] == 200
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_right_tokens_are_not_counted():
     token = make_token(make_user())
     assert {ask(token)[0] for _ in range(70)} == {200}
@@ -119,6 +121,7 @@ def test_a_person_has_at_most_fifty_in_force():
     make_token(user)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_page_shows_a_new_token_once(ann_with_password: User):
     client = confirmed(client_of(ann_with_password))
     made = client.post(PAGE, {"name": "export", "may_write": "on", "days": "90"})
@@ -141,6 +144,7 @@ def test_each_has_an_end_within_a_year(ann_with_password: User, days: str):
     assert not ApiToken.objects.exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_whoever_makes_one_gives_the_password_first_and_loses_nothing_of_the_form(ann_with_password: User):
     client = client_of(ann_with_password)
     assert client.get(PAGE).status_code == 200

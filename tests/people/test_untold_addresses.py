@@ -63,6 +63,7 @@ def work_for(client: Client, address: str, data: dict[str, str]) -> tuple[Any, l
     return answer, [re.sub(r"'[^']*'|\d+", "?", query["sql"]) for query in queries]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_joining_with_an_address_that_has_an_account_is_answered_and_worked_as_with_any_other(
     link: str, ann_with_password: User, asked: list[Any]
 ):
@@ -159,6 +160,7 @@ def test_what_could_not_be_sent_is_sent_later(link: str, asked: list[Any], monke
     assert [message.to for message in mail.outbox] == [[UNKNOWN]]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_without_an_address_nothing_is_sent_or_said_of_one(link: str, asked: list[Any]):
     client, _answer = join(link, "Zoe", "")
 
@@ -167,6 +169,7 @@ def test_without_an_address_nothing_is_sent_or_said_of_one(link: str, asked: lis
     assert not EmailAddress.objects.exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_password_is_reset_by_an_address_that_is_not_confirmed_yet_unless_it_is_anothers(
     client: Client, link: str, ann_with_password: User
 ):
@@ -198,6 +201,7 @@ def test_mails_are_in_the_language_of_their_reader_and_lead_to_the_site_that_was
     assert re.search(r"[\u0600-\u06ff]", str(mail.outbox[0].body))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_address_lets_nobody_in_before_it_is_confirmed_whether_it_is_anothers_or_not(
     link: str, ann_with_password: User
 ):
@@ -237,6 +241,7 @@ def test_an_address_is_not_removed_to_have_one_that_is_not_confirmed_in_its_plac
     assert ann_with_password.email == KNOWN
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("login", [KNOWN, UNKNOWN, "ann", "nobody"])
 def test_a_failure_to_sign_in_takes_the_time_of_one_password(ann_with_password: User, login: str):
     hashing = Mock(side_effect=(hasher := get_hasher()).encode)
@@ -246,6 +251,7 @@ def test_a_failure_to_sign_in_takes_the_time_of_one_password(ann_with_password: 
     assert hashing.call_count == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_fails_at_confirming_who_one_is_counts_for_ones_own_account(link: str, ann_with_password: User):
     client, _answer = join(link, "eve", KNOWN)
     EmailAddress.objects.update(primary=True)

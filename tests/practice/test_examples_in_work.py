@@ -57,6 +57,7 @@ def test_a_later_round_leaves_them_out_for_everybody_in_the_project(collection):
     assert images_for(make_annotator(round, "anna"), round) == all_but_the_first(collection)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_who_practised_elsewhere_does_not_get_them_and_others_do(collection):
     elsewhere = make_round()
     practise(elsewhere.project, collection)
@@ -69,6 +70,7 @@ def test_who_practised_elsewhere_does_not_get_them_and_others_do(collection):
     assert len(images_for(ben, round)) == 3
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_after_an_example_is_replaced_only_those_who_practised_with_it_are_kept_away(collection):
     project = make_project()
     practise(project, collection, is_required=False)
@@ -80,6 +82,7 @@ def test_after_an_example_is_replaced_only_those_who_practised_with_it_are_kept_
     assert len(images_for(ben, round)) == 3
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_pairs_of_them_are_judged_by_nobody_who_practised(collection):
     project = make_project()
     practise(project, collection, Kind.COMPARING, is_required=False)
@@ -89,6 +92,7 @@ def test_pairs_of_them_are_judged_by_nobody_who_practised(collection):
     assert images == all_but_the_first(collection)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_of_them_are_rated_by_nobody_who_practised():
     captioned, _authors = make_captioned_round(images=3, captions=1)
     round = make_verification(captioned)

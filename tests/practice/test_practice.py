@@ -70,6 +70,7 @@ class TestTheGate:
     def test_without_practice_nothing_is_asked(self, round, anna):
         assert codes(anna, round) == []
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_nobody_gets_a_batch_before_they_pass_every_kind(self, round, anna):
         make_practice(round.project, Kind.RATING)
         make_practice(round.project, Kind.WRITING)

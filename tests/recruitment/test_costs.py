@@ -151,6 +151,7 @@ def test_a_person_of_a_panel_costs_what_the_panel_pays_once_they_are_done(projec
     assert row_of(project, "ann").cost == Decimal("9.00")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_other_projects_are_not_in_it(project: Project, round: Round):
     other = make_round(images=3)
     worked(other, "cid")
@@ -195,6 +196,7 @@ def test_it_is_sorted_and_filtered_and_so_is_the_csv(manager: Client, project: P
     assert rows[0]["address"] == "bob@example.org"
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_many_people_take_as_many_queries_as_one(
     manager: Client, round: Round, django_assert_num_queries: Any, django_assert_max_num_queries: Any
 ):

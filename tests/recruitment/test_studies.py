@@ -84,6 +84,7 @@ def finish(panel: Panel, person: str, **sent: str) -> str:
 
 
 class TestArriving:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_native_speaker_has_an_account_and_work_without_choosing_a_name_or_password(self, panel, project, round):
         page = panel.send("5f1a").content.decode()
         assert "You came from Prolific." in page
@@ -130,6 +131,7 @@ class TestArriving:
         Panel(make_study(project, name="More")).send("5f1a")
         assert {row.user for row in Participant.objects.all()} == {user}
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_another_project_makes_another_account(self, panel):
         panel.send("5f1a")
         elsewhere = make_project("tigers")
@@ -258,6 +260,7 @@ class TestReturning:
         RaterStatus.objects.create(comparison=made, person=user, state=RaterState.PAUSED)
         assert CODES["done_url"] in finish(panel, "5f1a"), "what was decided stays"
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_panels_own_names_are_in_the_address(self, project, round):
         panel = Panel(make_study(project, done_url="https://sona.example/credit?survey_code={person}"))
         panel.send("17")
@@ -290,12 +293,14 @@ class TestEvents:
         assert panel.tell("5f1a").json() == {"freed": False}
         assert Participant.objects.get().state == ParticipantState.DONE
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_other_events_are_taken_and_change_nothing(self, panel):
         panel.send("5f1a")
         for status in ("ACTIVE", "AWAITING REVIEW", "APPROVED"):
             assert panel.tell("5f1a", status).json() == {"freed": False}
         assert Participant.objects.get().state == ParticipantState.WORKING
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_false_or_old_signature_is_refused(self, panel):
         panel.send("5f1a")
         assert panel.tell("5f1a", secret="other").status_code == panel.tell("5f1a", ago_s=3600).status_code == 403

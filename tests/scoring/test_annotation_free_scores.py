@@ -100,6 +100,7 @@ def why(scoring_pass, metric):
     return kept.why_undefined
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_are_held_against_their_image_and_the_english_references(
     references, english, encoder, features, model, collection
 ):
@@ -130,6 +131,7 @@ def test_wcc_sums_up_the_three(references, english, encoder, features, model):
     assert "|z:2|vectors:" in scored.scores.get(metric="wcc").signature
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(references, encoder, features, model):
     scored = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=features))
 
@@ -149,6 +151,7 @@ def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(refere
     assert kept.signature == str(expected.signature)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_where_the_references_are_in_english_the_captions_are_held_against_them(project, collection, encoder):
     references = make_references(project=project, collection=collection, language="en")
     scored = run(make_scoring(references, metrics=["clinrel"], encoder=encoder))
@@ -210,6 +213,7 @@ def test_vectors_of_different_spaces_are_not_compared(references, encoder, model
     assert "different spaces" in why(scored, "cmedrel")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_half_precision_stands_in_the_signature(references, encoder, model):
     half = make_set(encoder, references.collection, precision=Precision.FLOAT16)
     scored = run(make_scoring(references, model=model, metrics=["cmedrel"], encoder=encoder, features=half))
@@ -217,6 +221,7 @@ def test_half_precision_stands_in_the_signature(references, encoder, model):
     assert "|encoder:mean-colours-1+mean-colours-1.float16|" in scored.scores.get().signature
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_without_the_extra_the_score_says_what_to_install(references, english, encoder, model, monkeypatch):
     def missing(encoder):
         raise ExtraMissingError("This needs PyTorch, which is not installed: pip install …")
@@ -242,6 +247,7 @@ def test_what_is_known_of_an_encoder_once_it_was_loaded_is_written_down(referenc
     assert (encoder.signature, encoder.dimensions) == ("mean-colours-1", 3)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_texts_are_put_into_vectors_once(references, english, encoder, model, monkeypatch):
     encoded = []
     vectors = MeanColours.vectors
@@ -314,6 +320,7 @@ def test_the_page_offers_what_there_is_and_has_it_computed(manager, references, 
     assert "mean-colours-1" in manager.get(reverse("scoring:scoring-show", args=["lions", scoring.pk])).text
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_without_an_encoder_the_page_says_what_is_to_be_done(manager, references, model):
     shown = manager.get(f"{reverse('scoring:scoring-create', args=['lions'])}?references={references.pk}")
 
@@ -408,6 +415,7 @@ def test_an_encoder_that_needs_pytorch_says_so_in_the_score(references, english,
     assert scored.scores.get(metric="bleu-1").value is not None
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_references_that_changed_stand_in_the_signature(references, english, encoder, model):
     scoring = make_scoring(references, model=model, metrics=["clinrel"], encoder=encoder, english=english)
     before = run(scoring).scores.get().signature

@@ -100,6 +100,7 @@ def test_captions_and_references_are_kept_from_who_is_busy_with_the_image(client
         assert [text for text in said if text in read] == [], busy
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_was_played_with_in_a_season_that_is_over_is_in_nobodys_hands(client):
     references = make_references()
     scoring = make_scoring(references)
@@ -111,6 +112,7 @@ def test_what_was_played_with_in_a_season_that_is_over_is_in_nobodys_hands(clien
     assert client.get(reverse("scoring:scoring-images", args=[references.project.slug, scoring.pk])).status_code == 200
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_an_image_that_lost_its_references_is_shown_no_more(client):
     """Whether somebody has it in hand is found out by them."""
     references = make_references()

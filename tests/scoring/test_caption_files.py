@@ -237,6 +237,7 @@ def test_images_that_lack_a_caption_are_named_up_to_a_number():
     assert "same images" in advice
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_published_files_are_read():
     folder: Path = published("coco_example")
     plain, tokenised = (

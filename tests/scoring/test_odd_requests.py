@@ -40,6 +40,7 @@ def address(scoring, name, *rest):
     return reverse(f"scoring:{name}", args=[scoring.project.slug, *rest])
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("value", ODD)
 def test_whatever_is_asked_for_a_page_comes(manager, scoring, value):
     asked = {
@@ -55,6 +56,7 @@ def test_whatever_is_asked_for_a_page_comes(manager, scoring, value):
     assert not any("<script>" in page.content.decode().split("<main", 1)[1] for page in pages.values())
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("value", ODD)
 def test_forms_take_nothing_that_they_did_not_offer(manager, scoring, value):
     where = f"{address(scoring, 'scoring-create')}?references={scoring.references_id}"
@@ -69,6 +71,7 @@ def test_forms_take_nothing_that_they_did_not_offer(manager, scoring, value):
     assert (Scoring.objects.count(), ReferenceSet.objects.count()) == (1, 1)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_what_is_another_projects_is_neither_shown_nor_changed_under_ones_own(manager, scoring):
     foreign = make_scoring(make_references(project=make_project()))
     before = run(foreign)

@@ -105,6 +105,7 @@ def test_a_pass_that_ended_before_anything_was_read_is_left_to_people():
     assert run(scoring, at=LATER).state == JobState.DONE
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("kind", [ImportKind.CAPTIONS, ImportKind.REFERENCES])
 def test_while_captions_are_imported_nothing_is_asked_for(kind):
     scoring = incomplete_scoring()
@@ -120,6 +121,7 @@ def test_while_captions_are_imported_nothing_is_asked_for(kind):
     assert len(ask_where_changed(now=LATER)) == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_sweep_looks_at_many_scorings_in_few_queries(django_assert_max_num_queries):
     references = make_references()
     for _ in range(5):
@@ -166,6 +168,7 @@ def test_a_pass_is_sent_when_the_transaction_is_through(monkeypatch, django_capt
     assert sent == [scoring.passes.get().pk for scoring in scorings]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_asking_again_waits_for_what_is_being_done():
     scoring = make_scoring()
     first = scoring.passes.get()
@@ -178,6 +181,7 @@ def test_asking_again_waits_for_what_is_being_done():
     assert values_of(run(scoring, at=LATER)) == values_of(first)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_model_scored_already_gets_the_metrics_it_lacks():
     scoring = make_scoring(metrics=["rouge-l"])
     run(scoring)
@@ -191,6 +195,7 @@ def test_a_model_scored_already_gets_the_metrics_it_lacks():
     assert list(values_of(run(scoring, at=LATER))) == ["rouge-l", "cider"]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_removed_scoring_takes_its_history_along_and_leaves_the_others():
     gone, stays = make_scoring(), make_scoring()
     run(gone)

@@ -71,6 +71,7 @@ def assert_published(scores: dict[str, Any], names: list[str]) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_tokens_as_they_stand_have_the_scores_of_the_public_tool():
     folder = published("coco_example")
     report = run_json(
@@ -103,6 +104,7 @@ def test_captions_as_they_were_written_have_the_scores_of_the_public_tool_by_its
     assert report["signatures"]["cider-d"].startswith("cider-d|v:1|text:ptb-3.4.1|n:4|sigma:6|df:references|refs:")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_meteor_is_scored_in_another_language_by_its_program(files):
     needs_java()
 
@@ -266,6 +268,7 @@ def test_every_metric_of_captions_alone_is_offered():
     assert alone[:6] == ["cider", "cider-d", "bleu", "rouge-l", "meteor", "bmrc"]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.process
 def test_no_database_is_needed_and_a_missing_file_is_named(files):
     environment = {**os.environ, "CROSSLENS_VAR": str(files[0].parent / "none")}

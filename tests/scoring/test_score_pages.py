@@ -82,6 +82,7 @@ def images_of(response):
 
 
 class TestTable:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_models_stand_with_their_metrics_times_100_and_the_best_is_marked(self, manager, both_done):
         text = text_of(manager.get(address("score-list")))
         assert "German · People" in text
@@ -126,6 +127,7 @@ class TestTable:
         assert manager.get(address("scores-progress"), headers={"HX-Request": "true"})["HX-Refresh"] == "true"
         assert manager.get(address("scores-progress")).status_code == 302
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_changed_references_make_it_out_of_date(self, manager, good, references):
         run(good)
         assert "out of date" not in text_of(manager.get(address("score-list")))
@@ -146,6 +148,7 @@ class TestTable:
         assert Pass.objects.get(pk=asked).scoring == good
         assert "running" in text_of(manager.get(address("score-list")))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_queries_do_not_grow_with_models_and_languages(self, manager, project, good):
         run(good)
 
@@ -189,6 +192,7 @@ class TestSettingUp:
         assert response.status_code == 422
         assert not Scoring.objects.exists()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize(("language", "tokenizer"), [("de", "whitespace"), ("ja", "icu"), ("th", "icu")])
     def test_tokens_are_found_by_icu_where_no_spaces_are_written(self, manager, project, language, tokenizer):
         references = make_references(project=project, language=language)
@@ -260,6 +264,7 @@ class TestImages:
         assert '<dd class="pair__caption" lang="de" dir="auto">ganz was anderes</dd>' in content
         assert f'<dd lang="de" dir="auto">an image of {key}</dd>' in content
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_cannot_be_asked_for_gives_the_nearest_there_is(self, manager, good):
         run(good)
         for asked in ({"page": "99"}, {"page": "x"}, {"metric": "?"}, {"show": "?", "against": "-1"}):
@@ -325,6 +330,7 @@ class TestTwoModels:
         text = text_of(manager.get(address("score-compare"), {"test": good.pk, "base": other.pk}))
         assert "different references" in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_scoring_of_another_project_is_not_there(self, manager, both_done, good):
         foreign = make_scoring()
         run(foreign)

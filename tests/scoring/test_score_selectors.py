@@ -74,6 +74,7 @@ def test_the_largest_disagreement_is_where_places_are_farthest_apart():
     assert [one.gap for one in disagreements(figures(1.0, 1.0), {1: 0.0, 2: 0.0})] == [0.0, 0.0]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_table_is_one_query_and_has_the_newest_done_pass_of_each(django_assert_num_queries):
     references = make_references()
     project = references.project
@@ -205,6 +206,7 @@ def plain_bleus(scoring: Scoring, images: Iterable[int]) -> list[float]:
     return list(plain_bleu(candidates, references)[-1])
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_difference_is_that_of_the_two_corpus_figures(two_models, method):
     test, base = two_models
@@ -221,6 +223,7 @@ def test_the_difference_is_that_of_the_two_corpus_figures(two_models, method):
     assert abs(of_means[0] - of_means[1] - difference["bleu-4"].difference) > 0.01
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_over_fewer_images_the_difference_is_that_of_what_both_would_score_on_them(two_models):
     test, base = two_models
     described = ModelCaption.objects.filter(model=base.model).order_by("pk")
@@ -297,6 +300,7 @@ def read(project: Project, layout: Layout) -> list[dict[str, Any]]:
     return [json.loads(line) for line in content.splitlines()]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_files_have_the_figures_with_their_signatures_and_those_of_each_image():
     scoring = make_scoring(metrics=["rouge-l", "cider"], model=None)
     project = scoring.project
@@ -348,6 +352,7 @@ def test_only_who_manages_the_project_or_does_research_in_it_gets_at_scores():
         scoring_for(researcher, project.slug, scoring.pk, Role.MANAGER)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_whoever_writes_about_an_image_is_noticed_until_it_is_submitted():
     round = make_round()
     person = make_annotator(round)

@@ -29,6 +29,7 @@ def test_a_digest_tells_captions_their_order_and_their_limits_apart():
     assert image_digest(IMAGE, []) == 0
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @given(st.lists(st.integers(0, 2**256 - 1), max_size=5), st.integers(0, 2**256 - 1))
 def test_a_digest_that_was_added_and_taken_away_leaves_what_was_there(others, one):
     total = sum(others)
@@ -125,6 +126,7 @@ def test_the_database_refuses(name, change):
     assert name in str(error.value) or "UNIQUE" in str(error.value)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 def test_the_database_takes_what_is_only_nearly_that():
     scoring = make_scoring()

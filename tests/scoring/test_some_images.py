@@ -78,6 +78,7 @@ def figures(cells):
     return {cell.metric: cell.value for cell in cells}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_figures_over_a_subset_are_those_of_a_collection_with_only_its_images(scoring, subset) -> None:
     only = figures(score_cells(scoring.project, scorings=[alone(scoring, subset).pk]))
     cells = score_cells(scoring.project, scorings=[scoring.pk])

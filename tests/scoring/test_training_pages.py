@@ -57,6 +57,7 @@ def start(client, project, *sets, **values):
     return client.post(address(project), filled(client, project, *sets, **values))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_training_is_started_on_references(client, project, references, asked):
     response = start(client, project, references, steps=40, seed=5)
 
@@ -142,6 +143,7 @@ def test_one_image_is_too_few(client, project, asked):
     )
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_references_of_another_project_cannot_be_chosen(client, project, references, asked):
     elsewhere = make_references(project=make_project("bears"), collection=make_collection(5))
     response = start(client, project, elsewhere)

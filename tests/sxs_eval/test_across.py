@@ -68,6 +68,7 @@ def three_models(images: int = 300) -> list[Contest]:
     ]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_models_that_differ_are_told_apart_and_those_that_do_not_are_not():
     (ranking,) = ranked(three_models(), resamples=200)
 
@@ -84,6 +85,7 @@ def test_models_that_differ_are_told_apart_and_those_that_do_not_are_not():
         assert (pair.more_images == 0) == (pair.separable is True)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_which_model_is_called_base_does_not_matter():
     def turned(contest: Contest) -> Contest:
         return Contest(contest.test, contest.base, Decided(contest.decided.image, -contest.decided.outcome))
@@ -94,6 +96,7 @@ def test_which_model_is_called_base_does_not_matter():
     assert strengths_of(straight) == pytest.approx(strengths_of(around))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_model_that_never_lost_is_marked_and_the_others_have_their_intervals():
     (alone,) = ranked(three_models())
     (ranking,) = ranked([*three_models(), Contest("good", "perfect", part([1] * 20))])
@@ -162,6 +165,7 @@ def test_two_that_were_never_compared_have_an_interval_by_way_of_a_third():
     assert reasons_of(ranking) == {}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_one_model_that_nearly_always_lost_takes_no_interval_of_the_others():
     (alone,) = ranked(three_models(), resamples=200)
     (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1] * 199 + [0]))], resamples=200)
@@ -179,6 +183,7 @@ def test_one_model_that_nearly_always_lost_takes_no_interval_of_the_others():
         assert bounds_of(model) == pytest.approx([bound + moved for bound in bounds_of(as_it_was)], abs=0.05)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_comparison_of_few_images_takes_no_interval_of_the_models_beyond_it():
     (ranking,) = ranked([*three_models(), Contest("good", "bad", part([-1, 1, 0]))], resamples=400)
 
@@ -186,6 +191,7 @@ def test_a_comparison_of_few_images_takes_no_interval_of_the_models_beyond_it():
     assert all("bad" in name for name in reasons_of(ranking))
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_pairs_within_two_groups_that_one_image_links_keep_their_intervals():
     beyond = Contest("left", "right", drawn(0.5, images=300, seed=4))
     link = Contest("left", "good", part([1] * 50 + [0]))
@@ -197,6 +203,7 @@ def test_pairs_within_two_groups_that_one_image_links_keep_their_intervals():
     assert not without & {"left, right", "right, left"}
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_models_that_were_never_compared_are_ranked_apart():
     first, second = ranked([Contest("a", "b", part([1, -1, 1])), *three_models()])
     assert [model.model for model in second.models] == ["b", "a"]

@@ -47,6 +47,7 @@ class TestAcross:
     def project(self, made_once) -> Project:
         return made_once(make_compared_models)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_results_have_the_figures_of_each_report_pooled_over_languages_and_the_images_needed(self, project):
         found = results(project)
         for result in found.results:
@@ -100,12 +101,14 @@ class TestAcross:
         assert response.status_code == 200
         assert ("± 2.5 points" if points == "2.5" else "± 5.0 points") in text_of(response)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_comparison_without_judgements_does_not_spoil_the_ranking(self, project):
         collection = make_collection(1)
         make_comparison(project=project, collection=collection)
         (component,) = results(project).ranking.components
         assert len(component.models) == 3
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_ranking_has_intervals_or_says_why_not_and_calls_no_such_pair_inseparable(self, project, client):
         (component,) = results(project).ranking.components
         assert [model.model for model in component.models][-1] == "m0"
@@ -117,6 +120,7 @@ class TestAcross:
         assert "There are too few images: the figure is undefined" in text
         assert text.count("not separable") == separable.count(False)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_comparison_that_no_other_touches_has_a_ranking_of_its_own(self, client, project):
         collection = make_collection(3)
         loner, winner = (make_captioner(collection, name, language="de", text=name) for name in ("loner", "winner"))

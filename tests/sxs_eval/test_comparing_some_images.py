@@ -163,6 +163,7 @@ class TestFigures:
                 judge_all(one, make_rater(one, name + str(one.pk)), scores)
         return only
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_over_a_subset_they_are_those_of_a_comparison_with_only_its_images(self, comparison, judged) -> None:
         (over,) = evidence_of([comparison], parse("subset:xm2")).values()
         ours, alone = report_of(comparison, over), report_of(judged)
@@ -193,6 +194,7 @@ class TestFigures:
         assert [(row.region, row.images) for row in page.context["page"].levels] == [("Region", 1), ("Country", 1)]
         assert "Gain by how near to the language the images were taken" in page.content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_page_takes_the_filter_and_says_what_is_wrong_with_another(self, manager, comparison, judged) -> None:
         path = reverse("sxs_eval:comparison-show", args=[comparison.project.slug, comparison.pk])
         assert manager.get(path, {"images": "subset:xm2"}).context["pairs"] == 2

@@ -52,6 +52,7 @@ def make_pair_of_models(collection, base: str = "base caption", test: str = "tes
 
 
 class TestSubsets:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_the_same_seed_draws_the_same_images_for_other_models_and_another_seed_others(self):
         collection = make_collection(30)
         german = make_comparison(**make_pair_of_models(collection), subset=8, seed=5)
@@ -230,6 +231,7 @@ class TestEqualCaptions:
 
 
 class TestGoldPairs:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_caption_of_the_image_is_better_than_one_of_another_image(self):
         comparison = make_comparison(images=30, gold_percent=10)
         golds = list(comparison.gold_pairs.all())
@@ -304,6 +306,7 @@ class TestDecisionsAboutRaters:
     def taken(self, comparison: Comparison) -> Counter[int]:
         return Counter(comparison.pool.tasks.values_list("places_taken", flat=True))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_leaving_one_out_frees_exactly_their_places_done_and_assigned(self, comparison):
         out, stays = make_rater(comparison), make_rater(comparison)
         self.judge(comparison, stays)
@@ -318,6 +321,7 @@ class TestDecisionsAboutRaters:
         assert exclude_rater(comparison=comparison, rater=out, note="", by=by, now=NOW) == 0
         assert self.taken(comparison) == {1: 4}
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_rater_left_out_of_one_comparison_works_on_in_another(self, comparison):
         other = make_comparison(project=comparison.project, images=4, batch_size=4)
         rater = make_rater(comparison)
@@ -351,6 +355,7 @@ class TestWhatTheDatabaseRefuses:
         # SQLite names the columns of a unique constraint, not the constraint.
         assert name in str(refused.value) or "UNIQUE constraint failed" in str(refused.value)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize(
         ("name", "change"),
         [
@@ -396,6 +401,7 @@ class TestWhatTheDatabaseRefuses:
         self.refuses("judgement_one_per_position", lambda: same.update(position=judgement.position))
         self.refuses("judgement_once_per_pair_and_rater", lambda: same.update(pair=judgement.pair_id))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize(
         "change",
         [
@@ -409,12 +415,14 @@ class TestWhatTheDatabaseRefuses:
         same = Judgement.objects.filter(pk=judgement.pk)
         self.refuses("judgement_score_is_choice_by_side", lambda: same.update(**change))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("choice", [4, -4])
     def test_an_answer_that_the_scale_does_not_have(self, judgement, choice):
         answer = {"choice": choice, "score": choice, "judged_at": NOW, "test_is_left": True}
         same = Judgement.objects.filter(pk=judgement.pk)
         self.refuses("judgement_choice_on_its_scale", lambda: same.update(**answer))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize(
         "change", [{"kind": "gold"}, {"kind": "repeat"}, {"kind": "other"}, {"pair": None}, {"assignment": None}]
     )

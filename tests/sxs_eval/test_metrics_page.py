@@ -93,6 +93,7 @@ def exported(client, layout):
     return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout])).content
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_each_comparison_is_a_point_and_correlations_stand_over_the_core_languages_and_the_others(manager, scored):
     shown = page(manager, metric="rouge-l").context["page"]
     assert len(shown.plot.points) == len(ANSWERS)
@@ -123,6 +124,7 @@ def test_the_command_reads_the_file_and_gives_the_same_figures(manager, scored, 
     assert f"{everything['metrics']['rouge-l']['pearson']['value']:+.2f}".replace("-", "−") == shown
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_resamples_are_drawn_again_only_where_something_changed(manager, scored, monkeypatch):
     drawn = []
 
@@ -164,6 +166,7 @@ def test_scores_that_were_not_computed_alike_are_no_point(manager, project, coll
     assert len(page(manager).context["page"].plot.points) == 1
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_project_without_scores_says_what_it_takes(manager):
     for asked in ({}, {"metric": "nothing"}, {"flip": "x"}):
         assert "You need judged comparisons, and automatic scores" in text_of(page(manager, **asked))

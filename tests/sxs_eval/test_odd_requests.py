@@ -55,6 +55,7 @@ def save(batch, position: int = 1) -> str:
     return reverse("sxs_eval:judgement-save", args=[batch.pk, position])
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_position_that_is_not_there_is_not_found(desk, batch):
     for position in (0, 4, 32768, 2**31, 2**63, 10**40):
         assert desk.post(save(batch, position), {"choice": "1"}).status_code == 404

@@ -26,6 +26,7 @@ from tests.sxs_eval.planning import SCORES, create, describe, form_of, keys_of, 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("models")]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("role", [Role.MANAGER, Role.RESEARCHER])
 def test_managers_and_researchers_see_the_thresholds_and_the_core_languages(project, role):
     person = make_user("rosa")
@@ -63,6 +64,7 @@ def test_the_proposal_says_why_and_what_it_costs_and_ticks_no_pair_without_a_sco
     assert "Gamma has no scores in zh." in page.content.decode()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_click_creates_what_is_ticked_with_one_seed_and_has_its_pairs_made(
     manager, project, collection, models, django_capture_on_commit_callbacks, monkeypatch
 ):
@@ -85,6 +87,7 @@ def test_a_click_creates_what_is_ticked_with_one_seed_and_has_its_pairs_made(
         assert (comparison.created_by, comparison.project) == (project.created_by, project)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_clear_pair_can_be_ticked_and_a_proposed_one_left_out(manager, project, collection, models):
     ids = sorted((models["Alpha"].pk, models["Gamma"].pk))
 
@@ -116,6 +119,7 @@ def test_two_people_who_create_the_same_plan_at_once_make_it_once(collection, pr
     assert sum(one.there for one in created) == 6
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize(
     ("changed", "is_there"),
     [({}, True), ({"seed": 8}, False), ({"subset": 2}, False), ({"subset": None}, False), ({"language": "zh"}, False)],
@@ -235,6 +239,7 @@ def test_ticks_stay_where_the_form_is_sent_again_and_its_comparisons_are_made_on
     assert any("2 comparisons already existed" in message for message in said)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_as_many_queries_are_made_for_many_pairs_as_for_few(manager, project, collection):
     def queries_for(*names: str) -> int:
         rows = "".join(f"{tag},{name},1,2\n" for tag in ("de", "zh") for name in names)
@@ -268,6 +273,7 @@ class TestImageFilter:
     def subset(self, project, collection) -> Subset:
         return make_subset(project, "xm2", [entry.image for entry in collection.entries.order_by("position")[:2]])
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_plan_over_a_subset_counts_and_compares_its_images_alone(
         self, manager, project, collection, subset, nudged
     ):

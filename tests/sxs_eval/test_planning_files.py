@@ -25,6 +25,7 @@ def problems_of(text: str | bytes, **options) -> list[str]:
     return [problem.described() for problem in refused.value.problems]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

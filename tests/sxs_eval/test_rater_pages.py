@@ -87,6 +87,7 @@ def captions_of(html: str) -> list[str]:
 OF_A_BATCH = ("batch-show", "batch-return", "batch-resume", "judgement-save", "judgement-undo")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_work_tells_what_waits_in_words_and_numbers_and_nothing_of_models():
     collection = make_collection(4)
     base = make_captioner(collection, "Quartz", text="base caption", language="de")
@@ -118,6 +119,7 @@ def test_somebody_without_a_comparison_is_told_when_there_would_be_one():
     assert "No work right now" in client_of(make_user()).get("/compare/").content.decode()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_captions_are_on_the_sides_that_were_drawn(desk, rater):
     comparison = make_comparison(images=12, project=rater.memberships.get().project)
     batch = take(desk, comparison)
@@ -210,6 +212,7 @@ def test_the_end_offers_to_undo_to_go_on_and_to_stop(comparison, desk):
     assert batch.lease.state == "done"
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_end_of_a_batch_leads_on_to_the_next_one():
     comparison = make_comparison(images=6, batch_size=3)
     desk = client_of(make_rater(comparison))
@@ -231,6 +234,7 @@ def test_only_the_last_answer_can_be_undone(comparison, desk):
     assert re.search(r"<details[^>]* open>.*a\nb</textarea>", show(desk, batch), re.DOTALL)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_batch_returned_or_out_of_time_can_be_resumed(comparison, desk):
     batch = take(desk, comparison)
     answer(desk, batch, 1)
@@ -265,6 +269,7 @@ def test_a_batch_is_offered_again_only_while_something_of_it_is_free(desk, rater
     assert "has been reassigned" in desk.post(offer, follow=True).content.decode()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_work_does_not_count_pairs_of_a_batch_that_went_to_others(desk, rater):
     comparison = make_comparison(images=3, replication=1, project=rater.memberships.get().project)
     batch = take(desk, comparison)
@@ -349,6 +354,7 @@ def test_an_answer_that_came_too_late_is_said_to_be_so(comparison, desk):
     assert "It is kept, but does not count" in show(desk, batch)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_queries_for_the_work_of_a_rater_do_not_grow_with_the_comparisons():
     first = make_comparison(images=2)
     rater = make_rater(first)

@@ -115,6 +115,7 @@ class TestWhatIsShown:
         row = RaterRow(make_rater(comparison), None)
         assert (row.median_s, row.left_percent, row.state) == (None, None, "")
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_paused_raters_come_first_and_with_what_they_failed(self, manager, comparison):
         ann, zoe = make_rater(comparison, "ann"), make_rater(comparison, "zoe")
         judge_all(comparison, ann, [1] * 6)
@@ -129,6 +130,7 @@ class TestWhatIsShown:
         assert f'id="rater-{zoe.pk}"' in page
         assert f'id="rater-{ann.pk}"' not in page
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_anybody_else_is_looked_at_on_demand(self, manager, comparison):
         rater = make_rater(comparison)
         judge_all(comparison, rater, [1] * 6)
@@ -161,6 +163,7 @@ class TestWhatIsShown:
         items = failures_of(raters_of(comparison)[0], comparison, comparison.project.created_by)
         assert len(items) == MOST_FAILURES_SHOWN
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_costs_the_same_however_many_judged(self, manager, comparison):
         judge_all(comparison, make_rater(comparison), [1] * 2)
         counts = []
@@ -207,6 +210,7 @@ class TestDeciding:
         assert set(Task.objects.values_list("places_taken", flat=True)) == {1}
         assert Judgement.objects.filter(person=rater, kind=Kind.PAIR).count() == 6
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_what_leaving_out_does_is_said_before(self, manager, comparison, rater):
         page = manager.get(path_of(comparison), {"rater": rater.pk}).content.decode()
         assert "6 judgements are kept but do not count, and other raters judge those pairs" in page

@@ -74,6 +74,7 @@ def reader(client, comparison):
 
 
 class TestFigures:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_they_are_those_that_a_hand_computes(self, comparison):
         outcome = report(comparison).outcome
         assert (outcome.images.complete, outcome.images.incomplete) == (4, 1)
@@ -163,6 +164,7 @@ class TestFigures:
         client.force_login(comparison.project.created_by)
         assert "equal, counted as SIMILAR" in text_of(client.get(address("pair-list", comparison)))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_comparison_on_five_points_has_five_in_its_plot(self, client):
         comparison = make_comparison(images=1, replication=1, scale=5)
         judge_all(comparison, make_rater(comparison), {keys_of(comparison)[0]: 2})
@@ -182,6 +184,7 @@ class TestWhatDoesNotCount:
     def rater(self, comparison):
         return comparison.judgements.earliest("pk").person
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_judgements_of_a_paused_rater_are_set_aside_and_told(self, reader, comparison, rater):
         RaterStatus.objects.create(comparison=comparison, person=rater, state=RaterState.PAUSED, paused_at=NOW)
         figures = report(comparison)
@@ -199,6 +202,7 @@ class TestWhatDoesNotCount:
         restore_rater(comparison=comparison, rater=rater, note="", by=manager, now=NOW)
         assert report(comparison).as_json() == before
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_judgements_of_a_rater_left_out_are_set_aside(self, reader, comparison, rater):
         exclude_rater(comparison=comparison, rater=rater, note="", by=comparison.project.created_by, now=NOW)
         assert report(comparison).set_aside == 5
@@ -227,6 +231,7 @@ class TestWhatDoesNotCount:
         assert row.checks.golds == row.checks.golds_failed > 0
         assert (row.checks.repeats, row.checks.repeats_failed) == (figures.flips.same.total, 0)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_repeat_of_a_late_judgement_is_in_no_flip(self):
         comparison = make_comparison(images=12, replication=1, batch_size=20, repeat_percent=50)
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 2))
@@ -244,12 +249,14 @@ class TestUndefined:
         assert "Agreement undefined No image was judged by two raters" in text
         assert "2 images lack judgements and are not part of any percentage (2 without any)." in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_where_all_images_are_alike_there_is_a_gain_without_interval(self, client):
         comparison = make_comparison(images=2, replication=1)
         judge_all(comparison, make_rater(comparison), dict.fromkeys(keys_of(comparison), 3))
         text = page_of(comparison)
         assert "ΔSxS +100.0 No confidence interval: All images" in text
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("images", [0, 1])
     def test_nan_stands_nowhere(self, client, images):
         comparison = make_comparison(images=1, replication=1)
@@ -305,6 +312,7 @@ class TestPairs:
         assert self.outcomes(reader, comparison, "wins") == []
         assert "rater excluded, does not count" in text_of(reader.get(address("pair-list", comparison)))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_a_page_has_ten_of_them(self, client):
         comparison = make_comparison(images=12)
         client.force_login(comparison.project.created_by)
@@ -330,6 +338,7 @@ class TestPairs:
 
 
 class TestAccess:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_no_name_of_a_rater_stands_on_any_page(self, reader, comparison):
         names = {row.person.username for row in comparison.judgements.select_related("person")}
         for name in PAGES:
@@ -339,6 +348,7 @@ class TestAccess:
 
 
 class TestCost:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_queries_do_not_grow_with_pairs_or_judgements(self, client):
         names = ("comparison-show", "results-show", "pair-list", "tables-export")
         counts = []
@@ -356,6 +366,7 @@ class TestCost:
         assert counts[:4] == counts[4:]
         assert max(counts) <= 25
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_results_take_the_same_queries_for_more_comparisons(self, client):
         comparison = make_comparison()
         client.force_login(comparison.project.created_by)
@@ -370,6 +381,7 @@ class TestCost:
 
 
 class TestProgress:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_asks_for_itself_again(self, reader, comparison):
         page = reader.get(address("comparison-show", comparison)).content.decode()
         assert f'hx-get="{address("comparison-progress", comparison)}"' in page

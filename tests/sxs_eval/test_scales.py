@@ -45,6 +45,7 @@ def level(number: int) -> Level:
     return Level(number, "NAME", "choice", "label", "short")
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 @pytest.mark.parametrize("scale", SCALES.values(), ids=named)
 def test_the_page_refuses_what_is_outside(scale, client: Client):
@@ -84,6 +85,7 @@ class TestOutside:
             Judged(name, name, np.array([number]), sides, np.array([1.0]), scale)
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 @pytest.mark.parametrize("scale", SCALES.values(), ids=named)
 def test_the_page_offers_each_level_with_its_key_and_keeps_it(scale, client: Client):

@@ -33,6 +33,7 @@ SENT_ONLY = ("pairs-add", "gold-change", "rater-decide")
 
 
 class TestWhoSeesThePages:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("name", ["rater-list", "rater-decide"])
     def test_a_researcher_neither_sees_who_the_raters_are_nor_decides_about_them(self, researcher, comparison, name):
         rater = make_rater(comparison)

@@ -80,6 +80,7 @@ class TestCreatingInTheBrowser:
         assert project.comparisons.filter(base__name="blip").count() == 2
         assert manager.get(path).content.decode().count("already compared") == 2
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_each_language_says_how_many_images_both_describe_and_each_seed_is_new(self, manager, path):
         form = manager.get(path).context["form"]
         counts = {choice.coverage.language.tag: choice.coverage.images for choice in form.choices()}
@@ -95,6 +96,7 @@ class TestCreatingInTheBrowser:
         assert response.status_code == 422
         assert "Choose at least one language" in response.content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_languages_with_fewer_images_than_wanted_are_said_afterwards(self, manager, path, answers):
         page = manager.post(path, answers | {"subset": "3"}, follow=True).content.decode()
         assert "There are fewer than 3 pairs, because both models describe fewer images" in page
@@ -125,6 +127,7 @@ class TestCreatingInTheBrowser:
             assert error in response.content.decode()
         assert project.comparisons.filter(base__name="blip").count() == 0
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_models_are_offered_with_their_languages_or_have_none_in_common(self, manager, project, collection, models):
         page = manager.get(path_of_create(project), {"collection": collection.slug}).content.decode()
         assert "blip (2 languages)" in page

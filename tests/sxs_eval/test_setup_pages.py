@@ -28,6 +28,7 @@ WEEK = timedelta(days=7)
 
 
 class TestTheListOfComparisons:
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_shows_the_numbers_and_keeps_them_up_to_date(self, manager, comparison):
         judge_all(comparison, make_rater(comparison))
         for name in ("comparison-list", "comparisons-progress"):
@@ -42,6 +43,7 @@ class TestTheListOfComparisons:
             assert path_of(name, comparison) in page
         assert f"{reverse('people:invitation-create', args=['lions'])}?role=rater" in page
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_costs_the_same_whatever_was_judged_and_however_many_there_are(self, manager, comparison):
         counts = []
         for _ in range(2):
@@ -67,6 +69,7 @@ class TestTheListOfComparisons:
         row = project_progress(comparison.project, now=NOW).comparisons[0]
         assert (row.done, row.assigned, row.expired, row.late) == (6, 3, 2, 1)
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.usefixtures("comparison")
     def test_equal_pairs_that_nobody_sees_are_beside_the_pairs(self, manager, project):
         collection = make_collection(3)
@@ -81,6 +84,7 @@ class TestTheListOfComparisons:
         assert (row.pairs, row.unseen, row.wanted) == (0, 3, 0)
         assert "plus 3 equal" in manager.get(reverse("sxs_eval:comparison-list", args=["lions"])).content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_paused_raters_are_a_notice_with_the_way_to_them_for_managers(self, manager, researcher, comparison):
         RaterStatus.objects.create(comparison=comparison, person=make_rater(comparison))
         path = path_of("comparison-list", comparison)
@@ -89,6 +93,7 @@ class TestTheListOfComparisons:
         assert "A manager of the project must review this" in page
         assert "1 rater paused" in researcher.get(path_of("evaluation-list", comparison)).content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_evaluations_cost_the_same_however_many_comparisons_there_are(self, manager, comparison):
         counts = []
         for _ in range(2):
@@ -100,6 +105,7 @@ class TestTheListOfComparisons:
         assert counts[0] == counts[1] <= 10
         assert "3 of 18 judgements" in page
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     @pytest.mark.parametrize("name", ["comparison-list", "comparison-create", "gold-list", "rater-list"])
     def test_pages_have_no_inline_script_or_style(self, manager, comparison, name):
         page = manager.get(path_of(name, comparison)).content.decode()
@@ -165,6 +171,7 @@ class TestGoldPairs:
     def keys(self, comparison) -> list[str]:
         return list(comparison.collection.entries.order_by("key").values_list("key", flat=True))
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_both_captions_are_shown_with_which_is_better(self, manager, comparison, gold):
         page = manager.get(path_of("gold-list", comparison)).content.decode()
         assert page.index(gold.better) < page.index(gold.worse)
@@ -185,6 +192,7 @@ class TestGoldPairs:
         other.refresh_from_db()
         assert other.is_used
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_those_that_most_raters_failed_come_first(self, manager, comparison, gold):
         failed = comparison.gold_pairs.last()
         rater = make_rater(comparison)
@@ -263,6 +271,7 @@ class TestGoldPairs:
             assert response.status_code == 422
             assert error in response.content.decode()
 
+    @pytest.mark.long(reason="at least three others run each of its lines")
     def test_no_file_is_said_at_the_field(self, manager, comparison):
         response = manager.post(path_of("gold-list", comparison), {"only_these": "on"})
         assert response.status_code == 422

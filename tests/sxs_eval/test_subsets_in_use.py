@@ -50,6 +50,7 @@ def test_a_subset_that_a_comparison_names_is_not_deleted_and_the_comparison_is_n
     assert Subset.objects.filter(pk=subset.pk).exists()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.django_db
 @pytest.mark.parametrize("images", ["subset:xm20", "subset:XM2"])
 def test_comparisons_over_subsets_with_similar_names_do_not_count(comparison, subset, images) -> None:

@@ -361,6 +361,7 @@ def keys_of(data: Any) -> set[str]:
     return set().union(*(keys_of(value) for value in data)) if isinstance(data, list) else set()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_the_guide_tells_every_key(golden, tmp_path):
     guide = (ROOT / "docs" / "side-by-side-files.md").read_text(encoding="utf-8")
     keys = keys_of(golden) | keys_of(run_json(models_file(tmp_path / "models.csv"), "--resamples", "100"))

@@ -48,6 +48,7 @@ def exported(comparison: Comparison) -> list[bytes]:
     return b"".join(export_judgements([comparison], Layout.JSONL, until=LATER)).splitlines()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_judgements_that_are_kept_count_as_before_and_what_is_assigned_goes_back(comparison: Comparison, rater: User):
     batch = take(comparison, rater)
     answer(batch.judgements.select_related("person").get(position=1), 2)
@@ -84,6 +85,7 @@ def test_no_manager_brings_them_back_and_agreeing_again_does_not_either(comparis
     assert counted(comparison) == 0
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_a_deleted_account_returns_what_is_assigned_and_its_judgements_count_on(comparison: Comparison, rater: User):
     batch = take(comparison, rater)
     answer(batch.judgements.select_related("person").get(position=1), 2)

@@ -22,6 +22,7 @@ def plain_csv_line(cells: Iterable[object]) -> str:
     return line.getvalue()
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("text", NASTY)
 def test_a_line_of_csv_is_what_the_csv_module_writes(text):
     for cells in ([text], [text, 1, None, "a"], ["a", text, text], ["", text, 2.5, True, ["a"]], [text] * 9):
@@ -43,6 +44,7 @@ def test_a_table_in_csv_is_what_the_csv_module_writes():
     assert lines == [BYTE_ORDER_MARK + plain_csv_line(rows[0]), *plain]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 def test_no_text_that_begins_with_a_letter_or_digit_could_be_a_formula():
     """So `csv_line` can leave those as they are."""
     first = [character for character in map(chr, range(sys.maxunicode + 1)) if character.isalnum()]
@@ -70,6 +72,7 @@ VALUES: list[Any] = [
 ]
 
 
+@pytest.mark.long(reason="at least three others run each of its lines")
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_the_json_of_a_value_is_what_the_json_module_writes(value):
     assert json_texts([value]) == [json.dumps(value, ensure_ascii=False)] == [json_line(value).removesuffix("\n")]
