@@ -30,8 +30,7 @@ import psutil
 from tests import costs
 from tests.servers import ROOT
 
-DISTRIBUTED = ("-n2", "--dist=loadfile", "--no-loadscope-reorder")
-"""On two cores. A third process waits less for browsers and servers, and costs as much to start."""
+DISTRIBUTED = ("--dist=loadfile", "--no-loadscope-reorder")
 BECOME_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux's prctl."""
 RESULT = ROOT / "docs" / "test-all.md"
@@ -42,7 +41,9 @@ SEEDED = {"PYTHONHASHSEED": "0"}
 """So that what depends on the order of a set comes out the same each time."""
 NO_TESTS = 5
 """How pytest ends where none was chosen, as on PostgreSQL of a folder without a test for it."""
-POSTGRES = "--ds=tests.settings_postgres"
+SQLITE = ("-n2",)
+POSTGRES = ("-n3", "--ds=tests.settings_postgres")
+"""Processes on two cores: rivals wait for locks of the server, so that a third has time."""
 
 
 class TestRuns:
@@ -90,10 +91,10 @@ def main() -> int:
 def run(runs: TestRuns, *, everything: bool) -> int:
     started_s = time.monotonic()
     long = ["--long"] if everything else []
-    runs.add("PostgreSQL", POSTGRES, *long)
-    runs.add("SQLite", *long)
+    runs.add("PostgreSQL", *POSTGRES, *long)
+    runs.add("SQLite", *SQLITE, *long)
     if everything and (newest := newest_python()):
-        runs.add("SQLite", python=newest)
+        runs.add("SQLite", *SQLITE, python=newest)
     budgets = {} if everything else json.loads(costs.BUDGETS.read_text())
     KEPT.parent.mkdir(exist_ok=True)
     KEPT.write_text(json.dumps(runs.costs, indent=0))

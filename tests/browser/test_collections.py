@@ -108,6 +108,7 @@ def test_a_folder_keeps_its_paths_so_that_its_manifest_fits(
     assert added == {"north": "CC0 1.0", "south": "CC0 1.0"}
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_an_upload_that_fails_says_so_and_can_be_tried_again(
     live_server: Any, page: Page, context: BrowserContext, manager: User, collection: Collection
 ) -> None:

@@ -36,6 +36,7 @@ def researcher() -> User:
     return person
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_images_follow_in_place_and_a_stabiliser_is_shown_when_asked_for(
     live_server: Any, page: Page, context: BrowserContext, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def box(page: Page, selector: str) -> Any:
     return bounds
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.usefixtures("_at_any_pace")
 @pytest.mark.parametrize("language", SENTENCES)
 def test_the_sentence_keeps_its_own_direction_whatever_the_language_of_the_pages(

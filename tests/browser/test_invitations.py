@@ -103,6 +103,7 @@ def test_the_same_works_without_scripts_and_nobody_joins_without_a_language(
     expect(visitor.get_by_role("heading", name="My work")).to_be_visible()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_manager_ticks_a_group_and_copies_a_link_for_each_language(manager: BrowserContext) -> None:
     page = manager.new_page()
     page.goto("/projects/lions/people/invitations/new/")

@@ -221,6 +221,7 @@ def test_keys_can_be_switched_off_and_do_nothing_in_the_comment(desk: Desk, page
     assert Judgement.objects.get(batch=desk.batch, position=1).comment == "12u"
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 @pytest.mark.parametrize(
     ("key", "code", "choice"), [("٣", "Digit3", 1), ("&", "Digit1", 3), ("End", "Numpad1", None), ("ع", "KeyU", None)]
 )

@@ -38,6 +38,7 @@ def page(browser: Browser, collection: Collection, live_server: Any, request: An
     context.close()
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_all_36_languages_take_one_click_and_their_cost_is_known_before_the_project(page: Page) -> None:
     chosen = page.locator("[data-counts]")
     expect(chosen).to_have_text("0")

@@ -70,6 +70,7 @@ def overview(live_server: Any) -> str:
     return str(live_server.url + reverse("annotation:project-show", args=["lions"]))
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_all_languages_are_chosen_closed_and_their_ratings_opened_in_one_step_each(
     live_server: Any, page: Page, context: BrowserContext
 ) -> None:

@@ -93,6 +93,7 @@ def test_one_day_is_no_giant_bar_and_the_legend_is_beside_or_beneath(page: Page)
     assert barriers(page) == []
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_plot_is_saved_as_svg_png_and_csv(page: Page, tmp_path: Path) -> None:
     title = "Ratings of English captions, by round"
     drawn = saved(page, f"SVG: {title}", tmp_path)

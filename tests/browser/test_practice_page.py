@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LAPTOP: ViewportSize = {"width": 1366, "height": 600}
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_on_a_wide_screen_the_image_stands_over_nothing(page: Page, live_server: Any) -> None:
     round, examples = make_round(), make_collection(3)
     make_images(examples)

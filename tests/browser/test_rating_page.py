@@ -138,6 +138,7 @@ def test_each_level_is_reached_by_tab_and_chosen_with_space_or_enter(desk: Desk,
     expect(page.locator("#item-2 input").first).to_be_focused()
 
 
+@pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_levels_key_does_not_rate_a_caption_that_is_out_of_sight(desk: Desk, page: Page) -> None:
     page.set_viewport_size(PHONES[0])
     page.goto(desk.url)

@@ -14,6 +14,7 @@ from tests.sxs_eval.test_across_pages import make_compared_models
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.long(reason="axe reads other pages of the same parts")
 def test_no_column_of_the_results_is_outside_a_screen_of_1366_pixels(
     live_server: Any, page: Page, context: BrowserContext
 ) -> None:

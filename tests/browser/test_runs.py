@@ -70,6 +70,7 @@ def working(run: Run, monkeypatch: pytest.MonkeyPatch, *, after: int) -> Iterato
         assert at_work.result(60) is False
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_a_run_is_set_up_watched_paused_resumed_and_seen_to_its_end(
     live_server: Any,
     page: Page,

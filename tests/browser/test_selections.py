@@ -100,6 +100,7 @@ def test_a_manager_goes_from_a_file_of_candidates_to_collections_by_language(
     context.close()
 
 
+@pytest.mark.long(reason="a whole way, whose steps have tests of their own")
 def test_images_are_chosen_confirmed_and_exchanged(
     live_server: Any, browser: Browser, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def is_there(name: str) -> bool:
     return name in ROUTES or any(route.startswith(beginning) for route in ROUTES)
 
 
+@pytest.mark.long(reason="reads every test")
 def test_every_name_of_an_address_in_a_test_is_one() -> None:
     files = [path for path in files_in("tests") if path != Path(__file__)]
     named = {name: path for path in files for name in names_in(path)}

@@ -125,6 +125,7 @@ class TestPlatform:
     def _trainings_folder(self, settings: Any, tmp_path: Path) -> None:
         settings.TRAININGS_FOLDER = tmp_path / "trainings"
 
+    @pytest.mark.long(reason="a whole way, whose steps have tests of their own")
     def test_a_training_makes_a_model_that_runs_with_its_encoder(self) -> None:
         training = make_training(features=make_encoder())
         while work(training):

@@ -33,6 +33,7 @@ def test_words_are_found(language, text, tokens):
     assert tokens_of([text], language) == [tokens.split()]
 
 
+@pytest.mark.long(reason="the tables of HanTa take two seconds to load")
 def test_lemmas_are_those_of_nouns():
     words = [
         ("de", "Siegel"),
