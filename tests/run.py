@@ -39,6 +39,7 @@ KEPT = ROOT / ".pytest_cache" / "costs.json"
 NEWEST = ".venv-newest"
 SEEDED = {"PYTHONHASHSEED": "0"}
 """So that what depends on the order of a set comes out the same each time."""
+INTERRUPTED_S = 30
 NO_TESTS = 5
 """How pytest ends where none was chosen, as on PostgreSQL of a folder without a test for it."""
 SQLITE = ("-n2",)
@@ -60,8 +61,14 @@ class TestRuns:
         tell(f"\nOn {name}:")
         place, started_s = self.folder / f"{len(self.lines)}.json", time.monotonic()
         command = [python, "-m", "pytest", *DISTRIBUTED, *options, *self.paths]
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | SEEDED | {costs.PLACE: str(place)}, check=False)
-        if done.returncode not in (0, NO_TESTS) or (done.returncode == NO_TESTS and not self.paths):
+        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | SEEDED | {costs.PLACE: str(place)})
+        try:
+            ended = process.wait()
+        except KeyboardInterrupt:
+            # pytest has heard of it as well, and stops its servers.
+            process.wait(INTERRUPTED_S)
+            raise
+        if ended not in ((0, NO_TESTS) if self.paths else (0,)):
             self.failed.append(name)
         found = json.loads(place.read_text()) if place.exists() else {"costs": {}, "outcomes": {}}
         for test, cost_s in found["costs"].items():
