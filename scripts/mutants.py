@@ -2,7 +2,7 @@
 
     python -m scripts.mutants map [--long]             which tests run which lines, once (slow: all of make test)
     python -m scripts.mutants run --number 200 --seed 1
-    python -m scripts.mutants run --doors --number 40 --seed 1    permission checks removed, against tests/doors alone
+    python -m scripts.mutants run --doors --number 40 --seed 1    permission checks removed, against its table alone
 
 A mutant is drawn from services, permissions, rules, selectors and the metrics: a comparison, a condition, an operator,
 a number or a truth value changed, or a statement left out. It is tried against the tests that run its line, cheapest
@@ -211,7 +211,17 @@ def outcome_of(mutant: Mutant, copy: Path, tests: Mapping[str, list[str]]) -> st
             if not tests[database]:
                 continue
             (copy / "tests.txt").write_text("\n".join(tests[database]))
-            command = [sys.executable, "-m", "pytest", "-xqq", "-n0", "-pno:cacheprovider", "--no-header", *options]
+            command = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-xq",
+                "-n0",
+                "--show-capture=no",
+                "-pno:cacheprovider",
+                "--no-header",
+                *options,
+            ]
             try:
                 done = subprocess.run(
                     [*command, "@tests.txt"], cwd=copy, capture_output=True, text=True, timeout=LONGEST_S, check=False
@@ -219,7 +229,7 @@ def outcome_of(mutant: Mutant, copy: Path, tests: Mapping[str, list[str]]) -> st
             except subprocess.TimeoutExpired:
                 return f"{database}: timed out"
             if done.returncode:
-                noticed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+                noticed = re.findall(r"^(?:FAILED|ERROR) (.{,150})", done.stdout, re.MULTILINE)
                 return f"{database}: {noticed[0] if noticed else done.stdout[-200:] + done.stderr[-200:]}"
     finally:
         (copy / mutant.file).write_bytes(source)
@@ -238,6 +248,8 @@ def run(mutants: list[Mutant], tests: Callable[[Mutant], Mapping[str, list[str]]
         finally:
             copies.put(copy)
 
+    control = Mutant(mutants[0].file, mutants[0].line, "nothing changed", 0, 0, "")
+    assert outcome(control) == "survived", "The tests fail by themselves."
     found = []
     with ThreadPoolExecutor(2) as pool:
         for mutant, came_out in zip(mutants, pool.map(outcome, mutants), strict=True):
@@ -269,9 +281,7 @@ def main() -> None:
         make_map(mutants, long=options.long)
     elif options.doors:
         KEPT.mkdir(parents=True, exist_ok=True)
-        run(
-            mutants, lambda _mutant: {"sqlite": ["tests/doors/test_who_may.py", "tests/doors"], "postgres": []}, "doors"
-        )
+        run(mutants, lambda _mutant: {"sqlite": ["tests/doors/test_who_may.py"], "postgres": []}, "doors")
     else:
         run(mutants, tests_of, "run")
 

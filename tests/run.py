@@ -30,7 +30,7 @@ import psutil
 from tests import costs
 from tests.servers import ROOT
 
-DISTRIBUTED = ("--dist=loadfile", "--no-loadscope-reorder")
+DISTRIBUTED = ("--dist=loadfile", "--no-loadscope-reorder", "--max-worker-restart=2")
 BECOME_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux's prctl."""
 RESULT = ROOT / "docs" / "test-all.md"
