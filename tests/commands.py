@@ -20,6 +20,14 @@ def output_of(name: str, *arguments: object, **options: Any) -> str:
     return out.getvalue()
 
 
+def make_program(path: Path, code: str) -> Path:
+    """Write a program in Python to `path` that also starts where Python's own path has a space in it."""
+    start = f"""#!/bin/sh\n'''exec' "{sys.executable}" "$0" "$@"\n' '''\n"""
+    path.write_text(f"{start}{code}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
 def run_python(*arguments: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None, sent: str = "") -> str:
     """Return what Python prints in a process of its own, which has to end well."""
     command = [sys.executable, *arguments]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,27 +9,25 @@ from pathlib import Path
 from corpora.models import CorpusBuild
 from corpora.services import corpus_builds, corpus_files, corpus_jobs
 from people.models import Project
+from tests.commands import make_program
 from tests.factories import NOW, make_project
 
 NOUNS = {"dog": "perro", "cat": "gato", "horse": "caballo", "house": "casa", "tree": "árbol", "boat": "barco"}
 SYNSETS = {noun: f"{number:08d}-n" for number, noun in enumerate(NOUNS, start=2_000_001)}
 
-ALIGNER = """#!{python}
+ALIGNER = """
 import sys
 # Speaks as fast_align does; the words of the made text stand in the same order in both languages.
 text = open(sys.argv[sys.argv.index("-i") + 1], encoding="utf-8").read()
 for line in text.splitlines():
     source, target = (side.split() for side in line.split(" ||| "))
-    print(" ".join(f"{{at}}-{{at}}" for at in range(min(len(source), len(target)))))
+    print(" ".join(f"{at}-{at}" for at in range(min(len(source), len(target)))))
 """
 
 
 def made_aligner(folder: Path) -> Path:
     """Write a deterministic program in place of fast_align."""
-    path = folder / "fast_align"
-    path.write_text(ALIGNER.format(python=sys.executable), encoding="utf-8")
-    path.chmod(0o755)
-    return path
+    return make_program(folder / "fast_align", ALIGNER)
 
 
 def made_files(folder: Path) -> dict[str, Path]:

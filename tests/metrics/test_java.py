@@ -12,6 +12,7 @@ import pytest
 
 from crosslens_metrics import meteor, ptb
 from crosslens_metrics.java import Talk, ToolFailedError, ToolMissingError, jar, java
+from tests.commands import make_program
 
 ECHO = "for line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
 
@@ -21,9 +22,7 @@ def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Puts a few lines of Python in the place of Java."""
 
     def put(code: str) -> Path:
-        program = tmp_path / "java"
-        program.write_text(f"#!{sys.executable}\nimport os, sys, time\n{code}\n", encoding="utf-8")
-        program.chmod(0o755)
+        program = make_program(tmp_path / "java", f"import os, sys, time\n{code}")
         monkeypatch.setenv("JAVA", str(program))
         return tmp_path
 
