@@ -2,7 +2,7 @@
 
     python -m scripts.mutants map [--long]             which tests run which lines, once (slow: all of make test)
     python -m scripts.mutants run --number 200 --seed 1
-    python -m scripts.mutants run --doors --number 40 --seed 1    permission checks removed, against its table alone
+    python -m scripts.mutants run --doors --number 40 --seed 1    permission checks removed, against who_may.txt
 
 A mutant is drawn from services, permissions, rules, selectors and the metrics: a comparison, a condition, an operator,
 a number or a truth value changed, or a statement left out. It is tried against the tests that run its line, cheapest
