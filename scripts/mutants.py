@@ -47,7 +47,7 @@ OPPOSITES: dict[type, str] = {
 
 
 @dataclass(frozen=True)
-class Mutant:
+class CodeMutant:
     file: str
     line: int
     what: str
@@ -59,26 +59,26 @@ class Mutant:
         return source[: self.start] + self.instead.encode() + source[self.end :]
 
 
-def mutants_of(path: Path, *, doors: bool) -> Iterator[Mutant]:
+def mutants_of(path: Path, *, doors: bool) -> Iterator[CodeMutant]:
     source, file = path.read_bytes(), str(path.relative_to(ROOT))
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
-    def made(node: Any, instead: str, what: str) -> Mutant:
+    def made(node: Any, instead: str, what: str) -> CodeMutant:
         start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
-        return Mutant(
+        return CodeMutant(
             str(path.relative_to(ROOT)), node.lineno, f"{what}: {ast.unparse(node)[:70]}", start, end, instead
         )
 
-    def between(left: Any, right: Any, operator: ast.AST) -> Mutant:
+    def between(left: Any, right: Any, operator: ast.AST) -> CodeMutant:
         start, end = starts[left.end_lineno - 1] + left.end_col_offset, starts[right.lineno - 1] + right.col_offset
         text = source[start:end].decode()
         # Brackets that close before the operator and open after it stay.
         before, after = text.count(")"), text.count("(")
         instead = ")" * before + f" {OPPOSITES[type(operator)]} " + "(" * after
         what = f"{type(operator).__name__} to {OPPOSITES[type(operator)]} before {ast.unparse(right)[:40]}"
-        return Mutant(file, right.lineno, what, start, end, instead)
+        return CodeMutant(file, right.lineno, what, start, end, instead)
 
     for node in _inside_functions(ast.parse(source)):
         if doors:
@@ -105,7 +105,7 @@ def mutants_of(path: Path, *, doors: bool) -> Iterator[Mutant]:
                 yield made(node, "pass", "left out")
 
 
-def _door(node: ast.AST, made: Any) -> Iterator[Mutant]:
+def _door(node: ast.AST, made: Any) -> Iterator[CodeMutant]:
     """A refusal that is left out, a role that any will do for, a condition that is not asked for, no signing in."""
     match node:
         case ast.Raise(exc=ast.expr() as refusal) if re.search(
@@ -133,7 +133,7 @@ def _inside_functions(tree: ast.AST) -> Iterator[ast.AST]:
                     yield from ast.walk(statement)
 
 
-def drawn(number: int, seed: int, *, doors: bool) -> list[Mutant]:
+def drawn(number: int, seed: int, *, doors: bool) -> list[CodeMutant]:
     """Draw `number` mutants of all, as the seed has it."""
     patterns = DOORS if doors else SCOPE
     paths = sorted({path for pattern in patterns for path in ROOT.glob(pattern) if "migrations" not in path.parts})
@@ -177,7 +177,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(LineMap(json.loads((KEPT / "files.json").read_text())), "line-map")
 
 
-def make_map(mutants: list[Mutant], *, long: bool) -> None:
+def make_map(mutants: list[CodeMutant], *, long: bool) -> None:
     shutil.rmtree(KEPT, ignore_errors=True)
     KEPT.mkdir(parents=True)
     (KEPT / "files.json").write_text(json.dumps(sorted({mutant.file for mutant in mutants})))
@@ -187,7 +187,7 @@ def make_map(mutants: list[Mutant], *, long: bool) -> None:
         subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
 
-def tests_of(mutant: Mutant) -> dict[str, list[str]]:
+def tests_of(mutant: CodeMutant) -> dict[str, list[str]]:
     """The tests of each database that run its line, the cheapest first; what runs as it is imported, all of its app."""
     found = {}
     for database in DATABASES:
@@ -202,7 +202,7 @@ def tests_of(mutant: Mutant) -> dict[str, list[str]]:
 # Trying them, two at a time, each in a copy of the checkout.
 
 
-def outcome_of(mutant: Mutant, copy: Path, tests: Mapping[str, list[str]]) -> str:
+def outcome_of(mutant: CodeMutant, copy: Path, tests: Mapping[str, list[str]]) -> str:
     """Return which test noticed it, "survived", or "not run" where no test runs its line."""
     source = (ROOT / mutant.file).read_bytes()
     try:
@@ -236,19 +236,19 @@ def outcome_of(mutant: Mutant, copy: Path, tests: Mapping[str, list[str]]) -> st
     return "survived" if any(tests.values()) else "not run"
 
 
-def run(mutants: list[Mutant], tests: Callable[[Mutant], Mapping[str, list[str]]], name: str) -> None:
+def run(mutants: list[CodeMutant], tests: Callable[[CodeMutant], Mapping[str, list[str]]], name: str) -> None:
     copies: Queue[Path] = Queue()
     for number in range(2):
         copies.put(_copy(Path(tempfile.gettempdir()) / f"crosslens_mutants_{number}"))
 
-    def outcome(mutant: Mutant) -> str:
+    def outcome(mutant: CodeMutant) -> str:
         copy = copies.get()
         try:
             return outcome_of(mutant, copy, tests(mutant))
         finally:
             copies.put(copy)
 
-    control = Mutant(mutants[0].file, mutants[0].line, "nothing changed", 0, 0, "")
+    control = CodeMutant(mutants[0].file, mutants[0].line, "nothing changed", 0, 0, "")
     assert outcome(control) == "survived", "The tests fail by themselves."
     found = []
     with ThreadPoolExecutor(2) as pool:

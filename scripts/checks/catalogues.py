@@ -11,7 +11,7 @@ from pathlib import Path
 import polib
 
 from languages.rules.page_languages import COMPLETE, PAGE_LANGUAGES, UNKNOWN_TO_DJANGO, is_of_work
-from scripts.checks.sources import Finding, at, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, at, quoted, text_of, unless
 from scripts.messages import ALL, LOCALE, catalogue_of, folder_of
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}")
@@ -28,7 +28,7 @@ LANGUAGES = (ALL, *(code for code, _own_name in PAGE_LANGUAGES if code not in CO
 Key = tuple[str | None, str]
 
 
-def check(languages: tuple[str, ...] = LANGUAGES) -> Iterator[Finding]:
+def check(languages: tuple[str, ...] = LANGUAGES) -> Iterator[TextFinding]:
     for language in languages:
         yield from in_catalogue(language)
     for language in UNKNOWN_TO_DJANGO:
@@ -37,7 +37,7 @@ def check(languages: tuple[str, ...] = LANGUAGES) -> Iterator[Finding]:
         yield from unless(not missing, path, 1, f"Django's {quoted(missing)} is missing", "add its translation")
 
 
-def in_catalogue(language: str) -> Iterator[Finding]:
+def in_catalogue(language: str) -> Iterator[TextFinding]:
     path = catalogue_of(language)
     file = polib.pofile(text_of(path))
     plurals = int(file.metadata["Plural-Forms"].partition("nplurals=")[2].partition(";")[0])
@@ -66,7 +66,7 @@ def in_catalogue(language: str) -> Iterator[Finding]:
             yield at(path, f'msgid "{key[1]}', f"“{key[1]}” is compiled otherwise in django.mo", COLLECT)
 
 
-def in_entry(path: Path, entry: polib.POEntry, of_one_number: set[int]) -> Iterator[Finding]:
+def in_entry(path: Path, entry: polib.POEntry, of_one_number: set[int]) -> Iterator[TextFinding]:
     english = entry.msgid_plural or entry.msgid
     for number, text in forms_of(entry).items():
         wanted, found = Counter(PLACEHOLDER.findall(english)), Counter(PLACEHOLDER.findall(text))

@@ -11,7 +11,7 @@ from annotation.rules import text_checks
 from demo import content, game_items, game_pictures, photographs
 from demo.texts import CAPTIONS, MODEL_NAME, MODELS, TEXTS
 from languages.rules.registry import LANGUAGES
-from scripts.checks.sources import Finding, at, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, at, quoted, text_of, unless
 from sxs_eval.rules.judging import are_equal
 
 CAPTIONS_FILE, GAME, PHOTOGRAPHS = (f"demo/data/{name}.yaml" for name in ("captions", "game", "photographs"))
@@ -21,11 +21,11 @@ SPLITS = {f"intersect_{shared}" for shared in range(5)}
 MODELS_IN = {"de": 3, "ar": 2, "hi": 2, "ja": 2}
 EQUAL = ["gravel"]
 """Photographs of which two models have the same caption."""
-MOST_LIKENESS = 0.6
+MAX_LIKENESS = 0.6
 LEAST_PHOTOGRAPHS, LEAST_SENTENCES, LEAST_IN_A_SPLIT, LEAST_WITH_SEVERAL = 15, 60, 10, 25
 
 
-def check() -> Iterator[Finding]:
+def check() -> Iterator[TextFinding]:
     yield from captions()
     yield from compared()
     for language in game_items.SENTENCES:
@@ -36,7 +36,7 @@ def check() -> Iterator[Finding]:
     yield from packages()
 
 
-def captions() -> Iterator[Finding]:
+def captions() -> Iterator[TextFinding]:
     """Every photograph has its texts: English ones of mixed quality, German ones that warn of nothing."""
     keys, do = CAPTIONS_FILE, "write what belongs to each photograph, in the order of photographs.yaml"
     yield from unless(list(TEXTS) == KEYS, keys, 1, "other photographs", do)
@@ -57,12 +57,12 @@ def captions() -> Iterator[Finding]:
                 text_checks.hard_error(text) is None
                 and not text_checks.soft_warnings(text, language=german, others=others)
                 and not text_checks.is_copied(text, texts.english)
-                and text_checks.likeness(*texts.german) < MOST_LIKENESS
+                and text_checks.likeness(*texts.german) < MAX_LIKENESS
             )
             yield from unless(is_good, CAPTIONS_FILE, text, f"“{text}” is warned of", "write a sentence of its own")
 
 
-def compared() -> Iterator[Finding]:
+def compared() -> Iterator[TextFinding]:
     """Every photograph has a caption of each model in each of its languages, in its script; few are equal."""
     models = {language: len(texts["cat"]) for language, texts in CAPTIONS.items()}
     yield from unless(models == MODELS_IN, CAPTIONS_FILE, "compared:", f"models: {models}", f"have {MODELS_IN}")
@@ -87,7 +87,7 @@ def compared() -> Iterator[Finding]:
                 yield from unless(is_good, CAPTIONS_FILE, text, f"“{text}” is not in {tag}", "write it in its script")
 
 
-def season(items: list[game_items.DemoItem]) -> Iterator[Finding]:
+def season(items: list[game_items.DemoItem]) -> Iterator[TextFinding]:
     """Of one language: enough sentences, none twice, spread over the splits, many with several images."""
     few = len(items) < LEAST_SENTENCES or sum(len(item["images"]) > 1 for item in items) < LEAST_WITH_SEVERAL
     yield from unless(not few, GAME, "sentences:", "few sentences, or few with several images", "add some")
@@ -101,7 +101,7 @@ def season(items: list[game_items.DemoItem]) -> Iterator[Finding]:
     )
 
 
-def sentence(item: game_items.DemoItem) -> Iterator[Finding]:
+def sentence(item: game_items.DemoItem) -> Iterator[TextFinding]:
     """One gap, which the rest of the sentence does not give away, and images of which none comes twice."""
     text, word, images = item["sentence"], item["word"], item["images"]
     is_one = len(re.findall("_+", text)) == text.count("____") == 1 and "_____" not in text
@@ -134,7 +134,7 @@ def gives_away(word: str, told: str) -> bool:
     return shared == len(plain(word)) or shared >= max(4, len(plain(word)) - 3)
 
 
-def images() -> Iterator[Finding]:
+def images() -> Iterator[TextFinding]:
     """All images of the game are used, say whose they are and what was changed, and no name tells what they show."""
     used = {subject for sentences in game_items.SENTENCES.values() for subject, *_ in sentences}
     unused = {*(used ^ game_items.SUBJECTS.keys()), *(game_items.names_of_pictures() ^ game_pictures.pictures().keys())}
@@ -154,7 +154,7 @@ def images() -> Iterator[Finding]:
         yield from unless(is_within, GAME, f"{name}:", f"{name} is not within its photograph", "give parts of 1")
 
 
-def packages() -> Iterator[Finding]:
+def packages() -> Iterator[TextFinding]:
     """Photographs have an author, a licence and a source: a package that is pinned."""
     made = photographs.PHOTOGRAPHS
     is_enough = len(made) >= LEAST_PHOTOGRAPHS and len({one.file for one in made}) == len({one.sha256 for one in made})

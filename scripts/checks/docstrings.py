@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.checks.sources import Finding, at, files_in, text_of, unless
+from scripts.checks.sources import TextFinding, at, files_in, text_of, unless
 
 WITH_SHAPE_OR_UNIT = re.compile(r"ArrayLike|NDArray|Points|Interval|Generator|EncodedCaptions")
 INTERNAL = {"comparison_text", "encoding", "n_grams", "text", "vocabulary"}
@@ -15,7 +15,7 @@ INTERNAL = {"comparison_text", "encoding", "n_grams", "text", "vocabulary"}
 SECTION = r"^{name}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)"
 
 
-def check(*folders: str) -> Iterator[Finding]:
+def check(*folders: str) -> Iterator[TextFinding]:
     for path in files_in(*(folders or ("crosslens_metrics",))):
         if path.stem not in INTERNAL and "build" not in path.parts:
             for node in ast.parse(text_of(path)).body:
@@ -23,7 +23,7 @@ def check(*folders: str) -> Iterator[Finding]:
                     yield from of_function(path, node)
 
 
-def of_function(path: Path, node: ast.FunctionDef) -> Iterator[Finding]:
+def of_function(path: Path, node: ast.FunctionDef) -> Iterator[TextFinding]:
     if WITH_SHAPE_OR_UNIT.search(f"{ast.unparse(node.args)} {node.returns and ast.unparse(node.returns)}"):
         gives = section(node, "Returns") or section(node, "Yields") or ast.unparse(node.returns or node) == "None"
         is_said = section(node, "Parameters") and gives

@@ -11,16 +11,16 @@ from PIL import Image
 
 from crosslens_metrics.commands.main import COMMANDS as LIBRARY_COMMANDS
 from demo.content import PEOPLE
-from scripts.checks.sources import ROOT, Finding, at, name_of, text_of, unless, without
+from scripts.checks.sources import ROOT, TextFinding, at, name_of, text_of, unless, without
 
 DOCUMENTS = tuple(name_of(path) for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]))
 FENCED = r"^```.*?^```$"
 SCREENSHOTS = ROOT / "docs" / "screenshots"
-LARGEST_BYTES = 150_000
-MOST_SCREENSHOTS = 16
+MAX_SCREENSHOT_BYTES = 150_000
+MAX_SCREENSHOTS = 16
 
 
-def check(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Finding]:
+def check(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[TextFinding]:
     for document in documents:
         yield from links(document)
         yield from names(document, r"manage\.py (\w+)", get_commands(), "command of manage.py")
@@ -31,13 +31,13 @@ def check(documents: tuple[str, ...] = DOCUMENTS) -> Iterator[Finding]:
     yield from screenshots()
 
 
-def names(document: str, pattern: str, known: Collection[str], kind: str) -> Iterator[Finding]:
+def names(document: str, pattern: str, known: Collection[str], kind: str) -> Iterator[TextFinding]:
     for match in re.finditer(pattern, text_of(document)):
         if match[1] not in known:
             yield at(document, match, f"there is no {kind} “{match[1]}”", "name another")
 
 
-def links(document: str) -> Iterator[Finding]:
+def links(document: str) -> Iterator[TextFinding]:
     text = without(FENCED, text_of(document))
     for match in re.finditer(r"\]\(((?!\w+:)[^)\s]+)\)", text):
         path, _, part = match[1].partition("#")
@@ -60,7 +60,7 @@ def targets() -> list[str]:
     return "".join(re.findall(r"^\.PHONY: (.+)$", text_of("Makefile"), re.MULTILINE)).split()
 
 
-def commands_of_the_library() -> Iterator[Finding]:
+def commands_of_the_library() -> Iterator[TextFinding]:
     guide, heading = "docs/researchers.md", "## Commands without the platform"
     named = set(re.findall(r"`(\w+_\w+|correlate)`", text_of(guide).partition(heading)[2].partition("\n##")[0]))
     for name in named ^ set(LIBRARY_COMMANDS):
@@ -69,13 +69,15 @@ def commands_of_the_library() -> Iterator[Finding]:
         )
 
 
-def screenshots() -> Iterator[Finding]:
+def screenshots() -> Iterator[TextFinding]:
     shown = text_of("README.md") + text_of("docs/places.md").replace("(", "(docs/")
     images = sorted(SCREENSHOTS.glob("*.png"))
-    yield from unless(0 < len(images) <= MOST_SCREENSHOTS, SCREENSHOTS, 1, f"{len(images)} images", "show fewer")
+    yield from unless(0 < len(images) <= MAX_SCREENSHOTS, SCREENSHOTS, 1, f"{len(images)} images", "show fewer")
     for image in images:
         size = image.stat().st_size
-        yield from unless(size <= LARGEST_BYTES, image, 1, f"{size:,} bytes", f"make it {LARGEST_BYTES:,} or fewer")
+        yield from unless(
+            size <= MAX_SCREENSHOT_BYTES, image, 1, f"{size:,} bytes", f"make it {MAX_SCREENSHOT_BYTES:,} or fewer"
+        )
         yield from unless(f"({name_of(image)})" in shown, image, 1, "no document shows it", "show it or delete it")
         with Image.open(image) as opened:
             yield from unless(

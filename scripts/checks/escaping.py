@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scripts.checks.sources import Finding, at, files_in, name_of, text_of
+from scripts.checks.sources import TextFinding, at, files_in, name_of, text_of
 
 # Help texts are the code's own; Django's, of passwords, is a list.
 UNESCAPED = r"[^\s{]*\|\s*safe\b|\bautoescape\b|\bsafeseq\b"
@@ -24,7 +24,7 @@ RULES = (
 )
 
 
-def check() -> Iterator[Finding]:
+def check() -> Iterator[TextFinding]:
     for folder, ending, pattern, do in RULES:
         for path in files_in(folder, endings=(ending,)):
             for match in re.finditer(pattern, text_of(path)):

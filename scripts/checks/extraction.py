@@ -14,7 +14,7 @@ from pathlib import Path
 import polib
 from django.utils.translation.template import templatize
 
-from scripts.checks.sources import ROOT, Finding, at, name_of, text_of
+from scripts.checks.sources import ROOT, TextFinding, at, name_of, text_of
 from scripts.messages import ALL, catalogue_of
 
 ALIAS = re.compile(r"\bn?p?gettext(?:_lazy|_noop)? as (?!_\b)\w+")
@@ -35,7 +35,7 @@ KEYWORDS = [
 FOLDERS = ("templates", *(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests"))
 
 
-def check(folders: tuple[str, ...] = FOLDERS) -> Iterator[Finding]:
+def check(folders: tuple[str, ...] = FOLDERS) -> Iterator[TextFinding]:
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in MARKS]
     yield from aliases(files)
     catalogue = catalogue_of(ALL)
@@ -49,7 +49,7 @@ def check(folders: tuple[str, ...] = FOLDERS) -> Iterator[Finding]:
         )
 
 
-def aliases(files: list[Path]) -> Iterator[Finding]:
+def aliases(files: list[Path]) -> Iterator[TextFinding]:
     """xgettext knows `_` and the functions' own names: what is marked by another name never reaches the catalogue."""
     for file in files:
         for match in ALIAS.finditer(text_of(file)):
@@ -73,7 +73,7 @@ def collected(files: list[Path]) -> polib.POFile:
     return polib.pofile(found)
 
 
-def differences(source: polib.POFile, catalogue: polib.POFile) -> Iterator[Finding]:
+def differences(source: polib.POFile, catalogue: polib.POFile) -> Iterator[TextFinding]:
     def keys(file: polib.POFile) -> dict[tuple[str | None, str, str], polib.POEntry]:
         return {(one.msgctxt, one.msgid, one.msgid_plural): one for one in file if not one.obsolete}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import yaml
 
 from scripts.checks.services import OURS, compose, mounted
-from scripts.checks.sources import Finding, at, line_at, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, at, line_at, quoted, text_of, unless
 
 DOCKERFILE, IGNORED, IMAGES = "Dockerfile", ".dockerignore", "deploy/images.env"
 CADDYFILE, DATABASE, ALERTS = "deploy/Caddyfile", "deploy/database.sql", "deploy/alerts.yml"
@@ -24,7 +24,7 @@ ROLE = "CREATE ROLE crosslens LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLIC
 METRICS = ("operations/services/metrics.py", "operations/selectors/waiting.py")
 
 
-def check() -> Iterator[Finding]:
+def check() -> Iterator[TextFinding]:
     yield from steps()
     yield from folders()
     missing = NEVER_IN_THE_IMAGE - {*text_of(IGNORED).split()}
@@ -45,7 +45,7 @@ def version_of(name: str) -> str:
     return images()[f"{name}_IMAGE"].partition(":")[2].partition("-")[0]
 
 
-def steps() -> Iterator[Finding]:
+def steps() -> Iterator[TextFinding]:
     """The Dockerfile begins with the pinned image, installs known hashes only, and leaves no tools and no root."""
     text = text_of(DOCKERFILE)
     for match in re.finditer(r"^(?:FROM (?!\$\{PYTHON_IMAGE\})|ARG PYTHON_IMAGE=).*", text, re.MULTILINE):
@@ -79,7 +79,7 @@ def steps() -> Iterator[Finding]:
     )
 
 
-def folders() -> Iterator[Finding]:
+def folders() -> Iterator[TextFinding]:
     """Every folder that compose mounts is the user's own in the image: a volume takes over whose a folder is."""
     made = text_of(DOCKERFILE).replace("\\\n", " ")
     owned = re.search(r"chown -R 10001 ([^&\n]+)", made)
@@ -90,7 +90,7 @@ def folders() -> Iterator[Finding]:
         yield from unless(is_own, DOCKERFILE, "chown -R", f"{folder} is not the user's", "make it with mkdir and chown")
 
 
-def proxy() -> Iterator[Finding]:
+def proxy() -> Iterator[TextFinding]:
     text = text_of(CADDYFILE)
     for line in PASSED_ON:
         yield from unless(line in text, CADDYFILE, 1, f"“{line}” is missing", "add it, as the platform counts on it")
@@ -103,7 +103,7 @@ def proxy() -> Iterator[Finding]:
     )
 
 
-def alerts() -> Iterator[Finding]:
+def alerts() -> Iterator[TextFinding]:
     """The rules for alerts ask for figures that there are."""
     known = metrics()
     for group in yaml.safe_load(text_of(ALERTS))["groups"]:

@@ -28,7 +28,7 @@ from inference.rules.captions import MAX_CAPTION_CHARACTERS
 from people.rules.passwords import OWN_WORDS
 from scripts.checks.documents import targets
 from scripts.checks.image import metrics, version_of
-from scripts.checks.sources import ROOT, Finding, at, quoted, text_of, unless
+from scripts.checks.sources import ROOT, TextFinding, at, quoted, text_of, unless
 from sxs_eval.formats.figure_tables import COLUMNS as TABLE_COLUMNS
 from sxs_eval.formats.judgement_export import COLUMNS as EXPORT_COLUMNS
 
@@ -38,7 +38,7 @@ GUIDES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").
 COMMANDS = [path.stem for path in ROOT.glob("*/management/commands/*.py") if path.stem != "__init__"]
 
 
-class Mention(NamedTuple):
+class GuideMention(NamedTuple):
     """One of the `guides` has each of the `names`, written like `form`."""
 
     guides: tuple[str, ...]
@@ -46,31 +46,33 @@ class Mention(NamedTuple):
     form: str = "`{}`"
 
 
-def table() -> list[Mention]:
+def table() -> list[GuideMention]:
     return [
-        Mention(GUIDES, COMMANDS, "manage.py {}"),
-        Mention(("Makefile",), (name for name in targets() if name != "help"), '@echo "make {}'),
-        Mention(("README.md",), (MANAGER, PASSWORD)),
-        Mention(("docs/managers.md",), CAPTION_COLUMNS),
-        Mention(("docs/managers.md",), (layout.value for layout in Layout), "| `{}` |"),
-        Mention(("docs/importing.md",), (*NAMES, *TEXT_COLUMNS, *ALIASES, "file", "latitude", "longitude")),
-        Mention(("docs/importing.md",), limits_of_imports(), "{}"),
-        Mention(("docs/researchers.md",), (*EXPORT_COLUMNS, *TABLE_COLUMNS)),
-        Mention(("docs/researchers.md",), (*options_of("correlate"), *options_of("rank_metrics")), "`{}"),
-        Mention(("docs/metrics.md",), (re.sub(r"^BLEU-[123]$", "BLEU-n", one.title) for one in FIGURES.values()), "{}"),
-        Mention(("docs/side-by-side-files.md",), (*JUDGEMENT_COLUMNS, *MESSAGES)),
-        Mention(("docs/side-by-side-files.md",), ("--json", "--seed", "--replication", "--resamples")),
-        Mention(("docs/side-by-side-files.md",), rows_of_scales(), "| {} |"),
-        Mention(("docs/backends.md",), (*ANYWHERE, *OF_IMAGES, *backends())),
-        Mention(("docs/operators.md",), metrics(), "{}"),
-        Mention(("docs/operators.md",), (f"are for Python {version_of('PYTHON')}",), "{}"),
-        Mention(("docs/operators.md",), (f"Caddy ({version_of('CADDY')} or newer)",), "{}"),
-        Mention(("docs/screenshots/README.md",), (one.author for one in PHOTOGRAPHS), "{}"),
-        Mention(("docs/screenshots/README.md",), (one.licence[1] for one in PHOTOGRAPHS), "{}"),
+        GuideMention(GUIDES, COMMANDS, "manage.py {}"),
+        GuideMention(("Makefile",), (name for name in targets() if name != "help"), '@echo "make {}'),
+        GuideMention(("README.md",), (MANAGER, PASSWORD)),
+        GuideMention(("docs/managers.md",), CAPTION_COLUMNS),
+        GuideMention(("docs/managers.md",), (layout.value for layout in Layout), "| `{}` |"),
+        GuideMention(("docs/importing.md",), (*NAMES, *TEXT_COLUMNS, *ALIASES, "file", "latitude", "longitude")),
+        GuideMention(("docs/importing.md",), limits_of_imports(), "{}"),
+        GuideMention(("docs/researchers.md",), (*EXPORT_COLUMNS, *TABLE_COLUMNS)),
+        GuideMention(("docs/researchers.md",), (*options_of("correlate"), *options_of("rank_metrics")), "`{}"),
+        GuideMention(
+            ("docs/metrics.md",), (re.sub(r"^BLEU-[123]$", "BLEU-n", one.title) for one in FIGURES.values()), "{}"
+        ),
+        GuideMention(("docs/side-by-side-files.md",), (*JUDGEMENT_COLUMNS, *MESSAGES)),
+        GuideMention(("docs/side-by-side-files.md",), ("--json", "--seed", "--replication", "--resamples")),
+        GuideMention(("docs/side-by-side-files.md",), rows_of_scales(), "| {} |"),
+        GuideMention(("docs/backends.md",), (*ANYWHERE, *OF_IMAGES, *backends())),
+        GuideMention(("docs/operators.md",), metrics(), "{}"),
+        GuideMention(("docs/operators.md",), (f"are for Python {version_of('PYTHON')}",), "{}"),
+        GuideMention(("docs/operators.md",), (f"Caddy ({version_of('CADDY')} or newer)",), "{}"),
+        GuideMention(("docs/screenshots/README.md",), (one.author for one in PHOTOGRAPHS), "{}"),
+        GuideMention(("docs/screenshots/README.md",), (one.licence[1] for one in PHOTOGRAPHS), "{}"),
     ]
 
 
-def check() -> Iterator[Finding]:
+def check() -> Iterator[TextFinding]:
     for guides, names, form in table():
         said = "".join(map(text_of, guides))
         for name in names:
@@ -114,7 +116,7 @@ def backends() -> list[str]:
     return [name for name, backend in registry.backends().items() if not registry.package_of(backend)]
 
 
-def settings() -> Iterator[Finding]:
+def settings() -> Iterator[TextFinding]:
     """The tables of settings have exactly those there are, in their order, and the command of the image."""
     first, _, second = text_of(SETTINGS).partition("## Optional")
     for part, wanted in ((first, REQUIRED), (second, OPTIONAL)):
@@ -131,7 +133,7 @@ def settings() -> Iterator[Finding]:
     yield from unless(is_there, SETTINGS, "| web |", f"“{row}” is not there", "copy the command of the Dockerfile")
 
 
-def passwords() -> Iterator[Finding]:
+def passwords() -> Iterator[TextFinding]:
     document = "docs/security.md"
     heading = "**Words that no password is made of**"
     said = re.search(re.escape(heading) + r" with little else around them: (.+),\nand", text_of(document))

@@ -9,7 +9,7 @@ from itertools import pairwise
 from packaging.requirements import Requirement
 
 from scripts.checks.image import version_of
-from scripts.checks.sources import Finding, files_in, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, files_in, quoted, text_of, unless
 
 LOCKS = {
     "requirements.txt": "deploy/requirements.lock",
@@ -24,7 +24,7 @@ HASH = "pin it by version and --hash=sha256:…"
 LOCK = "run python -m scripts.lock"
 
 
-def check() -> Iterator[Finding]:
+def check() -> Iterator[TextFinding]:
     for file in (*BY_HASH, *ALIGNER):
         yield from hashes(file)
     for requirements, lock in LOCKS.items():
@@ -32,7 +32,7 @@ def check() -> Iterator[Finding]:
     yield from versions()
 
 
-def hashes(file: str) -> Iterator[Finding]:
+def hashes(file: str) -> Iterator[TextFinding]:
     lines = text_of(file).replace(" \\\n", "").splitlines()
     names = [name for name in (*LOCKS, "requirements-dev.txt", *BY_HASH) if name != file]
     for above, line in pairwise(["", *lines]):
@@ -57,7 +57,7 @@ def locked(lock: str) -> dict[str, str]:
     return dict(re.findall(pattern, text_of(lock), re.MULTILINE))
 
 
-def locks(requirements: str, lock: str) -> Iterator[Finding]:
+def locks(requirements: str, lock: str) -> Iterator[TextFinding]:
     whole = locked(LOCKS["requirements.txt"])
     known = whole | locked(lock)
     for name, version in re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==(\S+)", text_of(requirements), re.MULTILINE):
@@ -71,7 +71,7 @@ def locks(requirements: str, lock: str) -> Iterator[Finding]:
     yield from unless(python in text_of(lock).splitlines()[0], lock, 1, f"not{python.rstrip(';')}, as the image", LOCK)
 
 
-def versions() -> Iterator[Finding]:
+def versions() -> Iterator[TextFinding]:
     """What the library says to install is what the platform installs, and PyTorch and torchvision belong together."""
     lines = re.findall(r"^([^#\n]*\w)", "\n".join(map(text_of, LOCKS)), re.MULTILINE)
     ours, named = {str(Requirement(line)) for line in lines}, set()

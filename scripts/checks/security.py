@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from scripts.checks.sources import ROOT, Finding, at, text_of, unless
+from scripts.checks.sources import ROOT, TextFinding, at, text_of, unless
 
 DOCUMENT = "docs/security.md"
 LEVELS = {
@@ -48,7 +48,7 @@ SOURCES = (
 """Where settings stand."""
 
 
-def check() -> Iterator[Finding]:
+def check() -> Iterator[TextFinding]:
     text = text_of(DOCUMENT)
     is_whole = Counter("".join(LEVELS.values())) == {"1": 70, "2": 183, "3": 92}
     yield from unless(
@@ -72,7 +72,7 @@ def check() -> Iterator[Finding]:
             )
 
 
-def requirements(text: str) -> Iterator[Finding]:
+def requirements(text: str) -> Iterator[TextFinding]:
     """Each of levels 1 and 2 stands once, in its order, in a row or in a range that does not apply."""
     numbers = list(REQUIREMENTS)
     stands: dict[str, re.Match[str]] = {}

@@ -12,7 +12,7 @@ from config.variables import OPTIONAL, REQUIRED
 from deploy.trial.installation import SERVICES
 from inference.services.executor import SLICE_S
 from inference.tasks import SHORT_SLICE_S
-from scripts.checks.sources import Finding, at, line_at, quoted, text_of, unless
+from scripts.checks.sources import TextFinding, at, line_at, quoted, text_of, unless
 
 COMPOSE = "docker-compose.yml"
 OURS = ("web", "worker", "gpu-worker", "beat", "migrate", "manage")
@@ -87,7 +87,7 @@ RULES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
 """Services, a path in each of them, what its value is like, and what to do where it is not."""
 
 
-def check() -> Iterator[Finding]:
+def check() -> Iterator[TextFinding]:
     described = compose()
     services = described["services"]
     yield from unless(
@@ -140,7 +140,7 @@ def mounted(service: dict[str, Any]) -> dict[str, str]:
     return {source: folder for source, folder, *_how in (volume.split(":") for volume in volumes)}
 
 
-def environment(services: dict[str, Any]) -> Iterator[Finding]:
+def environment(services: dict[str, Any]) -> Iterator[TextFinding]:
     """Each process is given every variable that it needs, and .env can set whatever may be set."""
     for name in OURS:
         given, line = {*services[name]["environment"]}, line_of(name, "environment")
@@ -154,7 +154,7 @@ def environment(services: dict[str, Any]) -> Iterator[Finding]:
     yield from unless(not differing, COMPOSE, "environment: &environment", wrong, "add it, or correct SET_ELSEWHERE")
 
 
-def lifetimes(services: dict[str, Any]) -> Iterator[Finding]:
+def lifetimes(services: dict[str, Any]) -> Iterator[TextFinding]:
     """Compose kills a worker later than its slice ends, and the server later than the server its own processes."""
     server_s = re.search(r'"--workers-kill-timeout", "(\d+)s"', text_of("Dockerfile"))
     needed = {"worker": SHORT_SLICE_S, "gpu-worker": SLICE_S, "web": int(server_s[1]) if server_s else 10**9}

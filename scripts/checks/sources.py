@@ -18,7 +18,7 @@ TEXTS: dict[Path, str] = {}
 Place = int | str | re.Match[str]
 
 
-class Finding(NamedTuple):
+class TextFinding(NamedTuple):
     """`wrong` says what is wrong, `do` how to correct it."""
 
     path: str
@@ -66,17 +66,17 @@ def without(pattern: str, text: str) -> str:
     return re.sub(pattern, lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
 
 
-def at(path: Path | str, where: Place, wrong: str, do: str) -> Finding:
+def at(path: Path | str, where: Place, wrong: str, do: str) -> TextFinding:
     """A finding in a line, at a match, or where a text first stands; in the first line if it stands nowhere."""
     if isinstance(where, str):
         # A file may break its lines within it.
         where = re.search(r"\s+".join(map(re.escape, where.split()[:6])), text_of(path)) or 1
     if isinstance(where, re.Match):
         where = line_at(where.string, where.start())
-    return Finding(name_of(ROOT / path), where, wrong, do)
+    return TextFinding(name_of(ROOT / path), where, wrong, do)
 
 
-def unless(holds: object, path: Path | str, where: Place, wrong: str, do: str) -> list[Finding]:
+def unless(holds: object, path: Path | str, where: Place, wrong: str, do: str) -> list[TextFinding]:
     return [] if holds else [at(path, where, wrong, do)]
 
 

@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from people.templatetags.sheets import APP_SHEETS
-from scripts.checks.sources import ROOT, Finding, at, files_in, quoted, text_of, unless
+from scripts.checks.sources import ROOT, TextFinding, at, files_in, quoted, text_of, unless
 
 TEMPLATES = ROOT / "templates"
 COMMON = ("base", "components", "project")
 """Of every page; that of a project's navigation only where it is shown: tests/doors/test_project_navigation.py."""
 LINK = "link the sheet in people/templatetags/sheets.py or on the page"
-LONGEST_LINE = 160
+MAX_LINE_LENGTH = 160
 TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}")
 OPEN_ENDED = re.compile(r"\{%|\{\{|\{#|%\}|\}\}|#\}")
 # What cannot be wrapped: a sentence with a percent sign, which only the tag `translate` takes, and a line of JSON.
@@ -36,7 +36,7 @@ PLOTS = {
 """Every class of theirs is in the sheet of reports; these, whose end is a value, too."""
 
 
-def check(folders: tuple[str, ...] = ("templates",)) -> Iterator[Finding]:
+def check(folders: tuple[str, ...] = ("templates",)) -> Iterator[TextFinding]:
     for path in files_in(*folders, endings=(".html",)):
         name = str(path.relative_to(TEMPLATES))
         yield from lines(path, is_timed=not re.match(r"site/|.*email/", name) and name not in WITH_A_ZONE_OF_THEIR_OWN)
@@ -53,12 +53,12 @@ def check(folders: tuple[str, ...] = ("templates",)) -> Iterator[Finding]:
         yield from styles(path, [one for one in used if one != "plot__bar"], ("reports",))
 
 
-def lines(path: Path, *, is_timed: bool) -> Iterator[Finding]:
+def lines(path: Path, *, is_timed: bool) -> Iterator[TextFinding]:
     for number, line in enumerate(text_of(path).splitlines(), start=1):
         if OPEN_ENDED.search(TAG.sub("", line)):
             yield at(path, number, "a tag goes over the end of the line, so that Django shows it", "put it on one line")
-        if len(WHOLE.sub("", line)) > LONGEST_LINE:
-            yield at(path, number, f"over {LONGEST_LINE} characters", "wrap it")
+        if len(WHOLE.sub("", line)) > MAX_LINE_LENGTH:
+            yield at(path, number, f"over {MAX_LINE_LENGTH} characters", "wrap it")
         if is_timed and RAW_TIME.search(line):
             yield at(path, number, "a time without a zone", "say {% moment … %}, {% day … %} or {% deadline … %}")
 
@@ -73,7 +73,7 @@ def classes_in(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\.([a-zA-Z][\w-]*)", re.sub(r"\{[^{}]*\}", "{}", text)))
 
 
-def styles(path: Path, used: list[str], sheets: tuple[str, ...]) -> Iterator[Finding]:
+def styles(path: Path, used: list[str], sheets: tuple[str, ...]) -> Iterator[TextFinding]:
     for name in sorted({*used} - set().union(*map(classes_of, sheets))):
         yield at(path, name, f"no style for the class {name}", f"write it in {quoted(sheets)}, or remove the class")
 
@@ -90,7 +90,7 @@ def parts_of(template: str) -> dict[str, str]:
     return texts
 
 
-def sheets_of_page(page: str) -> Iterator[Finding]:
+def sheets_of_page(page: str) -> Iterator[TextFinding]:
     """A page links the sheets of its classes: its own, or those of its app."""
     texts = parts_of(page)
     own = [

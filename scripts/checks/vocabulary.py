@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polib
 
-from scripts.checks.sources import PRODUCT, Finding, at, files_in, line_at, text_of, without
+from scripts.checks.sources import PRODUCT, TextFinding, at, files_in, line_at, text_of, without
 from scripts.messages import catalogue_of
 
 RETIRED = {
@@ -55,7 +55,7 @@ CLASS = re.compile(r"^ *class (\w+)(?:\((.*?)\))?:", re.DOTALL | re.MULTILINE)
 MISNOMERS = re.compile(r"(Refused|Problem|Standing|Blocker)$")
 
 
-def check(apps: tuple[str, ...] = PRODUCT) -> Iterator[Finding]:
+def check(apps: tuple[str, ...] = PRODUCT) -> Iterator[TextFinding]:
     yield from in_messages()
     for guide in GUIDES:
         yield from in_guide(guide)
@@ -67,7 +67,7 @@ def check(apps: tuple[str, ...] = PRODUCT) -> Iterator[Finding]:
 
 def retired(
     path: Path | str, line: int, text: str, allowed: set[str] | frozenset[str] = frozenset()
-) -> Iterator[Finding]:
+) -> Iterator[TextFinding]:
     """What `text`, which begins in this line, has of retired words."""
     text = without(r"`[^`]*`", text)
     if not ANY_WORD.search(" ".join(text.split())):
@@ -79,7 +79,7 @@ def retired(
                 yield at(path, place, f"“{' '.join(match[0].split())}” is retired", f"say {instead}")
 
 
-def in_messages() -> Iterator[Finding]:
+def in_messages() -> Iterator[TextFinding]:
     path = catalogue_of("ar")
     for entry in polib.pofile(text_of(path)):
         # Names in braces are the program's, and what is quoted is an example of somebody's words.
@@ -88,7 +88,7 @@ def in_messages() -> Iterator[Finding]:
             yield from retired(path, entry.linenum, " ".join(text.split()))
 
 
-def in_guide(guide: str) -> Iterator[Finding]:
+def in_guide(guide: str) -> Iterator[TextFinding]:
     yield from retired(guide, 1, without(r"^```.*?^```$", text_of(guide)))
 
 
@@ -103,7 +103,7 @@ def retired_in_name(name: str) -> str:
     return found[1] if found else ""
 
 
-def in_module(app: str, path: Path) -> Iterator[Finding]:
+def in_module(app: str, path: Path) -> Iterator[TextFinding]:
     text, allowed = text_of(path), ALLOWED.get(app, set())
     words = " ".join(text.split())
     # Few modules have such a word at all, and only they are taken apart.
@@ -130,7 +130,7 @@ def in_module(app: str, path: Path) -> Iterator[Finding]:
             yield at(path, line, f"“{name}” has the retired word “{word}”", f"use a word of {GLOSSARY}")
 
 
-def classes() -> Iterator[Finding]:
+def classes() -> Iterator[TextFinding]:
     """Names of exceptions, and whether the glossary names only classes that exist."""
     there = {"Error"}
     for path in (path for app in PRODUCT for path in modules(app)):
