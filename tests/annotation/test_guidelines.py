@@ -199,6 +199,11 @@ class TestReading:
         address = reverse("annotation:guidelines-show", args=[round.project.slug]) + query
         assert client_of(round.project.created_by).get(address).status_code == 404
 
+    def test_a_version_of_another_project_is_not_found(self, round):
+        publish(make_project())
+        address = reverse("annotation:guidelines-show", args=[round.project.slug]) + "?version=2"
+        assert client_of(round.project.created_by).get(address).status_code == 404
+
 
 def work_page(user: User) -> str:
     return " ".join(client_of(user).get(reverse("annotation:work-show")).content.decode().split())

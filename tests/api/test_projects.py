@@ -155,6 +155,12 @@ def test_a_query_that_makes_no_sense_is_refused_by_name(mia):
         assert set(refused.json()["errors"]) == {name}
 
 
+def test_a_list_has_nothing_of_another_project(seeded, mia):
+    before = {name: mia.all_of(address(name, "lions")) for name in WITH_WORDS}
+    make_seeded("zebras")
+    assert {name: mia.all_of(address(name, "lions")) for name in WITH_WORDS} == before
+
+
 def test_rows_of_a_round_that_is_not_of_the_project_are_not_there(seeded, mia):
     other = make_seeded("zebras")
     assert mia.all_of(address("caption-list", "lions"), round=other.main.pk) == []
