@@ -135,7 +135,8 @@ def _faults(
     if wrong := set(opened) - set(may):
         yield f"{route.name} opens to {sorted(wrong)}: {opened[min(wrong)][0]}"
     # At one address somebody may have to wait for their turn, but those who manage or only read.
-    certain = set(may) if everywhere else set(may[:1]) | {"M", "R"} & set(may)
+    is_whole = everywhere and route.name not in SAYS_WHY
+    certain = set(may) if is_whole else set(may[:1]) | {"M", "R"} & set(may)
     if missing := certain - set(opened):
         yield f"{route.name} is closed to {sorted(missing)} by {methods}"
 
