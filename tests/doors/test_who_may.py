@@ -7,6 +7,7 @@ reading writes nothing.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -18,7 +19,7 @@ from django.test import Client
 from django.urls import path
 
 from gapgame.models import Season
-from people.models import Project, Role, User
+from people.models import Membership, Project, Role, User
 from tests.doors.asking import API, Asked, a_visitor, ask, ours, signed_in, writes
 from tests.doors.world import NAME, World
 from tests.factories import join_project, make_player, make_project, make_user
@@ -184,6 +185,22 @@ def test_what_is_of_one_project_is_not_found_under_another(clients: dict[str, Cl
                 opened += [f"{route.name}: {asked}" for asked in ask(clients["x"], here) if opens(asked) or asked.told]
     assert not opened, "\n".join(opened)
     assert tried > 80
+
+
+def test_captions_of_others_are_shown_no_more_to_whoever_lost_the_role_to_rate_them(
+    clients: dict[str, Client], world: World
+) -> None:
+    """Though they are still of the project, as a player. What one wrote oneself stays."""
+    named, opened = table(TABLE.read_text(encoding="utf-8")), {True: set[str](), False: set[str]()}
+    for has_role in (True, False):
+        for route in ours():
+            if re.search("verification-(show|done)|rating-batch-show", route.name):
+                places = [(letter, place) for letter in named[route.name][0] for place in route.addresses(world.known)]
+                asked = [one for letter, place in places for one in ask(clients[letter], place) if opens(one)]
+                opened[has_role] |= {route.name for _one in asked}
+        Membership.objects.exclude(role=Role.MANAGER).update(role=Role.PLAYER)
+    assert len(opened[True]) == 3
+    assert not opened[False]
 
 
 def open_door(request: HttpRequest, slug: str) -> HttpResponse:
