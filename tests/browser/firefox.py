@@ -13,8 +13,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from tests.browser.windows import DriverError, Profile, Window, running, strokes, wait_for
 
 PROGRAMS = ("firefox-esr", "firefox")
@@ -47,6 +45,8 @@ class Connection:
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     async def _connect(self, address: str) -> tuple[Any, Any]:
+        import aiohttp
+
         session = aiohttp.ClientSession()
         return session, await session.ws_connect(address, max_msg_size=0)
 

@@ -9,7 +9,6 @@ import sys
 import numpy as np
 import pytest
 import scipy
-from gensim.models import KeyedVectors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +67,8 @@ def test_it_is_the_optimum_of_the_linear_programme(a, b):
 
 
 def test_it_equals_gensim_on_long_and_short_texts_with_and_without_unit_length():
+    from gensim.models import KeyedVectors
+
     rng = np.random.default_rng(3)
     words = [f"v{number}" for number in range(300)]
     table = KeyedVectors(20)
