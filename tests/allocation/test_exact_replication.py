@@ -142,6 +142,16 @@ class TestOnePersonAtATime:
         assert states == {AssignmentState.ASSIGNED: 3, AssignmentState.REASSIGNED: 1}
         assert_exact(pool)
 
+    def test_a_batch_that_no_sweep_has_expired_yet_is_resumed(self):
+        pool, slow = make_pool(3, places=1), make_user()
+        batch = take(pool, slow)
+
+        resumed = resume_batch(batch_id=batch.pk, person=slow, now=batch.deadline + MINUTE)
+
+        assert resumed.is_open_at(batch.deadline + MINUTE)
+        assert set(batch.assignments.values_list("state", flat=True)) == {AssignmentState.ASSIGNED}
+        assert_exact(pool)
+
     def test_a_batch_whose_tasks_all_went_to_others_cannot_be_resumed(self):
         pool, slow = make_pool(3, places=1), make_user()
         batch = take(pool, slow)
