@@ -166,6 +166,10 @@ def test_groups_say_their_turns_counts_and_means(golden: Path) -> None:
     cat = next(one for one in report["by"]["word"] if one["name"] == "cat")
     assert (cat["turns"], cat["counts"]["attempt_1"], cat["similarity"][0]) == (2, 2, 1.0)
     assert cat["similarity"][1] is None
+    # Clopper and Pearson's of 2 in 2, and of 0 in 2.
+    bound = 100 * 0.025**0.5
+    assert list(cat["intervals"]["attempt_1"].values()) == pytest.approx([bound, 100])
+    assert list(cat["intervals"]["attempt_2"].values()) == pytest.approx([0, 100 - bound])
     assert [one["name"] for one in report["by"]["player"]] == ["ann", "bob"]
     assert "cat" in run(golden, "--by", "word")
 

@@ -342,3 +342,11 @@ def test_levels_below_fluent_do_not_practise(round):
     make_practice(round.project)
     page = client_of(learner).get(reverse("practice:practice-show", args=[round.project.slug]))
     assert "There is nothing to practise." in page.content.decode()
+
+
+def test_an_archived_project_offers_no_practice(round, anna):
+    make_practice(round.project)
+    show = reverse("practice:practice-show", args=[round.project.slug])
+    assert client_of(anna).get(show).status_code == 200
+    Project.objects.filter(pk=round.project_id).update(archived_at=NOW)
+    assert client_of(anna).get(show).status_code == 404

@@ -147,6 +147,15 @@ def test_captions_of_people_come_first_in_a_mixed_set(project, english):
     assert not vectors_for(german.made).exists(), "WMDRel is for translations alone"
 
 
+def test_captions_of_people_alone_are_no_mixed_set(project, english, monkeypatch):
+    people = make_references(project=project, collection=english.collection, texts=["Ein Löwe."])
+    (german,) = start(english, mixed_with=[people])
+    cut_off = Failed("It is cut off.")
+    monkeypatch.setattr(FakeTranslation, "translate", lambda _self, texts, **_about: [cut_off for _text in texts])
+
+    assert (work(german).state, german.made.kind) == (JobState.FAILED, ReferenceKind.MIXED)
+
+
 def test_a_worker_continues_where_the_last_one_died(english, said, monkeypatch):
     (german,) = start(english)
     translate, calls = FakeTranslation.translate, count()
