@@ -40,11 +40,12 @@ from tests.tiers import some
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 
-# The installation's models are named to managers, who choose among them; no image or caption stands beside.
+# The installation's models are named to managers, who choose among them; beside stand no captions of images in hand.
 MANAGERS_MAY_KNOW = {
     f"{app}:{name}": (MODEL_WORD,)
     for app, names in {
         "annotation": "project-create language-add",
+        "images": "collection-show collection-image-show",
         "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "
         "trial-show embedding-list embedding-show embedding-create",
         "sxs_eval": "comparison-list comparison-create comparison-show comparison-settings comparisons-progress "
