@@ -60,6 +60,8 @@ def files(folder: Path) -> dict[str, bytes]:
 class TestSite:
     def test_every_link_leads_somewhere_every_page_is_reached_and_none_is_large(self, release, tmp_path):
         build_site(release=placed(release), folder=tmp_path / "site")
+        # A web server, which is somebody else, may read it.
+        assert (tmp_path / "site").stat().st_mode & 0o777 == 0o755
         pages = list((tmp_path / "site").rglob("*.html"))
         assert len(pages) > len(KEYS)
         for path in pages:

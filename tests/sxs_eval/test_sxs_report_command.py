@@ -285,6 +285,7 @@ def test_comparisons_of_the_same_models_are_pooled_and_all_models_ranked(tmp_pat
     assert separable[frozenset({"m2", "m3"})] is False
     text = run(file, "--resamples", "200")
     assert text.count("not separable: ") == 1
+    assert "never compared" not in text
     assert text.count("All comparisons (m2 against m1): m1-m2 hi, m1-m2 zh") == 1
 
 
