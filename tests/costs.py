@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.tiers import is_long
+
 BUDGETS = Path(__file__).parent / "budgets.json"
 PLACE = "COSTS_FILE"
 """The variable that says where a run writes its costs and how many tests passed."""
@@ -26,9 +28,11 @@ OUTCOMES = ("passed", "failed", "error", "skipped", "rerun")
 costs: dict[str, float] = {}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the dearest folders, so that no process waits for another one's at the end."""
     budgets = json.loads(BUDGETS.read_text())
+    if is_long(config):
+        budgets["tests/leaks"] = sum(budgets.values())
     items.sort(key=lambda item: -budgets.get(folder_of(item.nodeid), 0))
 
 
