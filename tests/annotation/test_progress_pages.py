@@ -329,3 +329,5 @@ class TestTheList:
         Round.objects.update(kind=RoundKind.PILOT)
         (row,) = managed_projects(round.project.created_by)
         assert (row.wanted, row.done) == (8, 2)
+        (row,) = managed_projects(make_project().created_by)
+        assert (row.wanted, row.percent) == (0, 0)

@@ -15,12 +15,15 @@ from annotation.models import (
     Rating,
     Round,
     RoundFigures,
+    RoundKind,
     RoundState,
     Tally,
     Verdict,
     VerificationTask,
 )
 from annotation.rules.drawing import draw_captions
+from annotation.selectors.control_room import room_rows
+from annotation.selectors.overview import project_progress
 from annotation.services import batches
 from annotation.services import verification as services
 from annotation.services.round_batches import StaleStateError, UnratedImagesError
@@ -401,3 +404,13 @@ def test_a_batch_is_its_raters_alone(round, batch):
     ):
         with pytest.raises(type(batch).DoesNotExist):
             step()
+
+
+def test_batches_of_a_pilots_rating_are_unfinished_ones_of_the_pilot_too(round, batch):
+    """A main round's rating is not waited for by it."""
+    Round.objects.filter(pk=round.verifies_id).update(kind=RoundKind.PILOT)
+    unfinished = {row.round: row.batches for row in room_rows(project_progress(round.project, now=NOW), now=NOW)}
+    assert unfinished == {round.verifies: 1, round: 1}
+    Round.objects.filter(pk=round.verifies_id).update(kind=RoundKind.MAIN)
+    unfinished = {row.round: row.batches for row in room_rows(project_progress(round.project, now=NOW), now=NOW)}
+    assert unfinished == {round.verifies: 0, round: 1}
