@@ -103,14 +103,13 @@ def table(found: Mapping[str, float], budgets: Mapping[str, Any]) -> list[str]:
     folders: dict[str, float] = defaultdict(float)
     for test, cost_s in found.items():
         folders[folder_of(test)] += cost_s
-    lines = ["Seconds of processor by folder, beside the budget in tests/budgets.json:"]
+    lines = ["Seconds of processor by folder" + (", beside the budget in tests/budgets.json:" if budgets else ":")]
     for folder, cost_s in sorted(folders.items(), key=lambda one: -one[1]):
         budget_s = budgets.get(folder)
         over = "" if budget_s is not None and cost_s <= budget_s else "  OVER" if budget_s else "  has no budget"
-        lines.append(f"{cost_s:8.1f} {budget_s or 0:8.0f}  {folder}{over}")
-    lines.append(
-        f"{sum(folders.values()):8.1f} {sum(budgets.values()):8.0f}  altogether, without starting and collecting"
-    )
+        lines.append(f"{cost_s:8.1f} " + (f"{budget_s or 0:8.0f}  {folder}{over}" if budgets else folder))
+    together_s = f"{sum(folders.values()):8.1f} " + (f"{sum(budgets.values()):8.0f}  " if budgets else "")
+    lines.append(f"{together_s}altogether, without starting and collecting")
     lines.append(f"The {DEAREST} dearest tests:")
     dearest = sorted(found.items(), key=lambda one: -one[1])[:DEAREST]
     return lines + [f"{cost_s:8.1f}  {test}" for test, cost_s in dearest]
