@@ -44,7 +44,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 MANAGERS_MAY_KNOW = {
     f"{app}:{name}": (MODEL_WORD,)
     for app, names in {
-        "annotation": "project-create language-add",
+        "annotation": "project-create language-add image-show",
         "images": "collection-show collection-image-show",
         "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "
         "trial-show embedding-list embedding-show embedding-create",
