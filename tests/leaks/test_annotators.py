@@ -28,7 +28,6 @@ from tests.leaks.annotators import (
     in_screen_2,
     in_screen_2_and_manager_of_another_project,
     in_screen_2_and_overdue,
-    in_screen_2_and_rater,
     in_screen_2_of_images_that_managers_wrote_about,
     in_screen_2_with_other_rounds,
 )
@@ -66,8 +65,7 @@ def test_nothing_of_screen_1_can_be_found_by_who_is(
 ) -> None:
     stand(world)
     is_manager = stand is in_screen_2_and_manager_of_another_project
-    has_one_role = stand not in (in_screen_2, in_screen_2_and_rater) and not is_manager
-    extent = extent_for(pytestconfig, "annotation:", everywhere=not has_one_role)
+    extent = extent_for(pytestconfig, "annotation:")
     if is_manager:
         # Hundreds of pages and hundreds of changes: each with each would take ten minutes.
         extent = replace(extent, pages_after_a_write=12)

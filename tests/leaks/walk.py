@@ -98,13 +98,12 @@ OF_EVERYBODY = ("account_", "annotation:work-", "api:", "images:", "people:")
 EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=1, repeats=False)
 
 
-def extent_for(config: pytest.Config, *routes: str, everywhere: bool = True) -> Extent:
-    """`EVERYTHING` if `--long`, and if not `everywhere` of the `routes` that this person has a part in; else a part.
+def extent_for(config: pytest.Config, *routes: str) -> Extent:
+    """`EVERYTHING` if `--long`; else some addresses of the `routes` that this person has a part in.
 
-    That the other routes are closed to them, and tell nothing, tests/doors tries.
+    That the others are closed to them, and tell nothing, tests/doors tries.
     """
-    extent = EVERYTHING if is_long(config) else EVERY_ROUTE
-    return extent if is_long(config) and everywhere else replace(extent, routes=(*OF_EVERYBODY, *routes))
+    return EVERYTHING if is_long(config) else replace(EVERY_ROUTE, routes=(*OF_EVERYBODY, *routes))
 
 
 @dataclass
