@@ -195,7 +195,7 @@ def test_what_is_typed_without_a_connection_is_kept_and_sent_from_a_new_page(
 
     later = context.new_page()
     later.goto(writing.writing(1))
-    assert later.input_value("#text") == "窓辺の猫"
+    expect(later.locator("#text")).to_have_value("窓辺の猫")
     expect(state(later)).to_have_text(SAVED)
     assert writing.item(1).text == "窓辺の猫"
     assert not later.evaluate("Object.keys(localStorage).some((key) => key.startsWith('crosslens.draft/'))")
@@ -267,7 +267,7 @@ def test_a_text_changed_in_two_tabs_is_shown_twice_to_choose_from(
     assert barriers(other) == []
     other.get_by_role("button", name=choice).click()
     expect(state(other)).to_have_text(SAVED)
-    assert other.input_value("#text") == kept
+    expect(other.locator("#text")).to_have_value(kept)
     assert writing.item(1).text == kept
 
 
@@ -316,7 +316,7 @@ def test_swiping_the_image_leads_to_the_one_beside_it(writing: Desk, page: Page)
     page.evaluate(SWIPE, [100, 120])
     page.evaluate(SWIPE, [100, 300])
     page.wait_for_url(writing.writing(1))
-    assert page.input_value("#text") == "猫が寝ている"
+    expect(page.locator("#text")).to_have_value("猫が寝ている")
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

@@ -125,7 +125,7 @@ def test_a_batch_is_written_with_no_network_at_all_and_the_browser_crashes(phone
     # Back to an image that was written: its text is there.
     page.locator(".steps a").nth(1).tap()
     page.wait_for_url(writing(phone, batch, 2))
-    assert page.input_value("#text") == "కుర్చీ మీద పిల్లి 2"
+    expect(page.locator("#text")).to_have_value("కుర్చీ మీద పిల్లి 2")
     assert texts(batch) == [""] * IMAGES
 
     phone.network.up()
