@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -30,6 +31,8 @@ from typing import Any
 
 import pytest
 
+from tests.run import adopt_what_loses_its_parent, end_what_was_started
+
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "var" / "mutants"
 SCOPE = ("*/services/*.py", "*/services.py", "*/permissions.py", "*/permissions/*.py", "*/rules/*.py", "*/rules.py",
@@ -37,7 +40,11 @@ SCOPE = ("*/services/*.py", "*/services.py", "*/permissions.py", "*/permissions/
 DOORS = ("*/permissions.py", "*/permissions/*.py", "*/views/*.py", "*/api/*.py")
 COPIED = ("tests/", "docs/", "scripts/")
 REFUSAL = re.compile("Http404|PermissionDenied|NotFound")
-LONGEST_S = 240
+HANGS_S = 120
+"""A test that takes this long, alone or beside one other, goes round for ever."""
+UNNOTICED = ("survived", "not run", "not Python")
+ONE_BY_ONE = ("-xq", "-n0", "--show-capture=no", "-pno:cacheprovider", "--no-header",
+              f"-ofaulthandler_timeout={HANGS_S}", "-ofaulthandler_exit_on_timeout=true")  # fmt: skip
 DATABASES = {"sqlite": (), "postgres": ("--ds=tests.settings_postgres",)}
 OPPOSITES: dict[type, str] = {
     ast.Eq: "!=", ast.NotEq: "==", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Is: "is not",
@@ -203,34 +210,26 @@ def tests_of(mutant: CodeMutant) -> dict[str, list[str]]:
 
 
 def outcome_of(mutant: CodeMutant, copy: Path, tests: Mapping[str, list[str]]) -> str:
-    """Return which test noticed it, "survived", or "not run" where no test runs its line."""
+    """Return which test noticed it, "survived", "not run" where no test runs its line, or "not Python"."""
     source = (ROOT / mutant.file).read_bytes()
+    changed = mutant.applied_to(source)
     try:
-        (copy / mutant.file).write_bytes(mutant.applied_to(source))
+        ast.parse(changed)
+    except SyntaxError:
+        return "not Python"
+    try:
+        (copy / mutant.file).write_bytes(changed)
         for database, options in DATABASES.items():
             if not tests[database]:
                 continue
             (copy / "tests.txt").write_text("\n".join(tests[database]))
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-xq",
-                "-n0",
-                "--show-capture=no",
-                "-pno:cacheprovider",
-                "--no-header",
-                *options,
-            ]
-            try:
-                done = subprocess.run(
-                    [*command, "@tests.txt"], cwd=copy, capture_output=True, text=True, timeout=LONGEST_S, check=False
-                )
-            except subprocess.TimeoutExpired:
-                return f"{database}: timed out"
+            command = [sys.executable, "-m", "pytest", *ONE_BY_ONE, *options, "@tests.txt"]
+            done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
             if done.returncode:
                 noticed = re.findall(r"^(?:FAILED|ERROR) (.{,150})", done.stdout, re.MULTILINE)
-                return f"{database}: {noticed[0] if noticed else done.stdout[-200:] + done.stderr[-200:]}"
+                hung = "a test goes on for ever" if "Timeout (" in done.stderr else ""
+                ended = hung or done.stdout[-200:] + done.stderr[-200:]
+                return f"{database}: {noticed[0] if noticed else ended}"
     finally:
         (copy / mutant.file).write_bytes(source)
     return "survived" if any(tests.values()) else "not run"
@@ -251,14 +250,16 @@ def run(mutants: list[CodeMutant], tests: Callable[[CodeMutant], Mapping[str, li
     control = CodeMutant(mutants[0].file, mutants[0].line, "nothing changed", 0, 0, "")
     assert outcome(control) == "survived", "The tests fail by themselves."
     found = []
+    adopt_what_loses_its_parent()
     with ThreadPoolExecutor(2) as pool:
         for mutant, came_out in zip(mutants, pool.map(outcome, mutants), strict=True):
             found.append(asdict(mutant) | {"outcome": came_out})
             (KEPT / f"{name}.json").write_text(json.dumps(found, indent=1))
             sys.stdout.write(f"{mutant.file}:{mutant.line} {mutant.what}: {came_out}\n")
             sys.stdout.flush()
-    lost = sum(one["outcome"] in ("survived", "not run") for one in found)
-    sys.stdout.write(f"{len(found) - lost} of {len(found)} noticed\n")
+    end_what_was_started()
+    outcomes = Counter(one["outcome"] if one["outcome"] in UNNOTICED else "noticed" for one in found)
+    sys.stdout.write(", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common()) + "\n")
 
 
 def _copy(folder: Path) -> Path:

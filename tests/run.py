@@ -83,8 +83,7 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", help="files or folders of tests; otherwise all")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_signal: sys.exit(143))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
+    adopt_what_loses_its_parent()
     try:
         with tempfile.TemporaryDirectory(prefix="crosslens_costs_") as folder:
             return run(TestRuns(Path(folder), options.paths), everything=options.all)
@@ -149,6 +148,11 @@ def note(runs: TestRuns, *, minutes: int) -> None:
         *(f"- {line}" for line in runs.lines),
     ]
     RESULT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def adopt_what_loses_its_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
 
 
 def end_what_was_started() -> None:

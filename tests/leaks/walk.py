@@ -6,9 +6,9 @@ searched for, in whatever guise. Everything is asked for a second time while the
 is then another one, something of them is in it, a rating as data for instance. And after whatever changed the database
 the pages are looked at again. Each request is undone, so that one tells the next nothing.
 
-How far it goes is its `Extent`: `pytest --long` leaves nothing out. Otherwise what cannot come out differently is not
-asked for once more: an answer to other secrets when nothing was read from a table that they are in, a page after a
-change to tables that it does not read, and a form with other words at an address that did not read the first ones.
+What cannot come out differently is not asked for once more: an answer to other secrets when nothing was read from a
+table that they are in, a page after a change to tables that it does not read, and a form with other words at an address
+that did not read the first ones. How far a walk goes besides is its `Extent`: `pytest --long` leaves nothing out.
 """
 
 from __future__ import annotations
@@ -81,8 +81,7 @@ class Extent:
     that have the same answer's status; None: all, and forms are sent to all; else to the first. `ways`: in which of
     `WAYS` the first address for each route and status is asked for. `has_all_ways`: whether every other one is, too.
     `pages_after_a_write`: how many pages of those that the person can reach are looked at again after each change that
-    they make, in turns, besides new ones; None: all, and every link of the page that follows. `repeats`: whether
-    everything is asked for again even where nothing that it depends on is another one.
+    they make, in turns, besides new ones; None: all, and every link of the page that follows.
     """
 
     routes: tuple[str, ...] = ("",)
@@ -90,12 +89,11 @@ class Extent:
     ways: Sequence[tuple[str, dict[str, str]]] = WAYS
     has_all_ways: bool = True
     pages_after_a_write: int | None = None
-    repeats: bool = True
 
 
 EVERYTHING = Extent()
 OF_EVERYBODY = ("account_", "annotation:work-", "api:", "images:", "people:")
-EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=1, repeats=False)
+EVERY_ROUTE = Extent(of_a_route=3, ways=OF_OUR_OWN, has_all_ways=False, pages_after_a_write=1)
 
 
 def extent_for(config: pytest.Config, *routes: str) -> Extent:
@@ -154,7 +152,7 @@ class Walk:
         for address in sorted(targets.values()):
             if not address.startswith((settings.STATIC_URL, GUARDED)):
                 answer = self._send("POST", address, SENSIBLE, pages)
-                if self.extent.repeats or answer.has_read_what_was_sent:
+                if answer.has_read_what_was_sent:
                     self._send("POST", address, {}, pages)
             if address.startswith(API):
                 self._send("PUT", address, SENSIBLE, pages)
@@ -256,7 +254,7 @@ class Walk:
         """At the page that follows, at those that it leads to, and at some of `pages` that read what was written."""
         written = frozenset(self._written)
         # One of them in any case: to it is said what was done, unless a page followed.
-        others = [page for page in pages if self.extent.repeats or page.tables & written] or pages[:1]
+        others = [page for page in pages if page.tables & written] or pages[:1]
         shown, new = self._follow(changed, when)
         if self.extent.pages_after_a_write is not None:
             new = [address for address in new if address not in self._seen]
@@ -298,7 +296,7 @@ class Walk:
         if name in self.not_compared or name in UNSTEADY_FOR_ANYBODY:
             return
         # The same is asked of the database, and answered, up to what first concerns a table with secrets.
-        if not (self.extent.repeats or answer.tables & self._of_secrets):
+        if not answer.tables & self._of_secrets:
             return
         for _ in range(TRIES):
             with self._undone():
