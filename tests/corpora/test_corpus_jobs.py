@@ -16,11 +16,12 @@ from django.db import IntegrityError, transaction
 from django.test import override_settings
 
 from corpora.models import CorpusBuild, CorpusJob, CorpusStep, ExclusionKind, JobKind, StepState
-from corpora.selectors.corpus_folders import folder_of
+from corpora.selectors.corpus_folders import GuardedFolder, folder_of
 from corpora.services import corpus_builds, corpus_jobs
 from corpora.services.corpus_builds import CorpusRefusedError
 from images.models import JobState
 from images.services.leases import LEASE, LeaseLostError
+from parallel_text.folder import LocalFolder
 from parallel_text.publish import PUBLISHED
 from parallel_text.step_names import STEP_NAMES
 from tests.concurrency import together
@@ -323,3 +324,17 @@ def test_the_database_refuses_a_chunk_that_runs_without_a_lease(tmp_path):
         CorpusJob.objects.update(state=JobState.RUNNING)
     with pytest.raises(IntegrityError), transaction.atomic():
         CorpusJob.objects.create(step=build.steps.get(name="ingest"), kind=JobKind.PLAN)
+
+
+@pytest.mark.sqlite
+def test_who_lost_a_lease_writes_and_removes_no_file(tmp_path: Path) -> None:
+    def lost() -> None:
+        raise LeaseLostError
+
+    (tmp_path / "before").touch()
+    folder = GuardedFolder(LocalFolder(tmp_path), lost)
+    with pytest.raises(LeaseLostError), folder.writing("after") as path:
+        path.touch()
+    with pytest.raises(LeaseLostError):
+        folder.remove("before")
+    assert folder.names("") == ["before"]

@@ -244,7 +244,8 @@ class TestBeforeAProject:
         model = make_captioner(collection)
         ModelCaption.objects.filter(model=model, image=collection.entries.first().image).delete()
         assert "1 of 2 images has no English caption" in setup_without_project(user).steps[1].step.what
-        assert setup_without_project(user).next.step.step == Step.PROJECT
+        next_step = setup_without_project(user).next
+        assert (next_step.step.step, next_step.url) == (Step.PROJECT, reverse("annotation:project-create"))
 
     def test_the_empty_list_of_projects_shows_it(self):
         user = make_user(is_staff=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
+from crosslens_metrics.formats.records import READ_BYTES, json_records
 
 
 def read_names(file: Path) -> list[str]:
@@ -104,3 +107,9 @@ def test_a_field_of_another_kind_is_told_with_its_name(read, said):
     with pytest.raises(LineError) as wrong:
         read(fields)
     assert said in wrong.value.reason
+
+
+def test_of_a_long_list_no_more_is_read_than_is_asked_for() -> None:
+    file = io.BytesIO(json.dumps([{"name": "ann"}] * 50_000).encode())
+    assert next(iter(json_records(file))).number == 1
+    assert file.tell() <= 2 * READ_BYTES
