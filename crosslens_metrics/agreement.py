@@ -105,10 +105,6 @@ def alpha_interval(
     """
     table = _table(units, values, level)
     kinds, frequency = _kinds(table.counts)
-    if len(frequency) < 2:
-        raise UndefinedFigureError(
-            Reason.NO_VARIATION, "Every unit has the same ratings: resampling them shows nothing."
-        )
     kind_table = _Table(table.scale, table.counts[kinds])
     n_units = int(frequency.sum())
     at_once = max(1, CELLS_AT_ONCE // max(len(frequency), len(table.scale)))

@@ -13,8 +13,6 @@ from crosslens_metrics.undefined import Reason, UndefinedFigureError
 CELLS_AT_ONCE = 2_000_000
 LARGEST_SHARE_UNDEFINED = 0.01
 """(ours) Of the resamples, how many may lack the figure before its interval is undefined."""
-SAME_WITHIN = 1e-12
-"""Relative: figures closer than this are the same, since sums of floating-point numbers differ with their order."""
 
 Weights = NDArray[np.float64]
 
@@ -110,6 +108,4 @@ def interval_of(resampled: ArrayLike) -> Interval:
     if undefined > LARGEST_SHARE_UNDEFINED * len(figures):
         message = f"{undefined} of {len(figures)} resamples have no such figure: there is too little."
         raise UndefinedFigureError(Reason.RESAMPLES_UNDEFINED, message)
-    if np.ptp(defined) <= SAME_WITHIN * np.abs(defined).max():
-        raise UndefinedFigureError(Reason.NO_VARIATION, "Every resample gives the same: resampling shows nothing.")
     return percentile_interval(defined)

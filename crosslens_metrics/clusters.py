@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.intervals import LEVEL, Interval
+from crosslens_metrics.intervals import LEVEL, SAME_WITHIN, Interval
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 MOST_CLUSTERS = 2_000
@@ -34,7 +34,8 @@ def ratio_bounds(
     Returns
     -------
     low, high : ndarray of float, shape (n_ratios,)
-        NaN where there are fewer than two clusters, or where a resample has a denominator of zero.
+        NaN where there are fewer than two clusters, or where a resample has a denominator of zero; exactly equal where
+        all resamples give the same, which is no interval.
 
     References
     ----------
@@ -52,8 +53,9 @@ def ratio_bounds(
     below = draws @ denominators
     with np.errstate(invalid="ignore", divide="ignore"):
         resampled = np.where(below > 0, (draws @ numerators) / below, math.nan)
+    is_same = np.ptp(resampled, axis=0) <= SAME_WITHIN * np.maximum(1, np.abs(resampled).max(axis=0))
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return low, high
+    return low, np.where(is_same, low, high)
 
 
 def _sums(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:

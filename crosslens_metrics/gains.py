@@ -83,15 +83,10 @@ def gain_interval(wins: int, losses: int, images: int, *, resamples: int, rng: n
     Raises
     ------
     UndefinedFigureError
-        Without images, or where all have the same outcome: every resample is then the same, and an interval without
-        width would claim certainty.
+        Without images, or where all have the same outcome.
     """
     gain(wins, losses, images)
     kinds = np.array([wins, losses, images - wins - losses])
-    if (kinds == images).any():
-        raise UndefinedFigureError(
-            Reason.NO_VARIATION, "Every image has the same outcome: resampling them shows nothing."
-        )
     draws = rng.multinomial(images, kinds / images, size=resamples)
     return percentile_interval(100 * (draws[:, 0] - draws[:, 1]) / images)
 
@@ -177,9 +172,5 @@ def pooled_gain_interval(
     per_image = np.stack([np.bincount(image_of, weights=outcomes), np.bincount(image_of)], axis=1)
     kinds, frequency = np.unique(per_image, axis=0, return_counts=True)
     n_images = int(frequency.sum())
-    if len(np.unique(kinds[:, 0] / kinds[:, 1])) < 2:
-        raise UndefinedFigureError(
-            Reason.NO_VARIATION, "Every image has the same outcome: resampling them shows nothing."
-        )
     draws = rng.multinomial(n_images, frequency / n_images, size=resamples)
     return percentile_interval(100 * (draws @ kinds[:, 0]) / (draws @ kinds[:, 1]))

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from crosslens_metrics.undefined import Reason, UndefinedFigureError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 LEVEL = 0.95
 NORMAL_QUANTILE = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+SAME_WITHIN = 1e-12
+"""Of 1, or of a larger figure: closer ones are the same, since sums of floats differ with their order."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Interval:
 
 
 def percentile_interval(resampled: ArrayLike) -> Interval:
-    """The middle 95% of what resamples gave.
+    """The 95% interval of a figure: the middle 95% of what resamples of its units gave.
 
     Parameters
     ----------
@@ -42,10 +46,25 @@ def percentile_interval(resampled: ArrayLike) -> Interval:
     -------
     Interval
         In the unit of the figure.
+
+    Raises
+    ------
+    UndefinedFigureError
+        Where all resamples gave the same, as those of one unit do: an interval without width would claim certainty.
     """
     import numpy as np
 
-    low, high = np.quantile(np.asarray(resampled, dtype=float), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    figures = np.asarray(resampled, dtype=float)
+    if np.ptp(figures) <= SAME_WITHIN * max(1.0, float(np.abs(figures).max())):
+        raise UndefinedFigureError(Reason.NO_VARIATION, "Every resample gives the same: resampling shows nothing.")
+    return middle_of(figures)
+
+
+def middle_of(values: ArrayLike) -> Interval:
+    """The middle 95% of values; without width where all are the same."""
+    import numpy as np
+
+    low, high = np.quantile(np.asarray(values, dtype=float), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
 
 

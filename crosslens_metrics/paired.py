@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crosslens_metrics.bootstrap import CELLS_AT_ONCE, SAME_WITHIN, interval_of, resample_weights
-from crosslens_metrics.intervals import Interval
+from crosslens_metrics.bootstrap import CELLS_AT_ONCE, interval_of, resample_weights
+from crosslens_metrics.intervals import SAME_WITHIN, Interval
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 
 METHODS = ("bootstrap", "permutation")

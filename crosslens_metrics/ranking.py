@@ -21,6 +21,8 @@ from crosslens_metrics.undefined import Reason, UndefinedFigureError
 MOST_ITERATIONS = 1_000
 LARGEST_SHARE_UNFITTED = 0.01
 """(ours) Of the resamples, in how many models may be in several groups before intervals of them are undefined."""
+DECIMALS = 6
+"""Of the strengths from resamples: what follows is where the fit stopped, which would pass for variation."""
 CELLS_AT_ONCE = 5_000_000
 PRIOR_IMAGES = 1.0
 """(ours) Without a majority, for each compared pair of models whose lead the judgements do not bound."""
@@ -306,7 +308,7 @@ def resampled_strengths(outcomes: Outcomes, *, n_models: int, resamples: int, rn
             for group in range(groups_in[number].max() + 1):
                 members = np.flatnonzero(groups_in[number] == group)
                 try:
-                    fits[number, members] = bradley_terry(table[np.ix_(members, members)])
+                    fits[number, members] = bradley_terry(table[np.ix_(members, members)]).round(DECIMALS)
                 except UndefinedFigureError:
                     # It came to no end: of none of them anything is known.
                     groups_in[number, members] = n_models + members

@@ -23,7 +23,7 @@ from crosslens_metrics.reports.comparison_figures import (
 )
 from crosslens_metrics.reports.comparisons import Pooled, RankedModel, RankedPair, Ranking
 
-LABEL_WIDTH = 20
+LABEL_WIDTH = 24
 VALUE_WIDTH = 34
 SMALLEST_P = 0.0001
 
@@ -116,8 +116,8 @@ def ranking_lines(ranking: Ranking) -> Iterator[str]:
 def line(label: str, value: str | Undefined, meaning: str) -> str:
     """The reason in place of a value that is not there."""
     if isinstance(value, Undefined):
-        return f"  {label:<{LABEL_WIDTH}}{_('undefined')}: {value.message} ({meaning})"
-    return f"  {label:<{LABEL_WIDTH}}{value:<{VALUE_WIDTH}}  {meaning}"
+        return f"  {label:<{LABEL_WIDTH}} {_('undefined')}: {value.message} ({meaning})"
+    return f"  {label:<{LABEL_WIDTH}} {value:<{VALUE_WIDTH}}  {meaning}"
 
 
 def between(interval: Interval | Undefined, form: str) -> str:
@@ -205,7 +205,10 @@ def _pair_line(pair: RankedPair) -> str:
     if pair.separable is True:
         more = _("separable")
     elif isinstance(pair.more_images, Undefined):
-        more = pair.more_images.message
+        # What leaves it without an interval is said there.
+        more = "" if isinstance(pair.interval, Undefined) else pair.more_images.message
     else:
         more = _("not separable: %(more)s more") % {"more": pair.more_images}
-    return f"  {pair.stronger} > {pair.weaker}:  {pair.difference:.3f} {between(pair.interval, '+z.3f')}  {more}"
+    return (
+        f"  {pair.stronger} > {pair.weaker}:  {pair.difference:.3f} {between(pair.interval, '+z.3f')}  {more}".rstrip()
+    )

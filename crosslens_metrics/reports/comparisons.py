@@ -252,7 +252,9 @@ def _model(
     bound: ranking.Bound,
     resampled: NDArray[np.float64] | Undefined,
 ) -> RankedModel:
-    interval = resampled if isinstance(resampled, Undefined) else percentile_interval(resampled[:, model])
+    interval = (
+        resampled if isinstance(resampled, Undefined) else defined(lambda: percentile_interval(resampled[:, model]))
+    )
     return RankedModel(names[model], float(strengths[model]), bound, interval)
 
 
@@ -265,9 +267,13 @@ def _pair(
     images: int,
 ) -> RankedPair:
     difference = float(strengths[stronger] - strengths[weaker])
-    if isinstance(resampled, Undefined):
-        return RankedPair(names[stronger], names[weaker], difference, resampled, resampled, resampled, resampled)
-    interval = percentile_interval(resampled[:, stronger] - resampled[:, weaker])
+    interval = (
+        resampled
+        if isinstance(resampled, Undefined)
+        else defined(lambda: percentile_interval(resampled[:, stronger] - resampled[:, weaker]))
+    )
+    if isinstance(interval, Undefined):
+        return RankedPair(names[stronger], names[weaker], difference, interval, interval, interval, interval)
     separable = not interval.holds(0)
     needed = defined(lambda: ranking.images_to_separate(difference, interval, images=images))
     more: int | Undefined = needed

@@ -162,4 +162,4 @@ def _group_lines(name: str, groups: tuple[GroupOutcomes, ...]) -> Iterator[str]:
 
 
 def _line(label: str, value: str, meaning: str = "") -> str:
-    return f"  {label:<{LABEL_WIDTH}}{value}" + (f"  {meaning}" if meaning else "")
+    return f"  {label:<{LABEL_WIDTH}} {value}" + (f"  {meaning}" if meaning else "")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.clusters import subset_sums
-from crosslens_metrics.intervals import Interval, percentile_interval
+from crosslens_metrics.intervals import Interval, middle_of
 from crosslens_metrics.reports.figures import Figure
 from gapgame.rules.figures import Missing, Undefined, stream
 
@@ -41,7 +41,7 @@ class EqualSamples(Figure):
 
 
 def resampled(values: NDArray[np.float64]) -> Resampled:
-    return Resampled(float(values.mean()), percentile_interval(values))
+    return Resampled(float(values.mean()), middle_of(values))
 
 
 def equal_samples(

@@ -57,6 +57,8 @@ def test_one_cluster_and_empty_denominators_have_no_bounds() -> None:
     low, high = ratio_bounds([[1, 1], [0, 1]], [[1, 1], [0, 1]], resamples=200, rng=rng)
     assert np.isnan([low[0], high[0]]).all()
     assert low[1] == high[1] == 1
+    (low,), (high,) = ratio_bounds([[0.1], [0.3]], [[0.3], [0.9]], resamples=200, rng=rng)
+    assert low == high, "Digits that only rounding makes are no width."
 
 
 @pytest.mark.parametrize(("values", "reason"), [([0.5], Reason.NO_VARIATION), ([0.5, 0.5], Reason.NO_VARIATION)])

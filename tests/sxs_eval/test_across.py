@@ -226,3 +226,22 @@ def test_too_few_images_leave_strengths_without_intervals():
     assert [model.model for model in ranking.models] == ["c", "b", "a"]
     assert {model.interval for model in ranking.models} == {Undefined(Reason.RESAMPLES_UNDEFINED)}
     assert {pair.separable for pair in ranking.pairs} == {Undefined(Reason.RESAMPLES_UNDEFINED)}
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [
+        pytest.param([[1], [0], [0]], id="one image"),
+        pytest.param([[0] * 5, [0] * 3, [0] * 4], id="all ties, of some images in two comparisons only"),
+        pytest.param([[1] * 6, [1] * 6, [-1] * 6], id="a cycle on each image"),
+        pytest.param([[1] * 6, [0] * 6, [0] * 6], id="the same on each image"),
+    ],
+)
+def test_resamples_that_are_all_alike_make_nothing_certain(decided):
+    sides = [("a", "b"), ("b", "c"), ("a", "c")]
+    (ranking,) = ranked([Contest(*pair, part(outcomes)) for pair, outcomes in zip(sides, decided, strict=True)])
+
+    unknown = Undefined(Reason.NO_VARIATION)
+    assert {model.interval for model in ranking.models} == {unknown}
+    for pair in ranking.pairs:
+        assert [pair.interval, pair.separable, pair.images_needed, pair.more_images] == [unknown] * 4
