@@ -173,14 +173,23 @@ class Outcome(models.TextChoices):
     REJECTED = "rejected", _("Not imported")
 
 
+def _count_of(outcome: str) -> models.PositiveIntegerField[int, int]:
+    return models.PositiveIntegerField(
+        default=0, db_default=0, help_text=f"How many files or captions of it have the outcome {outcome}."
+    )
+
+
 class ImportRow(models.Model):
-    """The outcome of one file or line; `reason` says why it was not simply added."""
+    """The outcome of one file or line; `reason` says why it was not simply added, or what of it was left out."""
 
     job = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="rows")
     number = models.PositiveIntegerField(help_text="Line of the file, or position among the files, from 1.")
     name = models.CharField(max_length=500)
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     reason = models.TextField(blank=True)
+    added = _count_of("added")
+    already = _count_of("already")
+    rejected = _count_of("rejected")
     image = models.ForeignKey(Image, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     filled_in = models.CharField(
         max_length=100,

@@ -34,7 +34,8 @@ def read_record(record: Record | LineError, read: Callable[[Any], T]) -> T | Lin
     try:
         return read(record.value)
     except LineError as error:
-        return LineError(error.reason, error.name, number=record.number)  # without its traceback, which keeps the line
+        # Without its traceback, which keeps the line.
+        return LineError(error.reason, error.name, number=record.number, captions=error.captions)
 
 
 def json_records(file: IO[bytes]) -> Iterator[Record | LineError]:

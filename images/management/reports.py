@@ -6,8 +6,8 @@ import csv
 from argparse import ArgumentParser
 from pathlib import Path
 
-from django.core.management.base import CommandError, OutputWrapper
-from django.utils.translation import gettext
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext, ngettext
 
 from images.models import ImportJob, JobState, Outcome
 from images.selectors import report_of, report_table
@@ -15,6 +15,7 @@ from images.selectors import report_of, report_table
 
 def add_report(parser: ArgumentParser) -> None:
     parser.add_argument("--report", type=Path, help="write the full report to this CSV file")
+    parser.add_argument("--strict", action="store_true", help="end with status 1 if anything is left out")
 
 
 def check_report(path: Path | None) -> None:
@@ -27,25 +28,38 @@ def check_report(path: Path | None) -> None:
         raise CommandError(f"The report cannot be written to {path}: {error.strerror}.") from error
 
 
-def finish(job: ImportJob, report: Path | None, output: OutputWrapper) -> None:
+def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict: bool) -> None:
     """Write the report, and what was not imported to the terminal.
 
     Raises
     ------
     CommandError
-        Where the import failed.
+        Where the import failed or imported nothing; where it left something out, if that is `strict`.
     """
     write_report(job, report)
-    for row in job.rows.filter(outcome=Outcome.REJECTED).iterator():
+    output, made = command.stdout, report_of(job)
+    for row in job.rows.filter(rejected__gt=0).iterator():
         output.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
-    made = report_of(job)
     output.write(", ".join(f"{label}: {count}" for _, label, count in made.counts))
     if made.filled_in:
         output.write(f"{gettext('Filled in:')} {', '.join(made.filled_in)}.")
     for warning in made.missing.warnings():
         output.write(warning)
+    end(job, command, strict=strict)
+
+
+def end(job: ImportJob, command: BaseCommand, *, strict: bool) -> None:
+    """Raise a `CommandError`, or warn, as `finish` does."""
+    counts = {outcome: count for outcome, _, count in report_of(job).counts}
     if job.state == JobState.FAILED:
         raise CommandError(job.error)
+    if not counts[Outcome.ADDED] + counts[Outcome.ALREADY]:
+        raise CommandError("Nothing was imported.")
+    if left_out := counts[Outcome.REJECTED]:
+        message = ngettext("%(count)s was left out.", "%(count)s were left out.", left_out) % {"count": left_out}
+        if strict:
+            raise CommandError(message)
+        command.stderr.write(command.style.WARNING(message))
 
 
 def write_report(job: ImportJob, report: Path | None) -> None:

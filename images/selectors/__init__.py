@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -11,7 +10,7 @@ from functools import lru_cache
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Sum
 from django.urls import get_script_prefix, reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -130,7 +129,9 @@ COUNTED = "counted"
 
 @dataclass(frozen=True)
 class Report:
-    """The progress of an import. `counts` is by outcome; `percent` is None if the end is not known.
+    """The progress of an import. `counts` is by outcome, of captions where lines hold them.
+
+    `percent` is None if the end is not known.
 
     `filled_in` says how many blank values of stored images it filled in; `missing`, what its images still lack.
     """
@@ -175,18 +176,15 @@ def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str
 
 def report_of(job: ImportJob) -> Report:
     """Summarise a job by its rows or, where it has rows for some of its lines only, by what it counted."""
-    by_rows: Counter[str] = Counter()
-    filled: Counter[str] = Counter()
-    for outcome, names, rows in job.rows.values_list("outcome", "filled_in").annotate(Count("pk")).order_by():
-        by_rows[outcome] += rows
-        filled[names] += rows
+    by_rows = job.rows.aggregate(**{outcome.value: Sum(outcome.value, default=0) for outcome in Outcome})
+    filled = job.rows.exclude(filled_in="").values_list("filled_in").annotate(Count("pk")).order_by()
     by_outcome = job.options.get(COUNTED, by_rows)
     counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in Outcome]
     is_finished = job.state in (JobState.DONE, JobState.FAILED)
     return Report(
         job=job,
         counts=counts,
-        filled_in=attributions.filled_in(filled.items()),
+        filled_in=attributions.filled_in(filled),
         missing=attributions.missing_from(job) if is_finished and job.kind in OF_IMAGES else attributions.NOTHING,
         percent=min(100, 100 * job.done // job.total) if job.total else None,
         is_finished=is_finished,
@@ -195,9 +193,10 @@ def report_of(job: ImportJob) -> Report:
 
 def report_table(job: ImportJob) -> Iterator[list[object]]:
     """Yield the report as a table with a header, safe to open in a spreadsheet."""
-    yield ["number", "name", "outcome", "reason", "filled_in"]
+    yield ["number", "name", "outcome", "added", "already", "rejected", "reason", "filled_in"]
     for row in job.rows.order_by("number").iterator(chunk_size=1000):
-        yield csv_safe([row.number, row.name, row.outcome, row.reason, row.filled_in])
+        counts = [row.added, row.already, row.rejected]
+        yield csv_safe([row.number, row.name, row.outcome, *counts, row.reason, row.filled_in])
 
 
 def data_export(person: User) -> Iterator[Part]:

@@ -55,10 +55,14 @@ def row(
     reason: str = "",
     image: Image | None = None,
     filled_in: Iterable[str] = (),
+    *,
+    counts: Mapping[Outcome, int] | None = None,
 ) -> ImportRow:
+    """`counts` is how many captions of a line have which outcome; otherwise there is one, of this `outcome`."""
     # A file name need not be UTF-8, but what is stored of it must be.
     name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
-    about = {"outcome": outcome, "reason": reason, "image": image, "filled_in": " ".join(filled_in)}
+    about: dict[str, Any] = {"outcome": outcome, "reason": reason, "image": image, "filled_in": " ".join(filled_in)}
+    about |= {str(of): count for of, count in (counts or {outcome: 1}).items()}
     return ImportRow(job=job, number=number, name=name, **about)
 
 

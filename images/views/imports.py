@@ -67,7 +67,7 @@ def import_list(request: HttpRequest, slug: str) -> HttpResponse:
 def import_show(request: HttpRequest, job_id: int) -> HttpResponse:
     job = import_for(request.user, job_id)
     outcome = request.GET.get("outcome", "")
-    rows = job.rows.filter(outcome=outcome) if outcome in Outcome.values else job.rows.all()
+    rows = job.rows.filter(**{f"{outcome}__gt": 0}) if outcome in Outcome.values else job.rows.all()
     page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"job": job, "report": selectors.report_of(job), "outcome": outcome, "page": page}
     return render(request, "images/import.html", context)

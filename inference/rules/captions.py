@@ -10,7 +10,9 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
+LANGUAGE = "language"
 IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
 MAX_REFERENCE_CHARACTERS = 500
 MAX_CAPTION_CHARACTERS = 2_000
@@ -27,8 +29,9 @@ class CaptionLine:
     text: str
 
 
-def caption_line(value: Any) -> CaptionLine:
-    """
+def caption_line(value: Any, *, language: str) -> CaptionLine:
+    """Read a line of a file of captions in one language, which a line need not name.
+
     Raises
     ------
     LineError
@@ -37,7 +40,29 @@ def caption_line(value: Any) -> CaptionLine:
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with “image” and “caption”."))
     reference = image_named_in(value)
+    named = language_tag(value.get(LANGUAGE) or language, reference)
+    if named != language:
+        message = _(
+            "This line says that its caption is in %(named)s, but the file is imported as %(language)s. Put the "
+            "captions of each language into a file, and import it as that language."
+        )
+        raise LineError(message % {"named": named, "language": language}, reference)
     return CaptionLine(reference, caption_text(value.get("caption"), reference))
+
+
+def language_tag(named: Any, reference: str) -> str:
+    """Return the tag of a language that a line names.
+
+    Raises
+    ------
+    LineError
+    """
+    if not isinstance(named, str):
+        raise LineError(_("“language” must be text."), reference)
+    try:
+        return canonical_tag(named)
+    except MalformedTagError as error:
+        raise LineError(str(error), reference) from error
 
 
 def image_named_in(value: dict[str, Any]) -> str:

@@ -115,7 +115,7 @@ def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[Impor
     lines: dict[int, CaptionLine] = {}
     rows: dict[int, ImportRow] = {}
     for record in chunk:
-        line = read_record(record, caption_line)
+        line = read_record(record, partial(caption_line, language=job.options["language"]))
         if isinstance(line, LineError):
             name = line.name or _nameless(record.number)
             rows[record.number] = jobs.row(job, record.number, name, Outcome.REJECTED, line.reason)

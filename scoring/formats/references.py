@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records, read_record
-from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
-from inference.rules.captions import caption_text, image_named_in
+from inference.rules.captions import LANGUAGE, caption_text, image_named_in, language_tag
 
 ANNOTATIONS, IMAGES = "annotations", "images"
 COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')
@@ -30,17 +29,23 @@ MAX_PER_IMAGE = 1_000
 class ReferenceLine:
     """`names` are those that the image may go by, the likeliest first; `captions` are by language and never empty.
 
-    `left_out` says what of the line cannot be taken.
+    `left_out` says what of the line cannot be taken, and `captions_left_out` how many captions that are.
     """
 
     number: int
     names: tuple[str, ...]
     captions: Mapping[str, list[str]]
     left_out: list[str] = field(default_factory=list)
+    captions_left_out: int = 0
 
     @property
     def name(self) -> str:
         return self.names[0]
+
+    @property
+    def count(self) -> int:
+        """How many captions can be taken."""
+        return sum(map(len, self.captions.values()))
 
 
 def count_references(file: IO[bytes]) -> int:
@@ -99,7 +104,6 @@ def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | LineE
 class _Reader:
     def __init__(self, language: str, known: frozenset[str]) -> None:
         self.language, self.known = language, known
-        self._tags: dict[str, str] = {}
 
     def annotation(self, number: int, files: Mapping[str, str], parsed: Any) -> ReferenceLine:
         image, value = _image_of(parsed)
@@ -113,28 +117,29 @@ class _Reader:
             raise LineError(_("This has both “caption” and “captions”. Give only one of them."), image)
         by_language = [(key, of["caption"]) for key, of in value.items() if _is_of_language(of)]
         if "caption" in value:
-            by_language = [(value.get("language", ""), [value["caption"]])]
+            by_language.insert(0, (value.get(LANGUAGE, ""), [value["caption"]]))
         elif "captions" in value:
-            by_language = [(value.get("language", ""), value["captions"])]
+            by_language.insert(0, (value.get(LANGUAGE, ""), value["captions"]))
         elif not by_language:
             raise LineError(_("There is no caption."), image)
         return self._line(number, image, by_language)
 
     def _line(self, number: int, image: str, by_language: Sequence[tuple[Any, Any]]) -> ReferenceLine:
         taken: dict[str, list[str]] = {}
-        refused, others = [], []
+        refused, others, captions_refused = [], [], 0
         for key, value in by_language:
             try:
                 tag = self._tag(key, image)
                 if self.language and tag != self.language:
                     others.append(tag)
                 elif texts := _texts(value, image):
-                    taken[tag] = texts
+                    taken.setdefault(tag, []).extend(texts)
             except LineError as problem:
                 refused.append(f"{key}: {problem}" if key and len(by_language) > 1 else str(problem))
+                captions_refused += len(value) if isinstance(value, list) else 1
         if not taken:
-            raise LineError(" ".join(refused) or self._nothing(others), image)
-        return ReferenceLine(number, (image,), taken, refused)
+            raise LineError(" ".join(refused) or self._nothing(others), image, captions=captions_refused or 1)
+        return ReferenceLine(number, (image,), taken, refused, captions_refused)
 
     def _nothing(self, others: list[str]) -> str:
         if not others:
@@ -145,16 +150,9 @@ class _Reader:
         }
 
     def _tag(self, key: Any, image: str) -> str:
-        if not isinstance(key, str):
-            raise LineError(_("“language” must be text."), image)
         if not key and not self.language:
             raise LineError(_("No language is given. Choose the language of the file."), image)
-        if key not in self._tags:
-            try:
-                self._tags[key] = canonical_tag(key) if key else self.language
-            except MalformedTagError as error:
-                raise LineError(str(error), image) from error
-        tag = self._tags[key]
+        tag = language_tag(key, image) if key else self.language
         if tag not in self.known:
             raise LineError(_("There is no language %(tag)s on this installation.") % {"tag": tag}, image)
         return tag

@@ -136,7 +136,7 @@ class _Import:
         units, refused = self._units(lines)
         self.sets = self._sets(units)
         for some in _parted(refused, IMAGES_PER_TRANSACTION):
-            rows = [self._row(line, Outcome.REJECTED, line.reason) for line in some]
+            rows = [self._rejected(line) for line in some]
             with transaction.atomic():
                 job.lease_until = jobs.report(job, rows, now=self.clock())
         for units_at_once in _parted(units, IMAGES_PER_TRANSACTION):
@@ -155,14 +155,14 @@ class _Import:
                 if len(images) == 1:
                     units.setdefault(images[0].pk, _ImageLines(images[0])).lines.append(line)
                 else:
-                    refused.append(LineError(_not_one(images), line.name, number=line.number))
+                    refused.append(_refused(line, _not_one(images)))
             self.job.lease_until = jobs.extend(self.job, now=self.clock())
         too_many = [
             unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
         ]
         for unit in too_many:
             del units[unit.image.pk]
-            refused += [LineError(_too_many(), line.name, number=line.number) for line in unit.lines]
+            refused += [_refused(line, _too_many()) for line in unit.lines]
         return (
             [unit for unit in units.values() if any(line.number not in self.reported for line in unit.lines)],
             [line for line in refused if line.number not in self.reported],
@@ -197,7 +197,7 @@ class _Import:
 
     def _fail(self, unit: _ImageLines, error: Exception) -> None:
         log.error("Import %s: image %s could not be taken.", self.job.pk, unit.image.pk, exc_info=error)
-        rows = [self._row(line, Outcome.REJECTED, unexpected(error)) for line in unit.lines]
+        rows = [self._rejected(_refused(line, unexpected(error))) for line in unit.lines]
         with transaction.atomic():
             self.job.lease_until = jobs.report(self.job, rows, now=self.clock())
 
@@ -223,16 +223,22 @@ class _Import:
             left_out.insert(
                 0, _("This replaced what the image had in %(languages)s.") % {"languages": ", ".join(replaced)}
             )
-        if all(change == CaptionChange.SAME for change in changes.values()):
+        already = sum(len(line.captions[tag]) for tag, change in changes.items() if change == CaptionChange.SAME)
+        counts = {Outcome.ADDED: line.count - already, Outcome.ALREADY: already}
+        counts[Outcome.REJECTED] = line.captions_left_out
+        outcome = Outcome.ADDED if counts[Outcome.ADDED] else Outcome.ALREADY
+        if outcome == Outcome.ALREADY:
             left_out.insert(0, _("The image already has these captions."))
-            return self._row(line, Outcome.ALREADY, " ".join(left_out), unit.image)
-        return self._row(line, Outcome.ADDED, " ".join(left_out), unit.image)
+        return jobs.row(self.job, line.number, line.name, outcome, " ".join(left_out), unit.image, counts=counts)
 
-    def _row(
-        self, line: ReferenceLine | LineError, outcome: Outcome, reason: str, image: Image | None = None
-    ) -> ImportRow:
+    def _rejected(self, line: LineError) -> ImportRow:
         name = line.name or _("line %(number)s") % {"number": line.number}
-        return jobs.row(self.job, line.number, name, outcome, reason, image)
+        counts = {Outcome.REJECTED: line.captions}
+        return jobs.row(self.job, line.number, name, Outcome.REJECTED, line.reason, counts=counts)
+
+
+def _refused(line: ReferenceLine, reason: str) -> LineError:
+    return LineError(reason, line.name, number=line.number, captions=line.count + line.captions_left_out)
 
 
 def _not_one(images: Sequence[Image]) -> str:

@@ -70,8 +70,8 @@ COLLECTION_PAGES = ("collection-show", "images-add", "import-list")
 def make_job(collection: Collection, **fields) -> ImportJob:
     about = {"collection": collection, "project": collection.project, "kind": "images"}
     job = ImportJob.objects.create(**about, source_name="images.zip", **fields)
-    job.rows.create(number=1, name="=1+1.jpg", outcome=Outcome.ADDED)
-    job.rows.create(number=2, name="b.jpg", outcome=Outcome.REJECTED, reason="It is broken.")
+    job.rows.create(number=1, name="=1+1.jpg", outcome=Outcome.ADDED, added=1)
+    job.rows.create(number=2, name="b.jpg", outcome=Outcome.REJECTED, rejected=1, reason="It is broken.")
     return job
 
 
@@ -203,9 +203,9 @@ def test_a_report_can_be_narrowed_and_downloaded(client, collection):
     export = client.get(reverse("images:import-export", args=[job.pk]))
     table = list(csv.reader(io.StringIO(b"".join(export.streaming_content).decode())))
     assert table == [
-        ["number", "name", "outcome", "reason", "filled_in"],
-        ["1", "'=1+1.jpg", "added", "", ""],
-        ["2", "b.jpg", "rejected", "It is broken.", ""],
+        ["number", "name", "outcome", "added", "already", "rejected", "reason", "filled_in"],
+        ["1", "'=1+1.jpg", "added", "1", "0", "0", "", ""],
+        ["2", "b.jpg", "rejected", "0", "0", "1", "It is broken.", ""],
     ]
 
 

@@ -98,6 +98,9 @@ def test_images_are_found_by_key_by_file_name_and_by_content(tmp_path):
         (b'{"image": "KEY", "caption": "\\ud800"}', "invalid characters"),
         ({"image": "KEY", "caption": "x" * 2001}, "The most allowed is 2000"),
         ({"caption": WORDS}, "No image is named"),
+        ({"image": "KEY", "caption": WORDS, "language": "de"}, "in de, but the file is imported as en"),
+        ({"image": "KEY", "caption": WORDS, "language": "en_GB"}, "hyphens"),
+        ({"image": "KEY", "caption": WORDS, "language": ["en"]}, "must be text"),
         ({"image": 1.5, "caption": WORDS}, "whole number"),
         ({"image": None, "caption": WORDS}, "whole number"),
         ([WORDS], "object"),
@@ -246,11 +249,19 @@ def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
     collection = make_collection(images=1)
     (key,) = keys(collection)
     file = tmp_path / "captions.jsonl"
-    file.write_bytes(lines({"image": key, "caption": "אנפה"}, {"image": "gone", "caption": WORDS}))
-    printed = io.StringIO()
+    taken = {"image": key, "caption": "אנפה", "language": "He"}
+    file.write_bytes(lines(taken, {"image": "gone", "caption": WORDS}))
+    printed, warned = io.StringIO(), io.StringIO()
+    about = {"model": "m", "language": "iw", "collection": collection.slug, "stdout": printed, "stderr": warned}
 
-    call_command("import_captions", file, model="m", language="iw", collection=collection.slug, stdout=printed)
+    call_command("import_captions", file, **about)
 
+    assert "1 was left out." in warned.getvalue()
+    with pytest.raises(CommandError, match=r"1 was left out\."):
+        call_command("import_captions", file, strict=True, **about)
+    file.write_bytes(lines({"image": "gone", "caption": WORDS}))
+    with pytest.raises(CommandError, match=r"Nothing was imported\."):
+        call_command("import_captions", file, **about)
     assert ModelCaption.objects.get().language_id == "he"
     assert "gone: Not imported. No image has this key" in printed.getvalue()
     assert WORDS not in printed.getvalue()

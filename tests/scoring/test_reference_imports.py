@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, JobState, Outcome
+from images.selectors import report_of
 from images.services import jobs
 from images.services.leases import LEASE
 from people.models import Project
@@ -175,6 +176,40 @@ def test_of_a_line_with_a_broken_language_the_others_are_taken(tmp_path):
     assert "fr: " in row.reason
     assert "zz: " in row.reason
     assert texts() == {one: ["eins"]}
+
+
+def test_captions_are_counted_not_lines(tmp_path):
+    collection = make_collection(images=2)
+    one, two = keys(collection)
+    make_language("pt")
+    content = [
+        {
+            "image/key": one,
+            "de": {"caption": ["eins", "1"]},
+            "pt": {"caption": ["um"]},
+            "pt_BR": {"caption": ["1", "2"]},
+        },
+        {"image/key": two, "ja-JP": {"caption": ["一"]}, "zh_CN": {"caption": ["二", "三"]}},
+        {"image": two, "caption": "zwei", "language": "de", "pt": {"caption": ["dois"]}},
+        {"image": "gone", "captions": ["a", "b", "c", "d"], "language": "de"},
+    ]
+
+    job = take(content, tmp_path, collection, language=None)
+
+    assert report_counts(job) == {"added": 5, "already": 0, "rejected": 9}
+    assert list(job.rows.values_list("added", "rejected")) == [(3, 2), (0, 3), (2, 0), (0, 4)]
+    assert Reference.objects.count() == 5
+
+    changed = [content[0] | {"pt": {"caption": ["uma"]}}, *content[1:]]
+    assert report_counts(take(changed, tmp_path, collection, language=None)) == {
+        "added": 1,
+        "already": 4,
+        "rejected": 9,
+    }
+
+
+def report_counts(job: ImportJob) -> dict[str, int]:
+    return {outcome: count for outcome, _, count in report_of(job).counts}
 
 
 def test_a_file_without_a_language_has_to_be_given_one(tmp_path):

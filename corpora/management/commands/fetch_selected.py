@@ -53,7 +53,7 @@ class Command(BaseCommand):
             )
         except FetchRefusedError as refused:
             raise CommandError(str(refused)) from refused
-        finish(job, options["report"], self.stdout)
+        finish(job, self, report=options["report"], strict=options["strict"])
 
 
 def storage_of(folder: Path | None, bucket: str | None) -> Storage | None:

@@ -59,7 +59,7 @@ class Command(BaseCommand):
         )
         for row in job.rows.filter(outcome=Outcome.ADDED).exclude(reason="").iterator():
             self.stdout.write(f"{row.name}: {row.get_outcome_display()}. {row.reason}")
-        finish(job, options["report"], self.stdout)
+        finish(job, self, report=options["report"], strict=options["strict"])
 
 
 def _check_paths(file: Path, images: Path | None, embeddings: Path | None) -> None:

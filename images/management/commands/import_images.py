@@ -40,4 +40,4 @@ class Command(BaseCommand):
         check_report(report)
         into = collection_named(collection, project=project_of(project))
         job = import_path(path=source, collection=into, clock=timezone.now, announce=ask_for_sizes)
-        finish(job, report, self.stdout)
+        finish(job, self, report=report, strict=options["strict"])

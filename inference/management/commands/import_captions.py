@@ -38,4 +38,4 @@ class Command(BaseCommand):
         job = import_path(
             path=file, model=model, language=tongue, collection=collection, project=project, clock=timezone.now
         )
-        finish(job, options["report"], self.stdout)
+        finish(job, self, report=options["report"], strict=options["strict"])

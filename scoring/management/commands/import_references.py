@@ -48,4 +48,4 @@ class Command(BaseCommand):
             source=options["source"].strip(),
             clock=timezone.now,
         )
-        finish(job, options["report"], self.stdout)
+        finish(job, self, report=options["report"], strict=options["strict"])
