@@ -61,7 +61,17 @@ def percentile_interval(resampled: ArrayLike) -> Interval:
 
 
 def middle_of(values: ArrayLike) -> Interval:
-    """The middle 95% of values; without width where all are the same."""
+    """The middle 95% of values.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n_values,)
+
+    Returns
+    -------
+    Interval
+        Without width where all values are the same.
+    """
     import numpy as np
 
     low, high = np.quantile(np.asarray(values, dtype=float), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

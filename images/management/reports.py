@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from images.models import ImportJob, JobState, Outcome
 from images.selectors import report_of, report_table
@@ -56,7 +56,7 @@ def end(job: ImportJob, command: BaseCommand, *, strict: bool) -> None:
     if not counts[Outcome.ADDED] + counts[Outcome.ALREADY]:
         raise CommandError("Nothing was imported.")
     if left_out := counts[Outcome.REJECTED]:
-        message = ngettext("%(count)s was left out.", "%(count)s were left out.", left_out) % {"count": left_out}
+        message = f"{left_out} {'was' if left_out == 1 else 'were'} left out."
         if strict:
             raise CommandError(message)
         command.stderr.write(command.style.WARNING(message))

@@ -43,8 +43,8 @@ def caption_line(value: Any, *, language: str) -> CaptionLine:
     named = language_tag(value.get(LANGUAGE) or language, reference)
     if named != language:
         message = _(
-            "This line says that its caption is in %(named)s, but the file is imported as %(language)s. Put the "
-            "captions of each language into a file, and import it as that language."
+            "The line says that its caption is in %(named)s, but the file is imported as %(language)s. Put captions of "
+            "different languages into different files."
         )
         raise LineError(message % {"named": named, "language": language}, reference)
     return CaptionLine(reference, caption_text(value.get("caption"), reference))

@@ -1,6 +1,7 @@
 """What panels call things in the addresses that they send people to, and how Prolific signs its webhooks.
 
-Sources: https://docs.prolific.com/api-reference/webhooks/verifying; the panels' guides for researchers.
+Sources: https://docs.prolific.com/api-reference/webhooks/verifying;
+https://www.sona-systems.com/researcher/using-the-survey-code-feature/; the panels' guides for researchers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import quote
@@ -44,9 +46,32 @@ USUAL_NAMES = {
 }
 
 
+PLACEHOLDERS: dict[Panel, Names] = {
+    Panel.PROLIFIC: Names("{{%PROLIFIC_PID%}}", "{{%SESSION_ID%}}"),
+    Panel.SONA: Names("%SURVEY_CODE%", ""),
+}
+"""What a panel replaces in the address that it is given. Others add their parameters by themselves."""
+NOT_REPLACED = re.compile(r"[{}<>$\[\]]|\A%.*%\Z")
+NOBODY = frozenset({"null", "none", "undefined", "nan", "assignment_id_not_available"})
+"""What scripts and panels put where they know nobody; the last is of Mechanical Turk's preview."""
+
+
 def is_an_id(value: str) -> bool:
     """Whether a panel may call a person or a submission so."""
-    return 0 < len(value) <= LONGEST_ID and value.isprintable()
+    is_somebody = bool(value.strip()) and value.strip().lower() not in NOBODY and not is_placeholder(value)
+    return is_somebody and len(value) <= LONGEST_ID and value.isprintable()
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether the panel should have put something else here: as it is, it would be the same for everybody."""
+    return NOT_REPLACED.search(value.strip()) is not None
+
+
+def address_for(panel: Panel, address: str, names: Names) -> str:
+    """The address to give the panel, with what it replaces; `names` are those of the study's parameters."""
+    asked = zip(names, PLACEHOLDERS.get(panel, Names("", "")), strict=True)
+    query = "&".join(f"{name}={placeholder}" for name, placeholder in asked if name and placeholder)
+    return f"{address}?{query}" if query else address
 
 
 def return_address(template: str, *, person: str, session: str) -> str:

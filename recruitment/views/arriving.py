@@ -22,7 +22,7 @@ from people.selectors.texts import shown_consent
 from people.services.consent import StaleConsentError
 from recruitment.forms.studies import ArrivalForm
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
-from recruitment.rules.panels import is_an_id, return_address
+from recruitment.rules.panels import is_an_id, is_placeholder, return_address
 from recruitment.selectors.work import batches_done, working
 from recruitment.services.participants import StudyClosedError, UnfinishedError, admit, finish
 
@@ -36,9 +36,12 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
     if study is None:
         return _refused(request, "unknown", 404)
     person = request.GET.get(study.person_parameter, "")
-    session = request.GET.get(study.session_parameter, "") if study.session_parameter else ""
-    if not is_an_id(person) or not (not session or is_an_id(session)):
+    session = request.GET.get(study.session_parameter)
+    given = [value for _name, values in request.GET.lists() for value in values]
+    if not person:
         return _refused(request, "unnamed", 400, study)
+    if any(map(is_placeholder, given)) or not is_an_id(person) or not (session is None or is_an_id(session)):
+        return _refused(request, "not-filled-in", 400, study)
     known = study.participants.select_related("user", "study").filter(panel_id=person).first()
     if request.user.is_authenticated and (known is None or known.user_id != request.user.pk):
         return _refused(request, "signed-in", 409, study)
@@ -52,7 +55,7 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
             participant = admit(
                 study=study,
                 panel_id=person,
-                session_id=session,
+                session_id=session or "",
                 levels=form.levels(),
                 reads_english=cleaned.get("reads_english", False),
                 consent_version=cleaned.get("consent_version"),

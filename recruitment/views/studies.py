@@ -18,6 +18,7 @@ from people.permissions import project_for
 from people.requests import user_of
 from recruitment.forms.studies import StudyForm, StudySettingsForm
 from recruitment.models import Study
+from recruitment.rules.panels import Names, Panel, address_for
 from recruitment.selectors.work import pay_rows, total_owed
 from recruitment.services.studies import change_study, create_study
 from tabular.spreadsheets import CSV_TYPE, csv_line
@@ -48,16 +49,14 @@ def study_create(request: HttpRequest, slug: str) -> HttpResponse:
 def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     study = _study_for(request, slug, study_id)
     rows = pay_rows(study)
-    names = [(study.person_parameter, "{%PROLIFIC_PID%}"), (study.session_parameter, "{%SESSION_ID%}")]
+    names = Names(study.person_parameter, study.session_parameter)
     enter = request.build_absolute_uri(reverse("recruitment:study-enter", args=[study.token]))
     context = {
         "project": study.project,
         "study": study,
         "rows": rows,
         "owed": total_owed(rows),
-        "address": enter + "?" + "&".join(f"{name}={value}" for name, value in names if name)
-        if study.panel == "prolific"
-        else enter,
+        "address": address_for(Panel(study.panel), enter, names),
         "events": request.build_absolute_uri(reverse("recruitment:event-take", args=[study.token])),
     }
     return render(request, "recruitment/study.html", context)

@@ -144,6 +144,19 @@ class TestArriving:
             assert response.status_code == 400
             assert "PROLIFIC_PID" in response.content.decode()
 
+    @pytest.mark.parametrize(
+        "value",
+        ["{{%PROLIFIC_PID%}}", "{%PROLIFIC_PID%}", "${workerId}", "[ID]", "<id>", "%SURVEY_CODE%", "null", "Undefined",
+         "ASSIGNMENT_ID_NOT_AVAILABLE", " "],
+    )  # fmt: skip
+    def test_a_placeholder_that_the_panel_did_not_replace_is_nobody(self, panel, value):
+        enter, filled_in = panel.address("5f1a").partition("?")[0], {"PROLIFIC_PID": "5f1a", "SESSION_ID": "s"}
+        assert Client().get(enter, filled_in).status_code == 200
+        for name in filled_in:
+            response = Client().get(enter, filled_in | {name: value})
+            assert response.status_code == 400
+            assert "was not filled in" in response.content.decode()
+
     @pytest.mark.parametrize("token", ["unknown", "a%00b"])
     def test_an_unknown_study_is_not_found(self, token):
         response = Client().get(f"/study/{token}/?PROLIFIC_PID=5f1a")
@@ -329,7 +342,11 @@ class TestManagers:
         ).content.decode()
         study = Study.objects.get()
         assert (study.person_parameter, study.session_parameter) == ("PROLIFIC_PID", "SESSION_ID")
-        assert f"/study/{study.token}/?PROLIFIC_PID={{%PROLIFIC_PID%}}&amp;SESSION_ID={{%SESSION_ID%}}" in page
+        assert "/?PROLIFIC_PID={{%PROLIFIC_PID%}}&amp;SESSION_ID={{%SESSION_ID%}}" in page
+        study.panel, study.person_parameter, study.session_parameter = "sona", "id", ""
+        study.save()
+        page = manager.get(reverse("recruitment:study-show", args=["lions", study.pk])).content.decode()
+        assert f"/study/{study.token}/?id=%SURVEY_CODE%" in page
 
     def test_what_makes_no_sense_is_refused(self, manager, round):
         for changed, says in (
