@@ -24,6 +24,7 @@ const input = document.getElementById("guess");
 const texts = root.dataset;
 
 let isBusy = false;
+let sentWord = null;
 let deafUntil = 0;
 let scoringTries = 0;
 
@@ -116,13 +117,16 @@ function adopt(fresh, { keepsWord = false } = {}) {
   guessForm.elements.number.value = fresh.querySelector("[name=number]").value;
   copyAttributes(fresh.querySelector("#guess"), input);
   nextForm.querySelector("button").textContent = fresh.querySelector("#next-form button").textContent;
-  if (!keepsWord) {
+  // Whoever types on while a guess is on its way is typing the next one.
+  const hasTypedOn = input.value !== sentWord;
+  sentWord = null;
+  if (!keepsWord && !hasTypedOn) {
     input.value = "";
     forgetDraft();
   }
   if (isNew) history.replaceState(null, "", turn.dataset.url);
   begin();
-  place({ isNew, isOver: before.state === "open" && !isOpen(), keepsWord });
+  place({ isNew, isOver: before.state === "open" && !isOpen(), isWordBack: keepsWord && !hasTypedOn });
   cheer(before, { isNew });
   const told = part("told").textContent.trim();
   announce([told, part("say").textContent.trim()].filter(Boolean).join(" "));
@@ -148,10 +152,10 @@ function keepPictures(old, now) {
   }
 }
 
-function place({ isNew, isOver, keepsWord }) {
+function place({ isNew, isOver, isWordBack }) {
   if (isOpen()) {
     input.focus({ preventScroll: true });
-    if (keepsWord) input.select();
+    if (isWordBack) input.select();
     if (isNew) scrollTo({ top: 0, behavior: "instant" });
     else showLine();
   } else if (!nextForm.hidden) {
@@ -263,7 +267,11 @@ root.addEventListener("submit", (event) => {
     adoptForms(true);
     input.value = "";
     input.focus({ preventScroll: true });
+  } else {
+    // What is typed before the answer comes takes its place.
+    input.select();
   }
+  sentWord = input.value;
   submit(event.target);
 });
 

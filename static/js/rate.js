@@ -45,7 +45,7 @@ function makeCurrent(item) {
 // Where the eyes are, beside the number of the image.
 function showUndo() {
   undoButton.hidden = !chosen.length;
-  if (chosen.length) current.querySelector("fieldset").append(undoButton);
+  if (chosen.length) current.querySelector(".rate__top").append(undoButton);
 }
 
 function goTo(item, { isAtOnce = false } = {}) {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, expect
 
 from gapgame.models import Attempt, Outcome, Season, Turn
 from gapgame.services import playing
@@ -159,6 +159,25 @@ def test_without_a_connection_the_word_is_kept_and_sent_once(table: Table, page:
     expect(guesses(page)).to_have_count(1)
     expect(page.locator("[data-state-line]")).to_be_empty()
     assert Attempt.objects.count() == 1
+
+
+def test_what_is_typed_while_a_guess_is_on_its_way_stays(table: Table, page: Page) -> None:
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/guess/", hold)
+    page.locator("#guess").fill("dog")
+    with page.expect_request("**/guess/"):
+        page.keyboard.press("Enter")
+    page.keyboard.type("elephan")
+    (held,) = waiting
+    held.continue_()
+    expect(guesses(page)).to_have_count(1)
+    page.keyboard.type("t")
+    expect(page.locator("#guess")).to_have_value("elephant")
+    expect(page.locator("[data-typed]")).to_have_text("elephant")
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

@@ -1,0 +1,114 @@
+"""No control lies over a caption or an image on a page of work, at five widths and in four scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from annotation.services import verification
+from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
+from tests.browser import gaming, judging
+from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
+from tests.factories import make_annotator, make_round
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WIDTHS = (360, 390, 768, 1366, 1920)
+OVERLAPS = """
+() => {
+  const parts = (list) =>
+    [...document.querySelectorAll(`main :is(${list})`)].filter((one) => one.checkVisibility({ visibilityProperty: 1 }));
+  const rows = (one) => {
+    if (one.matches("img")) return [one.getBoundingClientRect()];
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return [...range.getClientRects()];
+  };
+  const shared = (a, b, start, end) => Math.min(a[end], b[end]) - Math.max(a[start], b[start]);
+  const isOver = (a, b) => shared(a, b, "left", "right") > 1 && shared(a, b, "top", "bottom") > 1;
+  // What stays in place while the page is scrolled lies over something else each time.
+  const stays = (one) =>
+    one && (["fixed", "sticky"].includes(getComputedStyle(one).position) || stays(one.parentElement));
+  const work = parts("img, [data-english], [data-caption], .sentence");
+  const controls = parts("a, button, input, select, textarea, summary, label, kbd").filter((one) => !stays(one));
+  const found = [];
+  for (const one of work)
+    for (const control of controls) {
+      const box = control.getBoundingClientRect();
+      const isApart = !one.contains(control) && !control.contains(one);
+      if (isApart && rows(one).some((row) => isOver(row, box)))
+        found.push(`${control.outerHTML.slice(0, 80)} over ${one.outerHTML.slice(0, 80)}`);
+    }
+  return { work: work.length, controls: controls.length, found };
+}
+"""
+
+
+def rating(page: Page, url: str) -> None:
+    round = make_round(images=6, language="ar")
+    make_images(round.collection)
+    annotator = make_annotator(round, "amal")
+    sign_in(page.context, annotator, url)
+    page.goto(f"{url}/batches/{take_batch(round, annotator).pk}/rate/")
+    press_and_undo(page)
+
+
+def verifying(page: Page, url: str) -> None:
+    verified, _ = make_captioned_round(images=6, captions=1, language="hi")
+    make_images(verified.collection)
+    round = make_verification(verified)
+    rater = make_caption_rater(round, "rae")
+    batch = verification.take_batch(round=round, person=rater, now=timezone.now(), rng=Random(1))
+    assert batch is not None
+    sign_in(page.context, rater, url)
+    page.goto(f"{url}/ratings/{batch.pk}/")
+    press_and_undo(page)
+
+
+def press_and_undo(page: Page) -> None:
+    """After a choice, undoing it is offered beside the next caption."""
+    page.locator("#item-1 .level:not(:has(:checked))").first.click()
+    expect(page.locator("#undo")).to_be_visible()
+
+
+def writing(page: Page, url: str) -> None:
+    round = make_round(images=3, language="ja")
+    make_images(round.collection)
+    annotator = make_annotator(round, "aki")
+    batch = take_batch(round, annotator)
+    open_writing(batch, annotator)
+    sign_in(page.context, annotator, url)
+    page.goto(f"{url}/batches/{batch.pk}/write/1/")
+    expect(page.locator("textarea")).to_be_visible()
+
+
+def comparing(page: Page, url: str) -> None:
+    desk = judging.sit_down(page, judging.make_pairs(), url, "rita")
+    desk.answer("1")
+
+
+def playing(page: Page, url: str) -> None:
+    gaming.sit_down(page, gaming.make_game(batch_size=2), url, "ana").guess("dog")
+
+
+@pytest.mark.parametrize("work", [rating, verifying, writing, comparing, playing])
+def test_no_control_lies_over_a_caption_or_an_image(
+    work: Callable[[Page, str], None], page: Page, live_server: Any
+) -> None:
+    work(page, live_server.url)
+    for language in ("en", "ar", "hi", "ja"):
+        page.context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
+        page.reload()
+        if page.locator("#undo").count():
+            press_and_undo(page)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 740})
+            looked_at = page.evaluate(OVERLAPS)
+            assert looked_at["work"]
+            assert looked_at["controls"]
+            assert looked_at["found"] == [], (language, width)
