@@ -170,6 +170,7 @@ ACCOUNT_RATE_LIMITS = {
     "reauthenticate": "120/m/ip",
     "signup": "120/m/ip",
     "new_player": "4/20s/ip,60/h/ip",
+    "arrive": "120/m/key",
 }
 SIGN_IN_PROVIDERS = {one.id: one for one in _environment.sign_in_providers()}
 SOCIALACCOUNT_ADAPTER = "people.allauth_adapter.ProviderAdapter"

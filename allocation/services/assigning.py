@@ -37,6 +37,21 @@ ALL_TASKS = FreeTasks()
 Prepare = Callable[[Batch, list[Assignment]], None]
 
 
+Limit = Callable[[User, Pool, Batch | None], None]
+"""Raises where the person may have no more batches of the pool; the batch is one that is to be resumed."""
+_limits: list[Limit] = []
+
+
+def limit_batches(limit: Limit) -> None:
+    """Register a limit of an app above. It is asked with the person locked, whenever somebody is to have a batch."""
+    _limits.append(limit)
+
+
+def _check_limits(person: User, pool: Pool, resumed: Batch | None = None) -> None:
+    for limit in _limits:
+        limit(person, pool, resumed)
+
+
 def take_batch(
     *,
     pool: Pool,
@@ -93,6 +108,7 @@ def _try_to_take(
 
 
 def _assign(pool: Pool, person: User, tasks: list[Task], now: datetime, prepare: Prepare) -> Batch:
+    _check_limits(person, pool)
     Task.objects.filter(pk__in=[task.pk for task in tasks]).update(places_taken=F("places_taken") + 1)
     deadline = now + timedelta(seconds=pool.lease_s)
     batch = Batch.objects.create(pool=pool, person=person, taken_at=now, lease_s=pool.lease_s, deadline=deadline)
@@ -120,6 +136,7 @@ def resume_batch(*, batch_id: UUID, person: User, now: datetime) -> Batch:
             raise NoTasksAvailableError
         if not batch.pool.is_open:
             raise PoolClosedError
+        _check_limits(person, batch.pool, batch)
         let_go = batch.assignments.filter(state__in=[AssignmentState.EXPIRED, AssignmentState.RETURNED])
         _lock_tasks_without_open_batch(let_go, batch.pool, person, now)
         with_places = Task.objects.filter(assignments__in=let_go, is_open=True)

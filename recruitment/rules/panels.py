@@ -18,6 +18,8 @@ from urllib.parse import quote
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from tabular.spreadsheets import safe_cell
+
 LONGEST_ID = 200
 SIGNED_WITHIN = timedelta(minutes=5)
 FREED = frozenset({"RETURNED", "TIMED-OUT", "TIMED_OUT"})
@@ -52,6 +54,7 @@ PLACEHOLDERS: dict[Panel, Names] = {
 }
 """What a panel replaces in the address that it is given. Others add their parameters by themselves."""
 NOT_REPLACED = re.compile(r"[{}<>$\[\]]|\A%.*%\Z")
+SEPARATORS = frozenset(',;"')
 NOBODY = frozenset({"null", "none", "undefined", "nan", "assignment_id_not_available"})
 """What scripts and panels put where they know nobody; the last is of Mechanical Turk's preview."""
 
@@ -59,7 +62,9 @@ NOBODY = frozenset({"null", "none", "undefined", "nan", "assignment_id_not_avail
 def is_an_id(value: str) -> bool:
     """Whether a panel may call a person or a submission so."""
     is_somebody = bool(value.strip()) and value.strip().lower() not in NOBODY and not is_placeholder(value)
-    return is_somebody and len(value) <= LONGEST_ID and value.isprintable()
+    # It goes into the panel's files for pay as it is.
+    is_plain = value.isprintable() and not set(value) & SEPARATORS and safe_cell(value) == value
+    return is_somebody and is_plain and len(value) <= LONGEST_ID
 
 
 def is_placeholder(value: str) -> bool:

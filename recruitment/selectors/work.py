@@ -10,7 +10,7 @@ from statistics import median
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from allocation.models import Batch, BatchState, Pool
+from allocation.models import Assignment, AssignmentState, Batch, BatchState, Pool
 from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Verdict
 from people.models import Role, User
 from people.selectors.qualification import WORKING_LEVELS, Work
@@ -42,9 +42,11 @@ def _done(batches: QuerySet[Batch]) -> QuerySet[Batch]:
     return batches.filter(Q(state=BatchState.DONE) | is_judged)
 
 
-def batches_had(participant: Participant) -> int:
-    """Count batches that are done or still open: what the limit of the study is about."""
-    return _batches(participant).filter(state__in=[BatchState.DONE, BatchState.OPEN]).count()
+def batches_had(participant: Participant, *, besides: Batch | None = None) -> int:
+    """Count batches that are open, or of which anything is done: what the limit of the study is about."""
+    is_begun = Exists(Assignment.objects.filter(batch=OuterRef("pk"), state=AssignmentState.DONE))
+    had = _batches(participant).filter(Q(state__in=[BatchState.DONE, BatchState.OPEN]) | is_begun)
+    return had.exclude(pk=besides.pk if besides else None).count()
 
 
 def _batches(participant: Participant) -> QuerySet[Batch]:
@@ -77,19 +79,20 @@ def has_failed_practice(participant: Participant) -> bool:
     return has_failed(participant.user, works)
 
 
-WORKING = Statement(
-    lambda person: (
-        Participant.objects.filter(user=person, state=ParticipantState.WORKING)
-        .select_related("study__project")
-        .order_by("-pk")
-    ),
-    person=int,
+PARTS = Statement(
+    lambda person: Participant.objects.filter(user=person).select_related("study__project").order_by("-pk"), person=int
 )
 
 
 def working(user: User) -> Participant | None:
     """Return the study that somebody is in the middle of."""
-    return next(iter(WORKING.rows(person=user.pk, limit=1)), None)
+    return next((part for part in PARTS.rows(person=user.pk) if part.state == ParticipantState.WORKING), None)
+
+
+def part_in(user: User, pool: Pool) -> Participant | None:
+    """Return somebody's part in the study that `pool` is for: one that they are in the middle of, or the last one."""
+    parts = [part for part in PARTS.rows(person=user.pk) if pools_of(part.study).filter(pk=pool.pk).exists()]
+    return min(parts, key=lambda part: part.state != ParticipantState.WORKING, default=None)
 
 
 @dataclass(frozen=True)

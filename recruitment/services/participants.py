@@ -1,4 +1,8 @@
-"""People of a panel: they arrive, work, and return with a result."""
+"""People of a panel: they arrive, work, and return with a result.
+
+The panel's name of a person is no key: whoever knows it can write it into an address. Callers see first that an arrival
+comes from the person (`recruitment/views/arriving.py: _is_proven`).
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,35 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
 
-from allocation.models import Pool
+from allocation.models import Batch, Pool
 from allocation.services.managing import return_all_work
 from people.models import Level, Role, User
 from people.rules.roles import qualifies_to_judge, qualifies_to_write
+from people.selectors.qualification import MissingRequirement, NotQualifiedError
 from people.services import audit_log
 from people.services.consent import give_consent
 from people.services.language_skills import set_language_skills
 from people.services.members import add_member
 from recruitment.models import TAKES_A_PLACE, Participant, ParticipantState, Study, WorkRole
-from recruitment.selectors.work import batches_done, has_failed_checks, has_failed_practice, pools_of
+from recruitment.selectors.work import (
+    batches_done,
+    batches_had,
+    has_failed_checks,
+    has_failed_practice,
+    part_in,
+    pools_of,
+)
 
 
 class StudyClosedError(Exception):
     """Nobody can begin any more: it is closed, or every place is taken."""
+
+
+class AccountInUseError(Exception):
+    """The person's account is more than a participant's: it has a password, rights, or work of another kind."""
 
 
 class UnfinishedError(Exception):
@@ -45,7 +63,7 @@ def admit(
 
     Raises
     ------
-    StudyClosedError
+    StudyClosedError, AccountInUseError
     people.services.consent.StaleConsentError
     """
     with transaction.atomic():
@@ -60,7 +78,11 @@ def admit(
         about = {"study": study, "panel_id": panel_id, "session_id": session_id, "arrived_at": now}
         if not _qualifies(study, levels, reads_english=reads_english):
             return Participant.objects.create(**about, state=ParticipantState.SCREENED_OUT, ended_at=now)
-        user = _account_of(study, panel_id) or _new_account(interface_language)
+        earlier = earlier_of(study, panel_id)
+        user = earlier.user if earlier else None
+        if user is not None and is_more_than_a_participant(user):
+            raise AccountInUseError
+        user = user or _new_account(interface_language)
         add_member(project=study.project, user=user, role=Role(study.role))
         audit_log.record(
             project=study.project, action="role.given", about=study.role, by=study.created_by, person=user, now=now,
@@ -149,13 +171,37 @@ def _qualifies(study: Study, levels: Mapping[str, Level | None], *, reads_englis
     return any(qualifies_to_write(reads_english=reads_english, level=level) for level in levels.values())
 
 
-def _account_of(study: Study, panel_id: str) -> User | None:
-    """Return the account that the person has from another study of the same panel in the project."""
-    earlier = Participant.objects.filter(
-        study__project=study.project_id, study__panel=study.panel, panel_id=panel_id, user__is_active=True
-    )
-    known = earlier.select_related("user").first()
-    return known.user if known else None
+def earlier_of(study: Study, panel_id: str) -> Participant | None:
+    """Return somebody's part in this study, or else in another one of the same panel in the project."""
+    here = Participant.objects.filter(study__project=study.project_id, study__panel=study.panel, panel_id=panel_id)
+    known = here.filter(Q(study=study) | Q(user__is_active=True)).select_related("user", "study__project")
+    return min(known, key=lambda one: one.study_id != study.pk, default=None)
+
+
+def is_more_than_a_participant(user: User) -> bool:
+    """Whether an arrival must not sign this account in or change it: it has a password, rights, or other work."""
+    has_other_roles = user.memberships.exclude(role__in=WorkRole.values).exists()
+    return user.has_usable_password() or user.is_staff or user.is_superuser or has_other_roles
+
+
+def check_limit(person: User, pool: Pool, resumed: Batch | None) -> None:
+    """Refuse a batch beyond those that a person's study is about, and any once it has ended for them.
+
+    Called with the person locked.
+
+    Raises
+    ------
+    people.selectors.qualification.NotQualifiedError
+    """
+    participant = part_in(person, pool)
+    if participant is None:
+        return
+    is_over = participant.state != ParticipantState.WORKING
+    if is_over and is_more_than_a_participant(person):
+        return
+    if is_over or batches_had(participant, besides=resumed) >= participant.study.batches:
+        message = _("You have taken all batches of this study. Finish it, and return to the panel.")
+        raise NotQualifiedError([MissingRequirement("study", message, "recruitment:study-finish")])
 
 
 def _new_account(interface_language: str) -> User:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from allauth.account.adapter import get_adapter
 from allauth.account.utils import perform_login
-from allauth.decorators import rate_limit
+from allauth.core.internal.ratelimit import consume
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,38 +15,55 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from people.models import User
 from people.requests import user_of
 from people.selectors.consent import newest_consent_text
 from people.selectors.texts import shown_consent
 from people.services.consent import StaleConsentError
+from people.services.lockout import is_known_browser
 from recruitment.forms.studies import ArrivalForm
 from recruitment.models import Participant, ParticipantState, Study, WorkRole
 from recruitment.rules.panels import is_an_id, is_placeholder, return_address
 from recruitment.selectors.work import batches_done, working
-from recruitment.services.participants import StudyClosedError, UnfinishedError, admit, finish
+from recruitment.services.own_addresses import OWN, is_own_address
+from recruitment.services.participants import (
+    AccountInUseError,
+    StudyClosedError,
+    UnfinishedError,
+    admit,
+    earlier_of,
+    finish,
+    is_more_than_a_participant,
+)
 
+SCREENED_OUT = "screened_out"
+"""In the session of who was screened out, and so has no account: which participant that was."""
 WORK = {WorkRole.ANNOTATOR: "annotation:work-show", WorkRole.RATER: "sxs_eval:work-show"}
 
 
-@rate_limit(action="signup")
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_enter(request: HttpRequest, token: str) -> HttpResponse:
     study = _study_of(token)
     if study is None:
         return _refused(request, "unknown", 404)
+    if not _may_arrive(request, study):
+        return _refused(request, "too-often", 429, study)
     person = request.GET.get(study.person_parameter, "")
     session = request.GET.get(study.session_parameter)
-    given = [value for _name, values in request.GET.lists() for value in values]
+    given = [value for name, values in request.GET.lists() if name != OWN for value in values]
     if not person:
         return _refused(request, "unnamed", 400, study)
     if any(map(is_placeholder, given)) or not is_an_id(person) or not (session is None or is_an_id(session)):
         return _refused(request, "not-filled-in", 400, study)
-    known = study.participants.select_related("user", "study").filter(panel_id=person).first()
+    known = earlier_of(study, person)
     if request.user.is_authenticated and (known is None or known.user_id != request.user.pk):
         return _refused(request, "signed-in", 409, study)
     if known is not None:
-        return _welcome_back(request, known)
+        if not _is_proven(request, known):
+            return _refused(request, "known", 403, study)
+        if known.user is not None and is_more_than_a_participant(known.user):
+            return _refused(request, "signed-in", 409, study)
+        if known.study_id == study.pk:
+            return _welcome_back(request, known)
     text = newest_consent_text(study.project)
     form = ArrivalForm(request.POST or None, study=study, text=text)
     if form.is_valid():
@@ -64,9 +81,13 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
             )
         except StudyClosedError:
             return _refused(request, "closed", 410, study)
+        except AccountInUseError:
+            return _refused(request, "signed-in", 409, study)
         except StaleConsentError as stale:
             form.add_error(None, str(stale))
         else:
+            if participant.user is None:
+                request.session[SCREENED_OUT] = participant.pk
             return _welcome_back(request, participant)
     if text:
         form.show(text)
@@ -105,23 +126,33 @@ def _study_of(token: str) -> Study | None:
     return Study.objects.select_related("project").filter(token=token).first() if token.isprintable() else None
 
 
+def _may_arrive(request: HttpRequest, study: Study) -> bool:
+    """Count the arrivals from each address of the network: somebody may try names of others."""
+    key = f"{study.pk} {get_adapter().get_client_ip(request)}"
+    return consume(request, app="allauth.account", action="arrive", key=key, limit_get=True) is not None
+
+
+def _is_proven(request: HttpRequest, participant: Participant) -> bool:
+    """Whether it is the person who arrives, and not somebody who knows the panel's name of them.
+
+    The browser is signed in or was once, or it has the address that a manager got for the person.
+    """
+    if participant.user is None:
+        return request.session.get(SCREENED_OUT) == participant.pk
+    is_here = request.user.pk == participant.user_id or is_known_browser(request, participant.user.username)
+    return is_here or is_own_address(request.GET.get(OWN, ""), participant)
+
+
 def _welcome_back(request: HttpRequest, participant: Participant) -> HttpResponse:
-    """Sign somebody in whom the panel sent, to where they left off."""
-    user: User | None = participant.user
-    if participant.state != ParticipantState.WORKING or user is None:
+    """Sign a person in, to where they left off."""
+    user = participant.user
+    if user is None or not user.is_active:
         return _end_page(request, participant)
-    work = reverse(WORK[WorkRole(participant.study.role)])
+    is_over = participant.state != ParticipantState.WORKING
+    there = reverse("recruitment:study-finish" if is_over else WORK[WorkRole(participant.study.role)])
     if request.user.is_authenticated:
-        return redirect(work)
-    if not user.is_active or _is_more_than_a_participant(user):
-        return _refused(request, "signed-in", 409, participant.study)
-    return perform_login(request, user, email_verification="none", redirect_url=work)
-
-
-def _is_more_than_a_participant(user: User) -> bool:
-    """Whether an address alone must not sign this account in: it has a password, rights, or work of another kind."""
-    has_other_roles = user.memberships.filter(~Q(role__in=WorkRole.values)).exists()
-    return user.has_usable_password() or user.is_staff or user.is_superuser or has_other_roles
+        return redirect(there)
+    return perform_login(request, user, email_verification="none", redirect_url=there)
 
 
 def _end_page(request: HttpRequest, participant: Participant) -> HttpResponse:

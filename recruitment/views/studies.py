@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -18,8 +19,9 @@ from people.permissions import project_for
 from people.requests import user_of
 from recruitment.forms.studies import StudyForm, StudySettingsForm
 from recruitment.models import Study
-from recruitment.rules.panels import Names, Panel, address_for
+from recruitment.rules.panels import Names, Panel, address_for, is_an_id
 from recruitment.selectors.work import pay_rows, total_owed
+from recruitment.services.own_addresses import own_query
 from recruitment.services.studies import change_study, create_study
 from tabular.spreadsheets import CSV_TYPE, csv_line
 
@@ -54,7 +56,7 @@ def study_show(request: HttpRequest, slug: str, study_id: int) -> HttpResponse:
     context = {
         "project": study.project,
         "study": study,
-        "rows": rows,
+        "rows": [(row, f"{enter}?{own_query(row.participant)}") for row in rows],
         "owed": total_owed(rows),
         "address": address_for(Panel(study.panel), enter, names),
         "events": request.build_absolute_uri(reverse("recruitment:event-take", args=[study.token])),
@@ -98,7 +100,12 @@ def bonus_export(request: HttpRequest, slug: str, study_id: int) -> HttpResponse
     """Lines of person and amount, without a head, as panels take them for bonuses."""
     study = _study_for(request, slug, study_id)
     owed = [(row.participant.panel_id, row.pay.bonus) for row in pay_rows(study) if row.is_owed]
-    return _csv(f"bonuses-{study.pk}.csv", (f"{person},{bonus}\r\n" for person, bonus in owed))
+    return _csv(f"bonuses-{study.pk}.csv", (_bonus_line(person, bonus) for person, bonus in owed))
+
+
+def _bonus_line(person: str, bonus: Decimal) -> str:
+    # Panels want no quotation marks. What is no name that a panel gives may be more than one cell, or a formula.
+    return f"{person},{bonus}\r\n" if is_an_id(person) else csv_line((person, bonus))
 
 
 def _study_for(request: HttpRequest, slug: str, study_id: int) -> Study:

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -52,6 +53,12 @@ class Panel:
 
     def browser(self, person: str) -> Client:
         return self.browsers.setdefault(person, Client())
+
+    def signed_out(self, person: str) -> Client:
+        """The person's browser, whose session has ended."""
+        browser = self.browser(person)
+        browser.cookies.pop(settings.SESSION_COOKIE_NAME, None)
+        return browser
 
     def address(self, person: str) -> str:
         enter = reverse("recruitment:study-enter", args=[self.study.token])

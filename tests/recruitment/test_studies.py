@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -14,12 +16,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Batch, BatchState
-from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Round
+from annotation.models import AnnotatorState, AnnotatorStatus, CaptionItem, Round, RoundKind
+from annotation.services.batches import KIND, submit_batch
 from people.models import Consent, Level, Membership, Project, Role, User
+from people.selectors.qualification import NotQualifiedError
 from people.services.account_deletion import delete_account
 from practice.services.attempts import answer_item, start_attempt
 from recruitment.models import Participant, ParticipantState, Study
 from recruitment.selectors.work import pay_rows
+from recruitment.services import own_addresses
 from recruitment.services.participants import StudyClosedError, admit
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import submit_captions as submit
@@ -121,15 +126,54 @@ class TestArriving:
     def test_annotators_read_english(self, panel):
         assert CODES["screened_out_url"] in panel.send("5f1a", reads_english="").content.decode()
 
-    def test_who_comes_again_is_the_same_person_also_in_another_browser_and_another_study(self, panel, project):
+    def test_who_comes_again_in_the_same_browser_is_the_same_person_also_in_another_study(self, panel, project):
         panel.send("5f1a")
         user = Participant.objects.get().user
         assert panel.browser("5f1a").get(panel.address("5f1a"))["Location"] == reverse("annotation:work-show")
-        again = Client()
+        again = panel.signed_out("5f1a")
         again.get(panel.address("5f1a"))
         assert again.session["_auth_user_id"] == str(user.pk)
-        Panel(make_study(project, name="More")).send("5f1a")
-        assert {row.user for row in Participant.objects.all()} == {user}
+        Panel(make_study(project, name="More"), panel.browsers).send("5f1a")
+        panel.signed_out("5f1a")
+        Panel(make_study(project, name="Yet more"), panel.browsers).send("5f1a")
+        assert [row.user for row in Participant.objects.all()] == [user] * 3
+
+    def test_who_only_knows_the_name_of_somebody_is_not_signed_in_as_them_nor_sees_how_it_ended(
+        self, panel, project, round
+    ):
+        more = Panel(make_study(project, name="More"))
+        panel.send("5f1a")
+        panel.send("6b2c", **{"level-de": "advanced"})
+        work(panel, round, "5f1a")
+        for state in ("working", "done"):
+            for address in (panel.address("5f1a"), panel.address("6b2c"), more.address("5f1a")):
+                other = Client()
+                page = other.get(address)
+                assert page.status_code == 403
+                assert "go on in the browser in which you began" in page.content.decode()
+                assert other.post(address, {"level-de": "beginner"}).status_code == 403
+                assert "_auth_user_id" not in other.session
+                assert not any(code in page.content.decode() for code in CODES.values())
+            assert Participant.objects.get(panel_id="5f1a").state == state
+            finish(panel, "5f1a")
+        assert CODES["screened_out_url"] in panel.browser("6b2c").get(panel.address("6b2c")).content.decode()
+        assert CODES["done_url"] in panel.signed_out("5f1a").get(panel.address("5f1a"), follow=True).content.decode()
+
+    def test_the_manager_has_an_address_for_who_lost_their_browser(self, panel, manager, study, monkeypatch):
+        panel.send("5f1a")
+        page = manager.get(reverse("recruitment:study-show", args=["lions", study.pk])).content.decode()
+        own = html.unescape(re.search(r'value="([^"]*own=[^"]*)"', page)[1])
+        assert Client().get(own + "x").status_code == 403
+        assert Client().get(own.replace("5f1a", "6b2c")).status_code == 200, "somebody new, who is asked for consent"
+        again = Client()
+        again.get(own)
+        assert again.session["_auth_user_id"] == str(Participant.objects.get().user_id)
+        monkeypatch.setattr(own_addresses, "HOLDS", timedelta(seconds=-1))
+        assert Client().get(own).status_code == 403
+
+    def test_arrivals_from_one_address_are_limited(self, panel, settings):
+        settings.ACCOUNT_RATE_LIMITS = settings.ACCOUNT_RATE_LIMITS | {"arrive": "2/m/key"}
+        assert [Client().get(panel.address(person)).status_code for person in "abc"] == [200, 200, 429]
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_another_project_makes_another_account(self, panel):
@@ -168,8 +212,8 @@ class TestArriving:
         assert response.status_code == 409
         assert "signed in to another account" in response.content.decode()
 
-    @pytest.mark.parametrize("grown", ["password", "role", "staff"])
-    def test_an_account_that_became_more_is_not_entered_by_an_address(self, panel, project, grown):
+    @pytest.mark.parametrize(("grown", "status"), [("password", 403), ("role", 409), ("staff", 409)])
+    def test_an_account_that_became_more_is_not_entered_by_an_address(self, panel, project, grown, status):
         panel.send("5f1a")
         user = Participant.objects.get().user
         if grown == "password":
@@ -178,7 +222,11 @@ class TestArriving:
             Membership.objects.create(project=make_project("tigers"), user=user, role=Role.MANAGER)
         user.is_staff = grown == "staff"
         user.save()
-        assert Client().get(panel.address("5f1a")).status_code == 409
+        for arriving in (panel, Panel(make_study(project, name="More"), panel.browsers)):
+            assert (
+                panel.signed_out("5f1a").post(arriving.address("5f1a"), {"level-de": "beginner"}).status_code == status
+            )
+        assert user.language_skills.get().level == Level.NATIVE
 
     def test_a_full_study_and_a_closed_one_turn_people_away(self, panel, study):
         for person in ("a", "b", "c"):
@@ -217,6 +265,25 @@ class TestReturning:
         user = Participant.objects.get().user
         write(batch.caption_batch, user, "Ein Bild", now=timezone.now())
         assert browser.post(taking)["Location"] == reverse("recruitment:study-finish")
+
+    def test_the_limit_holds_for_each_way_to_get_a_batch(self, panel, project, round):
+        panel.send("5f1a")
+        user, now = Participant.objects.get().user, timezone.now()
+        first = take(round, user, now=now)
+        KIND.return_batch(batch_id=first.pk, person=user, now=now)
+        second = take(round, user, now=now)
+        with pytest.raises(NotQualifiedError, match="You have taken all batches"):
+            KIND.resume_batch(batch_id=first.pk, person=user, now=now)
+        write(second, user, "Ein Bild", now=now)
+        KIND.return_batch(batch_id=second.pk, person=user, now=now)
+        KIND.resume_batch(batch_id=second.pk, person=user, now=now)
+        submit_batch(batch_id=second.pk, person=user, now=now)
+        pilot = make_round(project=project, images=3, batch_size=3, kind=RoundKind.PILOT)
+        for _ in range(2):
+            with pytest.raises(NotQualifiedError, match="You have taken all batches"):
+                take(pilot, user, now=now)
+            finish(panel, "5f1a")
+        assert Participant.objects.get().state == ParticipantState.DONE
 
     def test_others_take_as_much_as_they_like(self, panel, round):
 
@@ -386,7 +453,10 @@ class TestManagers:
         ]
 
     def test_a_name_that_a_spreadsheet_would_compute_is_text(self, manager, panel, study):
-        panel.send("=1-1")
+        assert panel.send("=1-1").status_code == 400
+        assert panel.send("a,b").status_code == 400
+        panel.send("5f1a")
+        Participant.objects.update(panel_id="=1-1")
         times = manager.get(reverse("recruitment:time-export", args=["lions", study.pk])).content.decode()
         assert '\r\n"\'=1-1",' in times
 
