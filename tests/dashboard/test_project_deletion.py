@@ -10,6 +10,7 @@ from django.apps import apps
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection
 from django.db.models import Model
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Release, Round
@@ -24,8 +25,9 @@ from images.services import file_storage
 from inference.models import CaptioningModel
 from people.models import Project, ProjectDeletion, User
 from people.permissions import project_for
+from tests.clients import client_of
 from tests.doors.world import World
-from tests.factories import NOW, make_captioner, make_collection, make_round
+from tests.factories import NOW, make_captioner, make_collection, make_project, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -105,6 +107,14 @@ def test_only_an_archived_project_is_deleted():
     with pytest.raises(LifecycleError, match="Archive it first"):
         ask_for_deletion(project=project, by=project.created_by, now=NOW)
     assert not ProjectDeletion.objects.exists()
+
+
+def test_its_page_shows_a_name_as_text():
+    project = archived(make_project("lions"))
+    Project.objects.update(name="<img src=x>")
+    page = client_of(project.created_by).get(reverse("dashboard:project-delete", args=["lions"])).content.decode()
+    assert "Type “&lt;img src=x&gt;” to confirm." in page
+    assert "<img src=x" not in page
 
 
 def test_once_asked_for_it_is_found_by_nobody_and_cannot_be_restored():
