@@ -200,7 +200,7 @@ def check_limit(person: User, pool: Pool, resumed: Batch | None) -> None:
     if is_over and is_more_than_a_participant(person):
         return
     if is_over or batches_had(participant, besides=resumed) >= participant.study.batches:
-        message = _("You have taken all batches of this study. Finish it, and return to the panel.")
+        message = _("You have taken all batches of this study.")
         raise NotQualifiedError([MissingRequirement("study", message, "recruitment:study-finish")])
 
 

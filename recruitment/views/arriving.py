@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from allauth.account.adapter import get_adapter
 from allauth.account.utils import perform_login
-from allauth.core.internal.ratelimit import consume
+from allauth.core.internal.ratelimit import consume, respond_429
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -46,14 +46,11 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
     if study is None:
         return _refused(request, "unknown", 404)
     if not _may_arrive(request, study):
-        return _refused(request, "too-often", 429, study)
+        return respond_429(request)
     person = request.GET.get(study.person_parameter, "")
     session = request.GET.get(study.session_parameter)
-    given = [value for name, values in request.GET.lists() if name != OWN for value in values]
-    if not person:
-        return _refused(request, "unnamed", 400, study)
-    if any(map(is_placeholder, given)) or not is_an_id(person) or not (session is None or is_an_id(session)):
-        return _refused(request, "not-filled-in", 400, study)
+    if (lacks := _not_filled_in(request, study)) is not None:
+        return _refused(request, "unnamed", 400, study, lacks=lacks)
     known = earlier_of(study, person)
     if request.user.is_authenticated and (known is None or known.user_id != request.user.pk):
         return _refused(request, "signed-in", 409, study)
@@ -126,6 +123,16 @@ def _study_of(token: str) -> Study | None:
     return Study.objects.select_related("project").filter(token=token).first() if token.isprintable() else None
 
 
+def _not_filled_in(request: HttpRequest, study: Study) -> str | None:
+    """Return the parameter that the panel has not put anything of the person into; None if there is none."""
+    if not is_an_id(request.GET.get(study.person_parameter, "")):
+        return study.person_parameter
+    if study.session_parameter in request.GET and not is_an_id(request.GET[study.session_parameter]):
+        return study.session_parameter
+    given = [(name, value) for name, values in request.GET.lists() if name != OWN for value in values]
+    return next((name for name, value in given if is_placeholder(value)), None)
+
+
 def _may_arrive(request: HttpRequest, study: Study) -> bool:
     """Count the arrivals from each address of the network: somebody may try names of others."""
     key = f"{study.pk} {get_adapter().get_client_ip(request)}"
@@ -166,5 +173,6 @@ def _end_page(request: HttpRequest, participant: Participant) -> HttpResponse:
     return render(request, "recruitment/end.html", {"participant": participant, "study": study, "address": address})
 
 
-def _refused(request: HttpRequest, why: str, status: int, study: Study | None = None) -> HttpResponse:
-    return render(request, "recruitment/refused.html", {"why": why, "study": study}, status=status)
+def _refused(request: HttpRequest, why: str, status: int, study: Study | None = None, lacks: str = "") -> HttpResponse:
+    context = {"why": why, "study": study, "lacks": lacks}
+    return render(request, "recruitment/refused.html", context, status=status)

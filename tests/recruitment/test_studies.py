@@ -150,7 +150,7 @@ class TestArriving:
                 other = Client()
                 page = other.get(address)
                 assert page.status_code == 403
-                assert "go on in the browser in which you began" in page.content.decode()
+                assert "You began this study in another browser." in page.content.decode()
                 assert other.post(address, {"level-de": "beginner"}).status_code == 403
                 assert "_auth_user_id" not in other.session
                 assert not any(code in page.content.decode() for code in CODES.values())
@@ -199,7 +199,7 @@ class TestArriving:
         for name in filled_in:
             response = Client().get(enter, filled_in | {name: value})
             assert response.status_code == 400
-            assert "was not filled in" in response.content.decode()
+            assert f"the address lacks “{name}”" in response.content.decode()
 
     @pytest.mark.parametrize("token", ["unknown", "a%00b"])
     def test_an_unknown_study_is_not_found(self, token):
