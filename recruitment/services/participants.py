@@ -42,6 +42,10 @@ class AccountInUseError(Exception):
     """The person's account is more than a participant's: it has a password, rights, or work of another kind."""
 
 
+class AlreadyHereError(Exception):
+    """Somebody of that name has arrived in the meantime."""
+
+
 class UnfinishedError(Exception):
     """The person has not done all batches yet."""
 
@@ -55,33 +59,32 @@ def admit(
     reads_english: bool,
     consent_version: int | None,
     interface_language: str,
+    earlier: Participant | None = None,
     now: datetime,
 ) -> Participant:
-    """Give a person of the panel an account, or the one that they have in this project. Repeating it changes nothing.
+    """Give a person of the panel an account, or the one of the part that they have in another study: `earlier`.
 
     Those whom the languages do not qualify are screened out, without an account, and stay so.
 
     Raises
     ------
-    StudyClosedError, AccountInUseError
+    StudyClosedError, AccountInUseError, AlreadyHereError
     people.services.consent.StaleConsentError
     """
     with transaction.atomic():
         # People who arrive at the same time take places one after the other.
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        before = study.participants.filter(panel_id=panel_id).first()
-        if before is not None:
-            return before
+        if earlier_of(study, panel_id) != earlier:
+            raise AlreadyHereError
         is_closed = study.project.is_archived or not study.is_open
         if is_closed or study.participants.filter(state__in=TAKES_A_PLACE).count() >= study.places:
             raise StudyClosedError
         about = {"study": study, "panel_id": panel_id, "session_id": session_id, "arrived_at": now}
-        if not _qualifies(study, levels, reads_english=reads_english):
-            return Participant.objects.create(**about, state=ParticipantState.SCREENED_OUT, ended_at=now)
-        earlier = earlier_of(study, panel_id)
         user = earlier.user if earlier else None
         if user is not None and is_more_than_a_participant(user):
             raise AccountInUseError
+        if not _qualifies(study, levels, reads_english=reads_english):
+            return Participant.objects.create(**about, state=ParticipantState.SCREENED_OUT, ended_at=now)
         user = user or _new_account(interface_language)
         add_member(project=study.project, user=user, role=Role(study.role))
         audit_log.record(

@@ -27,6 +27,7 @@ from recruitment.selectors.work import batches_done, working
 from recruitment.services.own_addresses import OWN, is_own_address
 from recruitment.services.participants import (
     AccountInUseError,
+    AlreadyHereError,
     StudyClosedError,
     UnfinishedError,
     admit,
@@ -74,10 +75,13 @@ def study_enter(request: HttpRequest, token: str) -> HttpResponse:
                 reads_english=cleaned.get("reads_english", False),
                 consent_version=cleaned.get("consent_version"),
                 interface_language=get_language() or "",
+                earlier=known,
                 now=timezone.now(),
             )
         except StudyClosedError:
             return _refused(request, "closed", 410, study)
+        except AlreadyHereError:
+            return redirect(request.get_full_path())
         except AccountInUseError:
             return _refused(request, "signed-in", 409, study)
         except StaleConsentError as stale:

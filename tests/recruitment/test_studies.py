@@ -25,7 +25,8 @@ from practice.services.attempts import answer_item, start_attempt
 from recruitment.models import Participant, ParticipantState, Study
 from recruitment.selectors.work import pay_rows
 from recruitment.services import own_addresses
-from recruitment.services.participants import StudyClosedError, admit
+from recruitment.services.participants import AlreadyHereError, StudyClosedError, admit
+from recruitment.views import arriving
 from sxs_eval.models import RaterState, RaterStatus
 from tests.annotation.submitting import submit_captions as submit
 from tests.annotation.submitting import take, write
@@ -159,6 +160,18 @@ class TestArriving:
         assert CODES["screened_out_url"] in panel.browser("6b2c").get(panel.address("6b2c")).content.decode()
         assert CODES["done_url"] in panel.signed_out("5f1a").get(panel.address("5f1a"), follow=True).content.decode()
 
+    def test_who_arrives_at_once_under_the_same_name_is_asked_for_proof(self, panel, monkeypatch):
+        def other_arrives_first(**about):
+            monkeypatch.undo()
+            panel.send("5f1a")
+            return admit(**about)
+
+        monkeypatch.setattr(arriving, "admit", other_arrives_first)
+        late = Panel(panel.study)
+        assert late.send("5f1a").status_code == 403
+        assert "_auth_user_id" not in late.browser("5f1a").session
+        assert Participant.objects.count() == 1
+
     def test_the_manager_has_an_address_for_who_lost_their_browser(self, panel, manager, study, monkeypatch):
         panel.send("5f1a")
         page = manager.get(reverse("recruitment:study-show", args=["lions", study.pk])).content.decode()
@@ -222,10 +235,9 @@ class TestArriving:
             Membership.objects.create(project=make_project("tigers"), user=user, role=Role.MANAGER)
         user.is_staff = grown == "staff"
         user.save()
-        for arriving in (panel, Panel(make_study(project, name="More"), panel.browsers)):
-            assert (
-                panel.signed_out("5f1a").post(arriving.address("5f1a"), {"level-de": "beginner"}).status_code == status
-            )
+        for study in (panel, Panel(make_study(project, name="More"), panel.browsers)):
+            sent = panel.signed_out("5f1a").post(study.address("5f1a"), {"level-de": "beginner"})
+            assert sent.status_code == status
         assert user.language_skills.get().level == Level.NATIVE
 
     def test_a_full_study_and_a_closed_one_turn_people_away(self, panel, study):
@@ -489,7 +501,7 @@ def test_a_crowd_takes_exactly_the_places_there_are():
                 reads_english=True,
                 consent_version=1, interface_language="", now=timezone.now(),
             )  # fmt: skip
-        except StudyClosedError:
+        except (StudyClosedError, AlreadyHereError):
             return False
         finally:
             connections.close_all()
