@@ -29,8 +29,8 @@ class CaptionLine:
     text: str
 
 
-def caption_line(value: Any, *, language: str) -> CaptionLine:
-    """Read a line of a file of captions in one language, which a line need not name.
+def caption_line(value: Any, *, language: str = "") -> CaptionLine:
+    """Read a line of a file of captions, in one `language` where it is given; a line need not name it.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def caption_line(value: Any, *, language: str) -> CaptionLine:
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with “image” and “caption”."))
     reference = image_named_in(value)
-    named = language_tag(value.get(LANGUAGE) or language, reference)
+    named = language_tag(value[LANGUAGE], reference) if language and value.get(LANGUAGE) else language
     if named != language:
         message = _(
             "The line says that its caption is in %(named)s, but the file is imported as %(language)s. Put captions of "

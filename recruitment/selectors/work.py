@@ -46,7 +46,7 @@ def batches_had(participant: Participant, *, besides: Batch | None = None) -> in
     """Count batches that are open, or of which anything is done: what the limit of the study is about."""
     is_begun = Exists(Assignment.objects.filter(batch=OuterRef("pk"), state=AssignmentState.DONE))
     had = _batches(participant).filter(Q(state__in=[BatchState.DONE, BatchState.OPEN]) | is_begun)
-    return had.exclude(pk=besides.pk if besides else None).count()
+    return (had.exclude(pk=besides.pk) if besides else had).count()
 
 
 def _batches(participant: Participant) -> QuerySet[Batch]:

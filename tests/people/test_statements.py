@@ -30,7 +30,7 @@ from people.statements import LONGEST, Statement, save_columns
 from practice.models import PracticeSet
 from practice.selectors.states import SETS
 from recruitment.models import Participant
-from recruitment.selectors.work import WORKING
+from recruitment.selectors.work import PARTS
 from sxs_eval.models import Comparison, RaterStatus
 from sxs_eval.permissions import STOPPED
 from sxs_eval.selectors.work import CAPTIONS, TRIALS
@@ -135,7 +135,7 @@ def cases_of_requirements(
         (EXCLUDED, here, {"person": person, "projects": list(range(40_000, 40_000 + 2 * LONGEST))}),
         (STOPPED, {"person": rater, "comparison": comparison.pk}, {"person": person, "comparison": comparison.pk}),
         (SETS, {"projects": [project.pk]}, {"projects": [archived.pk]}),
-        (WORKING, {"person": person}, {"person": rater}),
+        (PARTS, {"person": person}, {"person": rater}),
         (PUBLISHED, {**rules, "version": 1}, {**rules, "version": 2}),
         (ROUND, {"round": round.pk}, {"round": 31_001}),
         (PROJECT, {"project": project.pk}, {"project": 31_001}),

@@ -182,7 +182,7 @@ def test_captions_are_counted_not_lines(tmp_path):
     collection = make_collection(images=2)
     one, two = keys(collection)
     make_language("pt")
-    content = [
+    content: list[dict[str, Any]] = [
         {
             "image/key": one,
             "de": {"caption": ["eins", "1"]},
