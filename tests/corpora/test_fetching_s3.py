@@ -115,7 +115,9 @@ def test_a_file_of_a_bucket_that_breaks_off_or_has_another_checksum_is_not_taken
 
 def test_a_bucket_that_refuses_is_named_with_each_image(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "theirs")
-    job = fetch(make_selection({"a": "a.jpg"}), f"s3://photos?region=eu-north-1&endpoint={bucket.endpoint}")
+    with pytest.raises(CommandError, match="Nothing was imported"):
+        fetch(make_selection({"a": "a.jpg"}), f"s3://photos?region=eu-north-1&endpoint={bucket.endpoint}")
+    job = ImportJob.objects.latest("pk")
     assert (job.state, outcomes(job)) == (JobState.DONE, {"a": Outcome.REJECTED})
     assert "ClientError" in job.rows.get().reason
 

@@ -240,8 +240,8 @@ def test_a_text_about_nearly_nothing_says_why_figures_are_missing(tmp_path):
     file = tmp_path / "few.csv"
     file.write_text("image,rater,score\na,ann,1\n")
     text = run(file)
-    assert "WINS − LOSSES       undefined: No image has all its judgements yet." in text
-    assert "Ordinal alpha       undefined: No image was judged by two raters" in text
+    assert "WINS − LOSSES            undefined: No image has all its judgements yet." in text
+    assert "Ordinal alpha            undefined: No image was judged by two raters" in text
     assert "nan" not in text.lower()
 
 
@@ -319,7 +319,7 @@ def test_two_models_need_no_ranking_and_no_models_none_either(tmp_path):
     assert report["pooled"][0]["figures"]["gain"]["points"] == 0
     assert report["pooled"][0]["incomplete"] == 0
     assert run_json(file)["pooled"][0]["incomplete"] == 2
-    assert "Incomplete          2 " in run(file)
+    assert "Incomplete               2 " in run(file)
 
 
 @pytest.mark.parametrize(
