@@ -61,7 +61,8 @@ def projections_of(
 
 
 def _rows(images: Sequence[str], vectors: NamedVectors, what: str, *, several: bool = False) -> NDArray[np.float64]:
-    places = vectors.rows()
+    rows_named = vectors.rows()
+    places = {image: found for image in images if (found := rows_named.first(image)) is not None}
     missing = [image for image in images if image not in places]
     if missing:
         more = f" and {len(missing) - NAMES_SHOWN:,} more" if missing[NAMES_SHOWN:] else ""

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.formats.names import ImageNames
+
 ENTRIES = ("keys", "vectors", "signature", "space")
 
 
@@ -48,12 +50,12 @@ class NamedVectors:
         if rows.size:
             raise MalformedVectorsError(f"The vector of {self.keys[rows[0]]} is not finite.")
 
-    def rows(self) -> dict[str, list[int]]:
+    def rows(self) -> ImageNames[list[int]]:
         """At which places each name comes, in the order of the file."""
         places: dict[str, list[int]] = {}
         for place, key in enumerate(self.keys):
             places.setdefault(key, []).append(place)
-        return places
+        return ImageNames(places)
 
     def save(self, path: Path) -> None:
         """Write an npz file of four entries: keys, vectors, signature, space. The same content gives the same bytes."""

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from images.rules.attributions import LABELS
 from people.models import Owned, Project
+from people.models.names import NameField
 
 
 class JobState(models.TextChoices):
@@ -86,7 +87,7 @@ class Collection(Owned):
     """A named set of images."""
 
     slug = models.SlugField(unique=True)
-    name = models.CharField(max_length=120)
+    name = NameField(max_length=120)
     description = models.TextField(blank=True)
     images = models.ManyToManyField(Image, through="CollectionImage", related_name="collections")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -123,6 +124,23 @@ class CollectionImage(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class ImageName(models.Model):
+    """A further name of an image in a collection: its path with folders, or what another file of the same bytes had."""
+
+    entry = models.ForeignKey(CollectionImage, on_delete=models.CASCADE, related_name="names")
+    name = models.CharField(max_length=500)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["entry", "name"], name="image_name_once"),
+        ]
+        indexes: ClassVar[list[models.Index]] = [models.Index(fields=["name"], name="image_name_by_name")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ImportKind(models.TextChoices):

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from images.models import OPEN_STATES, Collection, Image, Leased
 from languages.models import Language
 from people.models import Owned
+from people.models.names import NameField
 
 IMPORTED = "imported"
 """The backend of models whose captions come from files. It cannot be run."""
@@ -38,7 +39,7 @@ def named_once(kind: str) -> list[models.BaseConstraint]:
 class Registered(Owned):
     """What backends make usable: a model, a translator or an encoder."""
 
-    name = models.CharField(max_length=120)
+    name = NameField(max_length=120)
     description = models.TextField(blank=True)
     options = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

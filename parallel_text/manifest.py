@@ -75,7 +75,7 @@ class Manifest:
 
     def _records(self) -> Iterator[tuple[int, Fields]]:
         is_csv = self.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-        records = partial(csv_records, column="synset", is_any_case=True) if is_csv else json_records
+        records = partial(csv_records, column="synset") if is_csv else json_records
         try:
             with opened(self.path, self.name) as file:
                 for record in records(file):

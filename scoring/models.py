@@ -14,6 +14,7 @@ from images.models import OPEN_STATES, Collection, Image, Leased
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator, WordVectorSet
 from languages.models import Language
 from people.models import Project
+from people.models.names import NameField
 
 
 class ReferenceKind(models.TextChoices):
@@ -32,7 +33,7 @@ class ReferenceSet(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reference_sets")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="+")
     language = models.ForeignKey(Language, on_delete=models.PROTECT, related_name="+")
-    name = models.CharField(max_length=120)
+    name = NameField(max_length=120)
     kind = models.CharField(max_length=10, choices=ReferenceKind.choices)
     source = models.TextField(blank=True, help_text="Where the captions come from, and under which licence.")
     origin = models.CharField(max_length=64, blank=True, help_text="Its source, such as “round 7”; empty for a file.")

@@ -24,8 +24,8 @@ from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.formats.xm3600 import LONGEST_LINE, ImageCaptions, read_line
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection
+from images.selectors.image_names import images_named
 from inference.rules.captions import caption_text
-from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
 from people.services import audit_log
@@ -136,17 +136,25 @@ class _Look(LineReader):
             if isinstance(line, LineError):
                 self.problems.append(line)
                 continue
-            named = images.get(line.key, [])
-            if len(named) != 1:
-                self._refuse(number, _("no image in the collection has the key %(key)s.") if not named else
-                           _("several images in the collection are called %(key)s."), key=repr(line.key))  # fmt: skip
+            image = images[line.key].only if line.key in images else None
+            if image is None:
+                named = images.get(line.key)
+                if named is not None and named.images:
+                    self._refuse(
+                        number,
+                        _("several images in the collection are called %(key)s: %(keys)s."),
+                        key=repr(line.key),
+                        keys=", ".join(named.keys),
+                    )
+                else:
+                    self._refuse(number, _("no image in the collection has the key %(key)s."), key=repr(line.key))
                 continue
-            before = self._lines_of.setdefault(named[0].pk, number)
+            before = self._lines_of.setdefault(image.pk, number)
             if before != number:
                 self._refuse(
                     number, _("the image %(key)s is already in line %(before)d."), key=repr(line.key), before=before
                 )
-            self.contents.images[number] = named[0].pk
+            self.contents.images[number] = image.pk
             self._look_at_captions(number, line)
 
     def _look_at_captions(self, number: int, image: ImageCaptions) -> None:

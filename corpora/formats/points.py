@@ -38,7 +38,7 @@ def read_points(file: IO[bytes]) -> Iterator[Point | LineError]:
     FileRefusedError
         Where a column is missing, or the file is no CSV file.
     """
-    for record in csv_records(file, column="key", more=COLUMNS, is_any_case=True):
+    for record in csv_records(file, column="key", more=COLUMNS):
         if isinstance(record, LineError):
             yield record
             continue

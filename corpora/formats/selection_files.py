@@ -87,7 +87,7 @@ def read_candidates(file: IO[bytes], *, locate: Locate) -> Candidates:
         return number
 
     of_columns: dict[tuple[str, ...], int | None] = {}
-    for record in csv_records(file, column="key", more=COORDINATES, is_any_case=True):
+    for record in csv_records(file, column="key", more=COORDINATES):
         if isinstance(record, LineError):
             found.leave_out(record.number, "cannot be read", record.reason)
             continue

@@ -175,7 +175,7 @@ class _Fetch:
             sha256, facts = store_original(file, name=name, size_bytes=size_bytes)
         now = self.clock()
         with transaction.atomic():
-            image, is_new, filled_in = image_of(
+            image, is_new, filled_in, _kept = image_of(
                 sha256=sha256,
                 facts=facts,
                 attribution=_attribution(candidate),

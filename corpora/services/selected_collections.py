@@ -13,7 +13,7 @@ from corpora.models import LanguageCollection, SelectedImage, Selection
 from corpora.selectors.pools import source_of
 from corpora.selectors.selections import collections_of
 from images.models import Collection, CollectionImage, Image
-from images.services.collections import create_collection, put_in
+from images.services.collections import copy_names, create_collection, put_in
 from languages.models import Language
 from people.models import User
 
@@ -27,12 +27,16 @@ def make_collections(selection: Selection, *, by_language: bool, by: User | None
     about = _("Chosen by place from %(source)s.") % {"source": source}
     whole = create_collection(name=selection.name, description=about, project=selection.project, by=by)
     CollectionImage.objects.bulk_create(_entries(selection, whole), batch_size=AT_ONCE)
+    if selection.source is not None:
+        copy_names(source=selection.source, to=whole)
     tags = selection.selected_images.order_by().values("language").distinct() if by_language else ()
     for language in Language.objects.filter(pk__in=tags):
         about = _("Chosen by place for %(language)s from %(source)s.") % {"language": language.name, "source": source}
         name = _name(selection, language)
         own = create_collection(name=name, description=about, project=selection.project, by=by)
         CollectionImage.objects.bulk_create(_entries(selection, own, language), batch_size=AT_ONCE)
+        if selection.source is not None:
+            copy_names(source=selection.source, to=own)
         LanguageCollection.objects.create(selection=selection, language=language, collection=own)
     return whole
 
@@ -40,7 +44,7 @@ def make_collections(selection: Selection, *, by_language: bool, by: User | None
 def put_fetched(row: SelectedImage, image: Image, *, file_name: str, is_new: bool) -> None:
     """Put a fetched image into the collections that its language has; a draft has none."""
     for collection in collections_of(row.selection, row.language_id):
-        put_in(collection, image, key=row.key, file_name=file_name, is_new=is_new)
+        put_in(collection, image, keys=[row.key], path=file_name, is_new=is_new)
 
 
 def exchange_entries(selection: Selection, old: int | None, row: SelectedImage) -> None:

@@ -15,6 +15,7 @@ from typing import IO, Any, Generic, TypeVar
 
 from crosslens_metrics.formats.limits import MAX_LINE_BYTES
 from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.pairs import count_of, names_of, shown
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import Record, is_text, malformed, not_utf8
@@ -233,8 +234,8 @@ class _Reading(LineReader):
             for entry in self._checked(f"annotation {number}", Record(number, annotation)):
                 captioned.add(entry.image)
                 yield entry
-        listed = [str(image["id"]) for image in images if isinstance(image, dict) and "id" in image]
-        without = [image for image in dict.fromkeys(listed) if image not in captioned]
+        listed = [image_name(image["id"]) for image in images if isinstance(image, dict) and "id" in image]
+        without = [image for image in dict.fromkeys(filter(None, listed)) if image not in captioned]
         if without:
             self.refuse(f"{count_of(without)} listed under “images” without a caption: {names_of(without)}.")
 
@@ -301,9 +302,10 @@ def _is_captions(value: Any) -> bool:
 
 
 def _image(given: Any, field_name: str) -> str:
-    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip() or not is_text(str(given)):
+    name = image_name(given)
+    if name is None or not is_text(name):
         raise LineError(f"“{field_name}” is neither a text nor a whole number.")
-    return str(given).strip()
+    return name
 
 
 def _captions(given: Any, field_name: str) -> list[str]:

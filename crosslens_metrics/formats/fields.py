@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
+from crosslens_metrics.formats.names import image_name, plain
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.messages import gettext as _
@@ -34,7 +35,8 @@ class Fields:
     ) -> str:
         """A text without blanks around it.
 
-        With `numbers`, numbers and truth values are taken as texts too; a name has no control characters.
+        With `numbers`, numbers and truth values are taken as texts too. A name has no control characters and is in the
+        spelling in which names are compared.
         """
         given = self.values.get(name)
         if isinstance(given, str):
@@ -48,6 +50,8 @@ class Fields:
         else:
             wrong = _("%(column)s is neither text nor a number.") if numbers else _("%(column)s is no text.")
             raise LineError(wrong % {"column": name})
+        if is_name:
+            text = plain(text)
         if needed and not text:
             raise LineError(_("%(column)s is empty. Fill it in.") % {"column": name})
         if longest and len(text) > longest:
@@ -56,6 +60,11 @@ class Fields:
                 % {"name": name, "length": len(text), "limit": longest}
             )
         return text
+
+    def image(self, name: str = "image") -> str:
+        """The name of an image."""
+        self.text(name, needed=True, numbers=True)
+        return image_name(self.values[name]) or ""
 
     def one_of(self, name: str, values: Collection[str], *, any_case: bool = False) -> str:
         """One of some words, which may be empty only if "" is among them; with `any_case` in small letters."""

@@ -25,6 +25,7 @@ SUFFIXES = (".csv", ".jsonl", ".ndjson", ".json")
 NEEDED = ("image", "rater", "score")
 OPTIONAL = ("comparison", "base_model", "test_model", "left_is", "seconds", "region", "kind", "counts", "scale")
 COLUMNS = (*NEEDED, *OPTIONAL)
+NAMES = ("comparison", "rater", "base_model", "test_model", "region")
 KINDS = ("pair", "gold", "repeat", "equal")
 EXAMPLE = '{"image": …, "rater": …, "score": …}'
 
@@ -144,7 +145,7 @@ class _Reading:
     def row(self, number: int, value: Any) -> Row:
         fields = Fields(value, example=EXAMPLE, is_csv=self.is_csv)
         self.columns.update(fields.values)
-        cell = {name: fields.text(name, numbers=True) for name in COLUMNS}
+        cell = {name: fields.text(name, numbers=True, is_name=name in NAMES) for name in COLUMNS}
         kind = _KINDS[fields.one_of("kind", _KINDS, any_case=True)]
         if kind == "equal":
             # Nobody judged it. Whatever stands there in place of a rater and a score says no more than the kind.
@@ -152,7 +153,7 @@ class _Reading:
         else:
             self.holds_judgements = True
             fields.text("rater", needed=True, numbers=True)
-        fields.text("image", needed=True, numbers=True)
+        cell["image"] = fields.image()
         scale = _SCALES[fields.one_of("scale", _SCALES)]
         score = _score(cell["score"], scale)
         named = not cell["score"].lstrip("+-−")[:1].isdigit()

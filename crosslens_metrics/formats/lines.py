@@ -54,17 +54,18 @@ class LineReader:
         self.problems.append(LineError(reason, number=number, place=place))
 
     def records(
-        self, file: IO[bytes] | None = None, *, column: str = "", is_csv: bool | None = None
+        self, file: IO[bytes] | None = None, *, column: str = "", is_csv: bool | None = None, keeps_case: bool = False
     ) -> Iterator[Record]:
         """The lines that can be read, those of a CSV file if its name says so; `column` is one that it must have."""
         if file is None:
             assert self.file is not None
             with Path(self.file).open("rb") as opened:
-                yield from self.records(opened, column=column, is_csv=is_csv)
+                yield from self.records(opened, column=column, is_csv=is_csv, keeps_case=keeps_case)
             return
         is_csv = self.is_csv if is_csv is None else is_csv
         self.is_list = not is_csv and is_json_list(file)
-        yield from self.whole(csv_records(file, column=column) if is_csv else json_records(file))
+        records = csv_records(file, column=column, keeps_case=keeps_case) if is_csv else json_records(file)
+        yield from self.whole(records)
 
     def whole(self, records: Iterable[Record | LineError]) -> Iterator[Record]:
         for record in records:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.records import printable
 
 MOST_NAMES_SHOWN = 10
@@ -49,18 +50,36 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -
     ImagesDifferError
         If some image lacks one or the other.
     """
-    missing = [image for image in references if image not in candidates]
-    extra = [image for image in candidates if image not in references]
-    said = []
+    candidate_of, said = _matched(candidates, references)
+    matched = set(candidate_of.values())
+    missing = [image for image in references if image not in candidate_of]
+    extra = [image for image in candidates if image not in matched]
     if missing:
         said.append(f"{count_of(missing)} with references but no candidate: {names_of(missing)}.")
     if extra:
         said.append(f"{count_of(extra)} with a candidate but no reference: {names_of(extra)}.")
-    if said:
+    if missing or extra:
         said.append("Give candidates and references of the same images, under the same names.")
+    if said:
         raise ImagesDifferError("\n".join(said))
     images = sorted(references, key=_as_number)
-    return Pairs(images, [candidates[image] for image in images], [references[image] for image in images])
+    return Pairs(images, [candidates[candidate_of[image]] for image in images], [references[image] for image in images])
+
+
+def _matched(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> tuple[dict[str, str], list[str]]:
+    """The name of the candidate for each name of references, and what is ambiguous."""
+    names = ImageNames(references)
+    found = {image: names.find(image) for image in candidates}
+    candidate_of: dict[str, str] = {}
+    problems = []
+    for image, several in found.items():
+        if len(several) > 1:
+            problems.append(f"Candidate {shown(image)} may belong to several images: {names_of(several)}.")
+        for one in several[:1]:
+            if one in candidate_of:
+                problems.append(f"{shown(candidate_of[one])} and {shown(image)} are both candidates for {shown(one)}.")
+            candidate_of.setdefault(one, image)
+    return candidate_of, problems
 
 
 def count_of(images: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ from crosslens_metrics.messages import gettext as _
 
 READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"
+SEPARATOR_LINE = re.compile('"?sep=[,;\t]"?')
+"""What Excel writes before the names of the columns. The separator shows by itself."""
 T = TypeVar("T")
 
 
@@ -98,7 +100,7 @@ def count_lines(file: IO[bytes]) -> int:
 
 
 def csv_records(
-    file: IO[bytes], *, column: str, more: Sequence[str] = (), is_any_case: bool = False
+    file: IO[bytes], *, column: str, more: Sequence[str] = (), keeps_case: bool = False
 ) -> Iterator[Record | LineError]:
     """The rows of a CSV file as dicts; commas, semicolons or tabs part its cells, as its first line shows.
 
@@ -109,8 +111,8 @@ def csv_records(
         A column that the first line must name, and that shows what parts the cells.
     more : sequence of str
         Further columns that it must name.
-    is_any_case : bool
-        Whether the case of names of columns does not matter; they are then in lower case.
+    keeps_case : bool
+        Whether the names of columns are as in the file. Otherwise their case does not matter, and they are in lower case.
 
     Raises
     ------
@@ -120,7 +122,7 @@ def csv_records(
     """
     _head(file)
     lines = _CsvLines(file)
-    header, delimiter = _csv_header(lines, (column, *more), is_any_case=is_any_case)
+    header, delimiter = _csv_header(lines, (column, *more), keeps_case=keeps_case)
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         number = lines.begin_row()
@@ -242,9 +244,11 @@ def _why_no_row(error: Exception) -> str:
     return _("Not a row of a CSV file (%(error)s). Check the quotation marks.") % {"error": error}
 
 
-def _csv_header(lines: _CsvLines, columns: Sequence[str], *, is_any_case: bool) -> tuple[list[str], str]:
+def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -> tuple[list[str], str]:
     try:
         line = next(lines, "")
+        if SEPARATOR_LINE.fullmatch(line.strip()):
+            line = next(lines, "")
     except _RowTooLongError as error:
         reason = _("The first line has more than %(limit)s characters. Does it name the columns?")
         raise FileRefusedError(reason % {"limit": limits.MAX_ROW_CHARACTERS}) from error
@@ -253,7 +257,7 @@ def _csv_header(lines: _CsvLines, columns: Sequence[str], *, is_any_case: bool) 
     names: list[str] = []
     for delimiter in ",;\t":
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
-        names = [name.lower() for name in names] if is_any_case else names
+        names = names if keeps_case else [name.lower() for name in names]
         if columns[0] in names:
             repeated = sorted({name for name in names if name and names.count(name) > 1})
             if repeated:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import PurePosixPath
 from typing import IO
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from crosslens_metrics.central import most_central
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.rules.archives import why_not
 
@@ -46,18 +46,12 @@ def read_embeddings(file: IO[bytes]) -> Vectors:
     return vectors
 
 
-def central_of(vectors: Vectors, images: Iterable[Iterable[str]]) -> tuple[int | None, int]:
+def central_of(vectors: ImageNames[NDArray[np.float32]], images: Iterable[Iterable[str]]) -> tuple[int | None, int]:
     """Return the index of the most central image, each given by its possible names, or None; count those missing."""
-    vectors_of = [next((vectors[name] for name in names if name in vectors), None) for names in images]
+    vectors_of = [vectors.first(*names) for names in images]
     known = [vector for vector in vectors_of if vector is not None]
     missing = len(vectors_of) - len(known)
     return (None if missing else most_central(np.stack(known))), missing
-
-
-def names_of(reference: str, *more: str) -> list[str]:
-    """Return the names under which a file of embeddings may list an image, the likeliest first."""
-    path = PurePosixPath(reference.replace("\\", "/"))
-    return list(dict.fromkeys([reference, path.name, path.stem, *more]))
 
 
 def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
@@ -92,5 +86,5 @@ def _lines(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
                 ):
                     raise LineError(_("“vector” is not a list of numbers."))
                 with np.errstate(over="ignore"):
-                    vectors[fields.text("image", needed=True)] = np.asarray(vector, np.float32)
+                    vectors[fields.image()] = np.asarray(vector, np.float32)
     return vectors

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError, FileRefusedError, LineError
 from crosslens_metrics.named_vectors import ENTRIES, MalformedVectorsError, NamedVectors, read_named_vectors
-from gapgame.formats.embeddings import names_of, read_embeddings
+from gapgame.formats.embeddings import read_embeddings
 from gapgame.formats.task_folders import Object, json_line, objects_of
 from images.rules import manifests
 
@@ -74,6 +77,7 @@ class ImageFolder:
         for name in manifests.NAMES:
             if (folder / name).is_file():
                 self._read(folder / name)
+        self._names = ImageNames(self._files)
 
     def _read(self, file: Path) -> None:
         with LineReader(file) as reader, file.open("rb") as opened:
@@ -87,14 +91,21 @@ class ImageFolder:
 
     def find(self, name: str) -> tuple[Path, dict[str, str]] | None:
         """Return the file of an image and its credits, or None."""
-        listed, known = self._files.get(name, (name, {}))
-        try:
-            file = (self.folder / manifests.inside(listed)).resolve()
-        except (ValueError, OSError):
-            return None
-        if not file.is_relative_to(self.folder) or not file.is_file():
-            return None
-        return file, {**self._credits.get(name, {}), **known}
+        listed, known = self._names.first(name) or (name, {})
+        file = self._inside(listed) or self._on_disk.first(listed)
+        return (file, {**self._credits.get(name, {}), **known}) if file else None
+
+    @cached_property
+    def _on_disk(self) -> ImageNames[Path]:
+        """Needed only where a file is spelt otherwise than it is named."""
+        files = (path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink())
+        return ImageNames({path.relative_to(self.folder).as_posix(): path for path in files})
+
+    def _inside(self, name: str) -> Path | None:
+        with suppress(ValueError, OSError):
+            file = (self.folder / manifests.inside(name)).resolve()
+            return file if file.is_relative_to(self.folder) and file.is_file() else None
+        return None
 
 
 def copy_images(names: Sequence[str], source: ImageFolder, into: Path) -> Credits:
@@ -186,7 +197,8 @@ def rows_of(names: Sequence[str], vectors: Mapping[str, NDArray[np.float32]], fi
     FileProblemsError
         Where an image has none.
     """
-    rows = [next((vectors[one] for one in names_of(name) if one in vectors), None) for name in names]
+    known = ImageNames(vectors)
+    rows = [known.first(name) for name in names]
     missing = [name for name, row in zip(names, rows, strict=True) if row is None]
     if missing:
         raise _refused(file, _("%(count)s images have no features in this file: %(names)s."), missing)

@@ -15,6 +15,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.names import plain
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
@@ -268,4 +269,4 @@ def _references(given: list[Any]) -> Iterator[ImageReference]:
             attribution = attribution_of({key: value for key, value in about.items() if key != "file"})
         except ValueError as wrong:
             raise LineError(_("Image %(number)s: %(reason)s") % {"number": number, "reason": wrong}) from wrong
-        yield ImageReference(name.strip(), attribution)
+        yield ImageReference(plain(name), attribution)

@@ -14,6 +14,7 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import LineError
 from gapgame.models import ItemSet
 from gapgame.rules.items import ImageReference
@@ -22,10 +23,10 @@ from gapgame.rules.words import is_named_in
 from images.models import Collection, CollectionImage, Image, ImportJob
 from images.rules.image_checks import ImageFacts, ImageRefusedError, check_name, inspect
 from images.rules.manifests import Attribution, inside
+from images.selectors.image_names import NamedImages, images_named
 from images.services.collections import file_name_of, put_in
 from images.services.images import image_of, sha256_of, store_original
 from images.services.sources import ImportEntry, SourceFile, spooled
-from inference.services.image_lookup import images_named
 
 STRIPPED_OF = "stripped_of"
 WITHHELD_TITLE = "withheld_title"
@@ -56,12 +57,12 @@ class Files:
     def __init__(self, plan: Iterable[ImportEntry | LineError] = (), homes: Sequence[Path] = ()) -> None:
         self._homes = [home.resolve() for home in homes]
         self._named: dict[str, ImportEntry | LineError] = {}
-        self._by_base: dict[str, list[ImportEntry | LineError]] = {}
+        keys: dict[str, ImportEntry | LineError] = {}
         for item in plan:
             self._named.setdefault(item.name, item)
-            self._by_base.setdefault(PurePosixPath(item.name).name, []).append(item)
             if isinstance(item, ImportEntry) and item.attribution.key:
-                self._by_base.setdefault(item.attribution.key, []).append(item)
+                keys.setdefault(item.attribution.key, item)
+        self._names = ImageNames(keys | self._named)
 
     def find(self, name: str) -> ImportEntry | LineError | None:
         with suppress(ValueError):
@@ -69,8 +70,11 @@ class Files:
             file = self._named.get(path) or self._in_folders(path)
             if file is not None:
                 return file
-        several = self._by_base.get(name) or self._by_base.get(PurePosixPath(name).name, [])
-        return several[0] if len(several) == 1 else None
+        several = self._names.find(name)
+        if len(several) > 1:
+            # Without their names, which may contain the word.
+            return LineError(_("%(count)s files have this name. Give more of the path.") % {"count": len(several)})
+        return self._names.first(name)
 
     def _in_folders(self, path: str) -> ImportEntry | None:
         for home in self._homes:
@@ -92,7 +96,7 @@ class ImageStore:
         self._files = files
         self._collections = [self._own, *others]
         self._words: dict[str, str] = {}
-        self._stored: dict[str, list[Image]] = {}
+        self._stored: dict[str, NamedImages] = {}
 
     def look_up(self, references: Iterable[ImageReference]) -> None:
         """Find the images of many lines at once, in few queries."""
@@ -101,7 +105,7 @@ class ImageStore:
         for collection in self._collections:
             if wanted:
                 stored = images_named(wanted, collection)
-                self._stored |= {name: images for name, images in stored.items() if images}
+                self._stored |= {name: found for name, found in stored.items() if found.images}
                 wanted -= self._stored.keys()
 
     def take(self, reference: ImageReference, word: str, number: int) -> Taken:
@@ -125,7 +129,7 @@ class ImageStore:
 
     def put(self, taken: Taken, word: str, *, announce: Announce, job: ImportJob, now: datetime) -> Image:
         """Return the image's row, in the item set's own collection under a random key. Call within a transaction."""
-        image, is_new, _filled_in = image_of(
+        image, is_new, *_about = image_of(
             sha256=taken.sha256,
             facts=taken.facts,
             attribution=taken.attribution,
@@ -136,7 +140,7 @@ class ImageStore:
         entry = CollectionImage.objects.filter(collection=self._own, image=image).first()
         if entry is None:
             key = salted_hmac(self._salt, taken.sha256, algorithm="sha256").hexdigest()[:KEY_CHARACTERS]
-            put_in(self._own, image, key=key, file_name=taken.file_name, is_new=is_new)
+            put_in(self._own, image, keys=[key], path=taken.file_name, is_new=is_new)
             # In their order, the collection's page would reveal which images belong to one sentence.
             CollectionImage.objects.filter(collection=self._own, image=image).update(position=int(key[:7], 16))
         elif is_named_in(entry.file_name, word):
@@ -163,16 +167,16 @@ class ImageStore:
         return Taken(sha256, facts, size_bytes, replace(about, key=""), file_name, notes)
 
     def _known(self, reference: ImageReference, word: str, number: int) -> Taken:
-        images = self._stored.get(reference.name, [])
-        if not images:
+        found = self._stored.get(reference.name)
+        if found is None:
             raise ImageRefusedError(
                 _("There is no such file in the upload, and no image in the collections has this key, name or SHA-256.")
             )
-        if len(images) > 1:
-            raise ImageRefusedError(_("%(count)s different images have this name.") % {"count": len(images)})
-        image = images[0]
+        image = found.only
+        if image is None:
+            raise ImageRefusedError(_("%(count)s different images have this name.") % {"count": len(found.images)})
         entries = image.entries.filter(collection__in=self._collections)
-        names = [name for pair in entries.values_list("key", "file_name") for name in pair]
+        names = [name for row in entries.values_list("key", "file_name", "names__name") for name in row if name]
         notes = (_renamed(number),) if any(is_named_in(name, word) for name in [reference.name, *names]) else ()
         about = replace(reference.attribution, key="")
         try:

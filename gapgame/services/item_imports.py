@@ -19,9 +19,10 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import Record, read_record
-from gapgame.formats.embeddings import Vectors, central_of, names_of
+from gapgame.formats.embeddings import Vectors, central_of
 from gapgame.models import GapItem, ItemImage, ItemSet, RepresentativeSource
 from gapgame.rules.items import ItemLine, item_line
 from gapgame.services.item_image_files import STRIPPED_OF, Announce, ImageStore, Taken
@@ -161,7 +162,7 @@ class _Import:
         clock: Clock,
         announce: Announce,
     ) -> None:
-        self.job, self.item_set, self.images, self.embeddings = job, item_set, images, embeddings
+        self.job, self.item_set, self.images, self.embeddings = job, item_set, images, ImageNames(embeddings)
         self.central, self.clock, self.announce = central, clock, announce
         self.languages = {language.tag: language for language in Language.objects.all()}
 
@@ -218,9 +219,9 @@ class _Import:
         taken = [self.images.take(image, line.word, number) for number, image in enumerate(line.images, start=1)]
         notes = [*line.warnings, *(note for stored in taken for note in stored.notes)]
         central = None
-        if self.embeddings:
+        if self.embeddings.named:
             names = [
-                names_of(image.name, stored.sha256, stored.attribution.extra.get(STRIPPED_OF, ""))
+                (image.name, stored.sha256, stored.attribution.extra.get(STRIPPED_OF, ""))
                 for image, stored in zip(line.images, taken, strict=True)
             ]
             central, missing = central_of(self.embeddings, names)
@@ -231,7 +232,7 @@ class _Import:
             return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)
         if line.representative is not None:
             return _Ready(line, taken, line.representative, RepresentativeSource.FILE, notes)
-        if not self.embeddings:
+        if not self.embeddings.named:
             central = self.central.place_of_images([stored.sha256 for stored in taken])
         if central is not None:
             return _Ready(line, taken, central, RepresentativeSource.EMBEDDINGS, notes)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.names import plain
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import (
     csv_records,
@@ -106,7 +107,7 @@ def inside(file: str) -> str:
     ValueError
         With a message for people, where it is empty, absolute, or climbs out of the folder.
     """
-    path = PurePosixPath(file.strip().replace("\\", "/"))
+    path = PurePosixPath(plain(file).replace("\\", "/"))
     if not path.parts or not is_text(file):
         raise LineError(_("This line names no file."))
     if path.is_absolute() or ".." in path.parts or (len(path.parts[0]) == 2 and path.parts[0][1] == ":"):
@@ -126,7 +127,10 @@ def attribution_of(values: Mapping[str, Any]) -> Attribution:
     """
     values = {ALIASES.get(name, name): value for name, value in values.items()}
     fields = Fields(values)
-    texts = {name: fields.text(name, longest=longest, numbers=True) for name, longest in TEXT_COLUMNS.items()}
+    texts = {
+        name: fields.text(name, longest=longest, numbers=True, is_name=name == "key")
+        for name, longest in TEXT_COLUMNS.items()
+    }
     if any(not character.isprintable() for character in texts["key"]):
         raise LineError(_("The key has control characters. Remove them."))
     if texts["licence_url"]:

@@ -118,11 +118,13 @@ def _reduced(image: Pillow.Image, by: tuple[int, int], eight_bits: Convert) -> P
 def _to_eight_bits(image: Pillow.Image) -> Convert:
     """Return a conversion of parts of the image to a mode that resizes smoothly, with brightness scaled to 0..255."""
     if image.mode.startswith("I;16"):
-        return lambda part: part.convert("I").point(lambda value: value / 256).convert("L")
+        _low, high = cast("tuple[float, float]", image.getextrema())
+        steps = 2 ** (_bits(high) - 8)
+        return lambda part: part.convert("I").point(lambda value: value / steps).convert("L")
     if image.mode in ("I", "F"):
         low, high = cast("tuple[float, float]", image.getextrema())
         if image.mode == "I" and low >= 0 and high <= 65535:
-            low, high = (0, 255) if high <= 255 else (0, 65535)
+            low, high = 0, 2 ** _bits(high) - 1
         scale = 255 / ((high - low) or 1)
         return lambda part: part.point(lambda value: value * scale + -low * scale).convert("L")
     if image.has_transparency_data:
@@ -131,6 +133,11 @@ def _to_eight_bits(image: Pillow.Image) -> Convert:
         return _as_is
     mode = "L" if image.mode == "1" else "RGB"
     return lambda part: part.convert(mode)
+
+
+def _bits(brightest: float) -> int:
+    """How many bits the values have: cameras and scanners write 10, 12 or 14 of them into 16."""
+    return max(8, int(brightest).bit_length())
 
 
 def _as_is(part: Pillow.Image) -> Pillow.Image:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from images.models import Collection, CollectionImage
 from images.services import file_storage
-from images.services.collections import create_collection
+from images.services.collections import copy_names, create_collection
 from people.models import User
 from people.services import audit_log
 
@@ -41,6 +41,7 @@ def duplicate_collection(*, collection: Collection, name: str, by: User, now: da
         left = entries.iterator()
         while some := list(islice(left, ENTRIES_PER_INSERT)):
             CollectionImage.objects.bulk_create(CollectionImage(collection=made, **entry) for entry in some)
+        copy_names(source=collection, to=made)
         _record(collection, "duplicated", by=by, now=now, to=made.slug)
     return made
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.utils.crypto import get_random_string
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.names import SUFFIXES, shortest_names, without_suffix
 from crosslens_metrics.formats.records import printable
-from images.models import Collection, CollectionImage, Image, ImportJob, ImportKind, Outcome
+from images.models import Collection, CollectionImage, Image, ImageName, ImportJob, ImportKind, Outcome
 from people.models import Project, User
 from people.permissions import usable_in
 from people.services.ownership import change_owner
@@ -22,6 +24,7 @@ SLUG_CHARACTERS = 50
 RANDOM_CHARACTERS = 8
 OF_ADDRESSES = "abcdefghjkmnpqrstuvwxyz23456789"
 KEY_CHARACTERS = 200
+NAME_CHARACTERS = 500
 FILE_NAME_CHARACTERS = 255
 
 
@@ -77,34 +80,42 @@ def give_collection(
         of_images.update(project=project)
 
 
-def put_in(collection: Collection, image: Image, *, key: str, file_name: str, is_new: bool) -> tuple[Outcome, str]:
-    """Put `image` into the collection under `key`; returns the outcome and the reason. Call within a transaction.
+def put_in(
+    collection: Collection, image: Image, *, keys: Sequence[str], path: str, is_new: bool
+) -> tuple[Outcome, str]:
+    """Put `image` into the collection; returns the outcome and the reason. Call within a transaction.
 
-    The reason mentions that the image is stored already only if it is in a collection that these people may use.
+    Its key is the first of `keys` that is free. `path` is how its file was called, with its folders. If the image is
+    there already, it gets these names too. The reason mentions that the image is stored already only if it is in a
+    collection that these people may use.
 
     Raises
     ------
     KeyTakenError
-        Where another image of the collection has the key.
+        Where other images of the collection have all of the keys.
     """
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     entries = CollectionImage.objects.filter(collection=collection)
     entry = entries.filter(image=image).first()
-    if entry is not None:
-        if entry.key == key:
-            return Outcome.ALREADY, _("The same image is already in this collection.")
-        return Outcome.ALREADY, _("The same image is already in this collection, as “%(key)s”.") % {"key": entry.key}
-    taken = entries.filter(key=key).first()
-    if taken is not None:
+    taken = {key: other for key in keys if (other := _other_called(key, entries.exclude(image=image))) is not None}
+    free = [key for key in keys if key not in taken]
+    if not free:
+        other = taken[keys[0]]
         raise KeyTakenError(
             _(
                 "Another image in this collection has the key “%(key)s” (file “%(file)s”). Give this one "
                 "another key in a manifest, or rename it."
             )
-            % {"key": key, "file": taken.file_name or key}
+            % {"key": other.key, "file": other.file_name or other.key}
         )
+    if entry is not None:
+        return Outcome.ALREADY, _named_too(entry, [free[0], path])
     position = (entries.aggregate(last=Max("position"))["last"] or 0) + 1
-    entries.create(collection=collection, image=image, key=key, file_name=file_name, position=position)
+    entry = entries.create(
+        collection=collection, image=image, key=free[0], file_name=file_name_of(path), position=position
+    )
+    if "/" in path:
+        entry.names.create(name=path[-NAME_CHARACTERS:])
     if is_new or not _is_known_elsewhere(collection, image):
         return Outcome.ADDED, ""
     return Outcome.ADDED, _("The image is already stored for another collection. It is stored only once.")
@@ -118,9 +129,45 @@ def _is_known_elsewhere(collection: Collection, image: Image) -> bool:
     return others.filter(known).exists()
 
 
-def key_of(file_name: str) -> str:
-    """Make a key for an image without one: its file name without the extension."""
-    return printable(PurePosixPath(file_name).stem)[:KEY_CHARACTERS]
+def _other_called(key: str, others: QuerySet[CollectionImage]) -> CollectionImage | None:
+    """The image among the `others` that has the key, or whose path it is but for the extension."""
+    of_path = [key, *(key + suffix for suffix in SUFFIXES)]
+    # Two questions: joined by OR, neither index would serve, and an import would take the longer the more there is.
+    return others.filter(key=key).first() or others.filter(names__name__in=of_path).first()
+
+
+def _named_too(entry: CollectionImage, names: Iterable[str]) -> str:
+    """Give the image those names that it does not have yet; returns what there is to say of it."""
+    known = [entry.key, entry.file_name, *entry.names.values_list("name", flat=True)]
+    new = [name[-NAME_CHARACTERS:] for name in dict.fromkeys(names) if name and name not in known]
+    for name in new:
+        entry.names.create(name=name)
+    if new:
+        return _("The same image is already in this collection, as “%(key)s”. It is now also called “%(name)s”.") % {
+            "key": entry.key,
+            "name": new[0],
+        }
+    if entry.key in names:
+        return _("The same image is already in this collection.")
+    return _("The same image is already in this collection, as “%(key)s”.") % {"key": entry.key}
+
+
+def copy_names(*, source: Collection, to: Collection) -> None:
+    """Give images the further names that they have in another collection. Call within a transaction."""
+    copies = dict(to.entries.values_list("image_id", "pk"))
+    names = ImageName.objects.filter(entry__collection=source, entry__image_id__in=to.entries.values("image_id"))
+    rows = names.values_list("entry__image_id", "name").iterator()
+    ImageName.objects.bulk_create((ImageName(entry_id=copies[one], name=name) for one, name in rows), batch_size=1000)
+
+
+def keys_of(paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The keys that each of the files of an import may have without a manifest's, the shortest first."""
+    shortest = shortest_names(paths)
+    return {path: _keys(shortest[path], without_suffix(path)) for path in shortest}
+
+
+def _keys(*names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(printable(name)[-KEY_CHARACTERS:] for name in names))
 
 
 def file_name_of(path: str) -> str:

@@ -31,11 +31,12 @@ SWEPT_AT_ONCE = 500
 
 
 class StoredImage(NamedTuple):
-    """The row of an image. `filled_in`: fields of one that was there already and had them blank."""
+    """The row of an image that was there already: `filled_in` were blank, and `kept` differ from what was given."""
 
     image: Image
     is_new: bool
     filled_in: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 def sha256_of(file: IO[bytes]) -> str:
@@ -95,7 +96,12 @@ def image_of(
             **{name: getattr(attribution, name) for name in FIELDS if name != "author"},
         }
         image, is_new = Image.objects.get_or_create(sha256=sha256, defaults=values)
-    return StoredImage(image, is_new, () if is_new else _fill_in(image, attribution, job, now))
+    if is_new:
+        return StoredImage(image, is_new)
+    kept = tuple(
+        name for name in FIELDS if (stored := getattr(image, name)) and getattr(attribution, name) not in ("", stored)
+    )
+    return StoredImage(image, is_new, _fill_in(image, attribution, job, now), kept)
 
 
 def _fill_in(image: Image, attribution: Attribution, job: ImportJob, now: datetime) -> tuple[str, ...]:

@@ -16,12 +16,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
+from crosslens_metrics.formats.records import printable
 from geography.places import CoordinateFault
 from images.models import Collection, ImportJob, ImportKind, Outcome
+from images.rules.attributions import LABELS
 from images.rules.coordinate_faults import reason_of
 from images.rules.image_checks import ImageFacts, ImageRefusedError
 from images.services import file_storage, jobs
-from images.services.collections import KeyTakenError, file_name_of, key_of, put_in
+from images.services.collections import KeyTakenError, put_in
 from images.services.images import image_of, store_original
 from images.services.jobs import Clock
 from images.services.leases import LeaseLostError
@@ -154,22 +156,30 @@ def _add(job: ImportJob, entry: ImportEntry, file: IO[bytes], *, clock: Clock, a
     sha256, facts = store_original(file, name=entry.name, size_bytes=size_bytes)
     now = clock()
     with transaction.atomic():
-        image, is_new, filled_in = image_of(
+        image, is_new, filled_in, kept = image_of(
             sha256=sha256, facts=facts, attribution=entry.attribution, size_bytes=size_bytes, job=job, now=now
         )
         outcome, reason = put_in(
             job.collection,
             image,
-            key=entry.attribution.key or key_of(entry.name),
-            file_name=file_name_of(entry.name),
+            keys=entry.keys,
+            path=printable(entry.name),
             is_new=is_new,
         )
         if is_new:
             announce(image.pk)
         if image.latitude is None:
             reason = " ".join(filter(None, [reason, _position_fault(facts)]))
+        reason = " ".join(filter(None, [reason, _kept(kept)]))
         line = jobs.row(job, entry.number, entry.name, outcome, reason, image, filled_in)
         return jobs.report(job, [line], now=now)
+
+
+def _kept(fields: Sequence[str]) -> str:
+    if not fields:
+        return ""
+    names = ", ".join(str(LABELS[field]) for field in fields)
+    return _("Other values are stored for it and were kept: %(names)s.") % {"names": names}
 
 
 def _position_fault(facts: ImageFacts | None) -> str:

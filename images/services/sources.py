@@ -9,18 +9,21 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from django.core.files.storage import default_storage
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.names import plain
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.rules import limits, manifests
 from images.rules.archives import contents_of, is_hidden, open_zip
 from images.rules.image_checks import ImageRefusedError
 from images.rules.manifests import Attribution, ManifestLine
+from images.services.collections import keys_of
 
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 UNPACKING_FAILED = (
@@ -39,12 +42,16 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class ImportEntry:
-    """One file to import. The same source gives the same numbers each time, so that an import can be resumed."""
+    """One file to import. The same source gives the same numbers each time, so that an import can be resumed.
+
+    `keys` are those that it may have in the collection, of which it gets the first that is free.
+    """
 
     number: int
     name: str
     content: SourceFile
     attribution: Attribution
+    keys: tuple[str, ...] = ()
 
 
 @dataclass
@@ -64,14 +71,14 @@ def plan_of_path(path: Path, stack: ExitStack) -> list[ImportEntry | LineError]:
         Where nothing can be imported from it.
     """
     if path.is_dir():
-        return _plan(_folder(path), [name for name in manifests.NAMES if (path / name).is_file()])
+        return _with_keys(_plan(_folder(path), [name for name in manifests.NAMES if (path / name).is_file()]))
     if not path.is_file():
         raise FileRefusedError(_("There is no file or folder “%(path)s”.") % {"path": path})
     if path.suffix.lower() == ".zip":
         source = _zip(stack.enter_context(path.open("rb")), stack)
-        return _plan(source, _manifests_in(source))
+        return _with_keys(_plan(source, _manifests_in(source)))
     if path.suffix.lower() in manifests.SUFFIXES:
-        return _plan_of_manifest(path)
+        return _with_keys(_plan_of_manifest(path))
     raise FileRefusedError(
         _("“%(path)s” is not a folder, a zip file or a manifest (.csv, .jsonl or .json).") % {"path": path}
     )
@@ -99,12 +106,22 @@ def plan_of_upload(folder: str, names: list[str], stack: ExitStack) -> list[Impo
             else:
                 _put_together(main, source, name)
         else:
-            one = SourceFiles({name: _stored(stored)}, [])
+            one = SourceFiles({plain(name): _stored(stored)}, [])
             _put_together(main, one, name)
     plan = _plan(main, _manifests_in(main))
     for source in apart:
         plan += _plan(source, _manifests_in(source), after=plan[-1].number if plan else 0)
-    return plan
+    return _with_keys(plan)
+
+
+def _with_keys(plan: list[ImportEntry | LineError]) -> list[ImportEntry | LineError]:
+    keys = keys_of(item.name for item in plan if isinstance(item, ImportEntry))
+    return [
+        replace(item, keys=(item.attribution.key,) if item.attribution.key else keys[item.name])
+        if isinstance(item, ImportEntry)
+        else item
+        for item in plan
+    ]
 
 
 def spooled(content: SourceFile) -> tempfile.SpooledTemporaryFile[bytes]:
@@ -185,7 +202,17 @@ def _line(
 def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
     home = path.parent.resolve()
 
-    return _lines(path.name, _on_disk(path), lambda name: _within(home, home / name))
+    @cache
+    def spelt_otherwise() -> dict[str, Path]:
+        return {plain(one.relative_to(home).as_posix()): one for one in _walk(home)}
+
+    def find(name: str) -> SourceFile | None:
+        found = _within(home, home / name)
+        if found is None and not name.isascii() and name in spelt_otherwise():
+            found = _within(home, spelt_otherwise()[name])
+        return found
+
+    return _lines(path.name, _on_disk(path), find)
 
 
 def _folder(path: Path) -> SourceFiles:
@@ -193,7 +220,7 @@ def _folder(path: Path) -> SourceFiles:
     source = SourceFiles({}, [])
     hidden = 0
     for entry_path in _walk(home):
-        name = entry_path.relative_to(home).as_posix()
+        name = plain(entry_path.relative_to(home).as_posix())
         if is_hidden(name):
             hidden += 1
         elif (content := _within(home, entry_path)) is None:

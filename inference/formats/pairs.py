@@ -26,7 +26,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
         for record in reader.records():
             with reader.line(record):
                 fields = Fields(record.value, example=EXAMPLE)
-                image = fields.text("image", needed=True)
+                image = fields.image()
                 captions = [fields.values["caption"]] if "caption" in fields.values else fields.list("captions")
                 if not captions or not all(isinstance(caption, str) and is_text(caption) for caption in captions):
                     raise LineError(f"image {image} needs “caption”, a text, or “captions”, a list of texts.")

@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection, Image
 from images.permissions import collections_to_use
+from images.selectors.image_names import images_named
 from images.services.images import sha256_of
 from inference.backends.captioners import Decoding
 from inference.forms.decoding import DecodingForm
 from inference.models import CaptioningModel
 from inference.selectors.gallery import hidden_from
-from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import User
 
@@ -103,14 +103,10 @@ class TryForm(DecodingForm):
         return values | {"decoding": self.decoding}
 
     def _named(self, key: str, collection: Collection | None) -> Image | None:
-        images = images_named([key], collection, among=collections_to_use(self.viewer))[key]
-        if len(images) == 1:
-            return images[0]
-        if images:
-            self.add_error("key", gettext("Several images have this name. Choose a collection."))
-        else:
-            self.add_error("key", gettext("No image has this key or file name. Check the spelling."))
-        return None
+        named = images_named([key], collection, among=collections_to_use(self.viewer))[key]
+        if named.only is None:
+            self.add_error("key", named.problem)
+        return named.only
 
 
 def _same(upload: Any) -> Image | None:

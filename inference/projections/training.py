@@ -215,7 +215,7 @@ class _Trainer:
         pool = list(dict.fromkeys(self._task.captions))
         places = self._task.features.rows()
         images = list(self._task.validation)
-        features = self._task.features.vectors[[places[image][0] for image in images]]
+        features = self._task.features.vectors[[found[0] for image in images if (found := places.first(image))]]
         features = features / np.linalg.norm(features, axis=1, keepdims=True)
         self._network.eval()
         nearest, cosines = np.zeros(len(images), dtype=np.int64), np.full(len(images), -np.inf, dtype=np.float32)
@@ -281,10 +281,11 @@ def _rows_of_images(task: Task) -> NDArray[np.int64]:
     if len(task.captions) != len(task.images):
         raise ValueError(f"There are {len(task.captions)} captions and {len(task.images)} images.")
     places = task.features.rows()
-    twice = next((key for key, rows in places.items() if len(rows) > 1), None)
+    twice = next((key for key, rows in places.named.items() if len(rows) > 1), None)
     if twice is not None:
         raise ProjectionError(f"The features contain image {twice} twice.")
-    missing = [image for image in dict.fromkeys(task.images) if image not in places]
+    found = {image: places.first(image) for image in task.images}
+    missing = [image for image, place in found.items() if place is None]
     if missing:
         more = f", nor have {len(missing) - 1:,} other images" if missing[1:] else ""
         raise ProjectionError(f"Image {missing[0]} has captions but no features{more}.")
@@ -292,7 +293,7 @@ def _rows_of_images(task: Task) -> NDArray[np.int64]:
         raise ProjectionError(
             "Give captions of at least two images, because each image serves as a wrong one for the others."
         )
-    rows = np.array([places[image][0] for image in task.images], dtype=np.int64)
+    rows = np.array([place[0] for image in task.images if (place := found[image])], dtype=np.int64)
     zero = np.flatnonzero(~task.features.vectors[rows].any(axis=1))
     if zero.size:
         raise ProjectionError(f"The features of image {task.images[zero[0]]} are all zeros.")
@@ -306,7 +307,7 @@ def _check_validation(task: Task) -> None:
             f"Image {both[0]} is in training and in validation ({len(both):,} in all). Give each to one of them."
         )
     places = task.features.rows()
-    missing = sorted(set(task.validation) - set(places))
+    missing = sorted(image for image in task.validation if places.first(image) is None)
     if missing:
         raise ProjectionError(f"Image {missing[0]} has validation captions but no features ({len(missing):,} in all).")
     if len(task.validation) == 1:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
@@ -17,8 +18,6 @@ IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
 MAX_REFERENCE_CHARACTERS = 500
 MAX_CAPTION_CHARACTERS = 2_000
 """Of a model's caption."""
-COCO_FILE_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}")
-"""The names of COCO's image files; its results have only the number."""
 
 
 @dataclass(frozen=True)
@@ -74,25 +73,10 @@ def image_named_in(value: dict[str, Any]) -> str:
     name = next((name for name in IMAGE_NAMES if name in value), None)
     if name is None:
         raise LineError(_("No image is named. Give its key, file name or SHA-256 as “image”."))
-    name_or_id = value[name]
-    if (
-        isinstance(name_or_id, bool)
-        or not isinstance(name_or_id, str | int)
-        or not str(name_or_id).strip()
-        or not is_text(str(name_or_id))
-    ):
+    reference = image_name(value[name])
+    if reference is None or not is_text(reference):
         raise LineError(_("“%(name)s” must be text or a whole number.") % {"name": name})
-    return str(name_or_id).strip()[:MAX_REFERENCE_CHARACTERS]
-
-
-def names_of(reference: str) -> list[str]:
-    """List the keys that an image with this name may have, the likeliest first."""
-    base = reference.replace("\\", "/").rpartition("/")[2]
-    stem = base.rpartition(".")[0] or base
-    names = [reference, base, stem]
-    if reference.isascii() and reference.isdigit() and len(reference) <= 12:
-        names += [pattern.format(int(reference)) for pattern in COCO_FILE_STEMS]
-    return list(dict.fromkeys(names))
+    return reference[:MAX_REFERENCE_CHARACTERS]
 
 
 def caption_text(value: Any, reference: str) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from crosslens_metrics.central import SAME_WITHIN
 from images.models import CollectionImage
 from images.selectors import ServedImage, served_image
+from images.selectors.image_names import images_named
 from inference.models import EmbeddingSet, Encoder, ModelCaption
 from inference.permissions import embedding_sets_for, encoders_for
 from inference.selectors.assigned_work import is_assigned
@@ -52,15 +53,13 @@ def encoders(viewer: User) -> QuerySet[Encoder]:
 
 
 def image_with_key(embedding_set: EmbeddingSet, key: str) -> CollectionImage | None:
-    """Find the image with this key, or else the only one with this file name."""
+    """Find the only image that has this name."""
     entries = CollectionImage.objects.filter(collection=embedding_set.run.collection_id).select_related("image")
     # No database keeps a NUL, and PostgreSQL would not even look for one.
     if not key or "\0" in key:
         return None
-    if (by_key := entries.filter(key=key).first()) is not None:
-        return by_key
-    by_name = list(entries.filter(file_name=key)[:2])
-    return by_name[0] if len(by_name) == 1 else None
+    image = images_named([key], embedding_set.run.collection)[key].only
+    return entries.filter(image=image).first() if image is not None else None
 
 
 def entry_of(embedding_set: EmbeddingSet, public_id: UUID) -> CollectionImage | None:

@@ -20,12 +20,12 @@ from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import Record, count_lines, json_records, read_record
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
 from images.permissions import collections_in
+from images.selectors.image_names import NamedImages, images_named
 from images.services import jobs
 from images.services.imports import keep_waiting, unexpected
 from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, caption_line
-from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
 
@@ -124,12 +124,12 @@ def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[Impor
     among = collections_in(job.project, by=job.created_by)
     images_of = images_named({line.reference for line in lines.values()}, job.collection, among=among)
     by = model_to_fill(job.options["model"], job.project, by=job.created_by)
-    stored = _stored_texts(by, job.options["language"], [image.pk for images in images_of.values() for image in images])
+    found = [one.only.pk for one in images_of.values() if one.only is not None]
+    stored = _stored_texts(by, job.options["language"], found)
     fresh: list[tuple[Image, str]] = []
     for number, line in lines.items():
-        images = images_of[line.reference]
-        outcome, reason = _outcome(line, images, stored)
-        image = images[0] if len(images) == 1 else None
+        image = images_of[line.reference].only
+        outcome, reason = _outcome(line, images_of[line.reference], stored)
         if outcome == Outcome.ADDED and image is not None:
             stored[image.pk] = line.text
             fresh.append((image, line.text))
@@ -163,14 +163,10 @@ def _stored_texts(model: CaptioningModel | None, language: str, image_ids: Itera
     return dict(captions.values_list("image_id", "text"))
 
 
-def _outcome(line: CaptionLine, images: list[Image], stored: dict[int, str]) -> tuple[Outcome, str]:
-    if not images:
-        return Outcome.REJECTED, _("No image has this key, file name or SHA-256. Import the images first.")
-    if len(images) > 1:
-        return Outcome.REJECTED, _("%(count)s different images have this name. Say which collection is meant.") % {
-            "count": len(images)
-        }
-    text = stored.get(images[0].pk)
+def _outcome(line: CaptionLine, named: NamedImages, stored: dict[int, str]) -> tuple[Outcome, str]:
+    if named.only is None:
+        return Outcome.REJECTED, named.problem
+    text = stored.get(named.only.pk)
     if text is None:
         return Outcome.ADDED, ""
     if text == line.text:

@@ -47,7 +47,7 @@ def read_examples(path: Path, *, language: str = "") -> list[Example]:
         for record in reader.records():
             with reader.line(record):
                 fields = Fields(record.value, example=LINE)
-                image = fields.text("image", needed=True)
+                image = fields.image()
                 tag = fields.text("language") or language
                 if not tag:
                     raise LineError(f"image {image} needs “language”, the tag of its captions' language.")

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records, read_record
 from inference.rules.captions import LANGUAGE, caption_text, image_named_in, language_tag
@@ -91,7 +92,7 @@ def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | LineE
     for member, record in json_members(file):
         entry = record.value if member == IMAGES and isinstance(record, Record) else None
         if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
-            files[str(entry.get("id"))] = entry["file_name"].strip()
+            files[image_name(entry.get("id")) or ""] = entry["file_name"].strip()
     is_any_there = False
     for member, record in json_members(file):
         if member == ANNOTATIONS:

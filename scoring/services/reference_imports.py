@@ -21,10 +21,10 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, Outcome
+from images.selectors.image_names import NamedImages, images_named
 from images.services import jobs
 from images.services.imports import keep_waiting, unexpected
 from images.services.jobs import Clock
-from inference.services.image_lookup import images_named
 from languages.models import Language
 from people.models import Project, User
 from scoring.formats.references import MAX_PER_IMAGE, ReferenceLine, count_references, reference_lines
@@ -151,11 +151,12 @@ class _Import:
             refused += [line for line in some if isinstance(line, LineError)]
             images_of = images_named({name for line in named for name in line.names}, self.job.collection)
             for line in named:
-                images = next((images_of[name] for name in line.names if images_of[name]), [])
-                if len(images) == 1:
-                    units.setdefault(images[0].pk, _ImageLines(images[0])).lines.append(line)
+                known = (images_of[name] for name in line.names if images_of[name].images)
+                found = next(known, NamedImages(line.names[0]))
+                if (image := found.only) is not None:
+                    units.setdefault(image.pk, _ImageLines(image)).lines.append(line)
                 else:
-                    refused.append(_refused(line, _not_one(images)))
+                    refused.append(_refused(line, found.problem))
             self.job.lease_until = jobs.extend(self.job, now=self.clock())
         too_many = [
             unit for unit in units.values() if any(len(unit.captions(tag)) > MAX_PER_IMAGE for tag in unit.tags)
@@ -239,12 +240,6 @@ class _Import:
 
 def _refused(line: ReferenceLine, reason: str) -> LineError:
     return LineError(reason, line.name, number=line.number, captions=line.count + line.captions_left_out)
-
-
-def _not_one(images: Sequence[Image]) -> str:
-    if not images:
-        return _("No image in the collection has this key, file name or SHA-256. Import the images first.")
-    return _("%(count)s different images have this name.") % {"count": len(images)}
 
 
 def _too_many() -> str:

@@ -6,7 +6,6 @@ No database is needed. All errors of a file are collected, so that it can be cor
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -74,7 +73,8 @@ def parse_scores(
             message = _("The scores are larger than %(limit)s kB. Remove everything that is not a score.")
             raise FileRefusedError(message % {"limit": MOST_BYTES // 1000})
         lines: list[tuple[int, Fields]] = []
-        for record in reader.records(BytesIO(content), column="language", is_csv=is_csv):
+        # Sets are named by their columns, as they are spelt.
+        for record in reader.records(BytesIO(content), column="language", is_csv=is_csv, keeps_case=True):
             with reader.line(record):
                 lines.append((record.number, Fields(record.value, example=EXAMPLE, is_csv=is_csv)))
         if not lines and reader.problems:
@@ -142,7 +142,7 @@ def _score(fields: Fields, sets: tuple[str, str]) -> Score:
     except MalformedTagError as error:
         raise LineError(str(error)) from error
     # Characters that look alike make one name: it is looked up among the models here.
-    model = unicodedata.normalize("NFC", fields.text("model", needed=True, longest=LONGEST_MODEL_NAME, is_name=True))
+    model = fields.text("model", needed=True, longest=LONGEST_MODEL_NAME, is_name=True)
     first, second = (_number(name, fields.text(name, numbers=True, is_name=True)) for name in sets)
     return Score(language, model, (first, second))
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import Record, json_records, read_record
 from images.models import Image
-from inference.services.image_lookup import images_named
+from images.selectors.image_names import images_named
 from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.rules.gold import GoldLine, gold_line
 
@@ -66,13 +66,13 @@ def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome
         else:
             lines[record.number] = line
     stored = images_named({line.reference for line in lines.values()}, comparison.collection)
-    candidates = [image.pk for images in stored.values() for image in images]
+    candidates = [named.only.pk for named in stored.values() if named.only is not None]
     rows = GoldPair.objects.filter(comparison=comparison, image__in=candidates)
     there = {image: (better, worse) for image, better, worse in rows.values_list("image", "better", "worse")}
     fresh, images = [], []
     for number, line in lines.items():
-        image = _only(stored[line.reference])
-        problem = _problem(line, stored[line.reference], there)
+        image = stored[line.reference].only
+        problem = stored[line.reference].problem or _contradicts(line, image, there)
         if problem or image is None:
             outcome.problems.append((number, problem))
             continue
@@ -86,19 +86,11 @@ def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome
     return images
 
 
-def _only(images: Sequence[Image]) -> Image | None:
-    return images[0] if len(images) == 1 else None
-
-
-def _problem(line: GoldLine, images: Sequence[Image], there: dict[int, tuple[str, str]]) -> str:
+def _contradicts(line: GoldLine, image: Image | None, there: dict[int, tuple[str, str]]) -> str:
+    if image is None or there.get(image.pk, (line.better, line.worse)) == (line.better, line.worse):
+        return ""
     name = {"name": line.reference}
-    if not images:
-        return _("No image in the collection has the key, file name or SHA-256 “%(name)s”.") % name
-    if len(images) > 1:
-        return _("Several images in the collection match “%(name)s”. Use the key instead.") % name
-    if there.get(images[0].pk, (line.better, line.worse)) != (line.better, line.worse):
-        return _("“%(name)s” already has a different gold pair. Each image can have only one.") % name
-    return ""
+    return _("“%(name)s” already has a different gold pair. Each image can have only one.") % name
 
 
 def _chunks(records: Iterator[Record | LineError]) -> Iterator[Sequence[Record | LineError]]:

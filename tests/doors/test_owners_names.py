@@ -99,7 +99,7 @@ class TestNames:
         job = imports.start_upload(**about, project=us.project, upload=upload, by=us.manager)
         imports.run_import(job_id=job.pk, clock=timezone.now)
         assert set(job.rows.values_list("outcome", flat=True)) == {Outcome.REJECTED}
-        assert {"No image has this key" in row.reason for row in job.rows.all()} == {True}
+        assert {"No image has the key" in row.reason for row in job.rows.all()} == {True}
 
     def test_an_image_that_they_have_is_taken_without_a_word(self, us: Owning, them: Owning, tmp_path: Any) -> None:
         folder = tmp_path / "images"

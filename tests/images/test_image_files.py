@@ -85,6 +85,14 @@ def test_sixteen_bits_are_scaled_to_eight(kind, mode):
     assert close(dot(served(content, kind)[320], (0.5, 0.5)), (128, 128, 128), by=2)
 
 
+def test_twelve_bits_within_sixteen_are_scaled_to_eight():
+    dots = Pillow.new("I;16", (40, 30), 0)
+    dots.paste(4095, (20, 0, 40, 30))
+    shown = served(saved(dots, "PNG"), "PNG")[320]
+    assert close(dot(shown, (0.2, 0.5)), (0, 0, 0))
+    assert close(dot(shown, (0.8, 0.5)), (255, 255, 255))
+
+
 def test_an_image_of_floating_point_numbers_is_stretched_to_what_can_be_seen():
     dots = Pillow.new("F", (40, 30), -3.5)
     dots.paste(8.25, (20, 0, 40, 30))

@@ -128,6 +128,16 @@ def test_a_csv_manifest_may_end_its_lines_as_old_macs_do_and_has_to_be_utf8(stoc
     assert "UTF-8" in job.error
 
 
+@pytest.mark.parametrize(
+    "header", ["sep=;\r\nfile;key;license", "File ;Key; License", '\ufeff"sep=;"\n"FILE";"KEY";"LICENCE"']
+)
+def test_the_first_lines_of_a_table_may_be_as_spreadsheets_write_them(stocked, header):
+    (stocked / "manifest.csv").write_text(f"{header}\na.jpg;harbour;CC0 1.0\n", encoding="utf-8")
+    job = run_path(stocked)
+    assert outcomes(job) == {"a.jpg": "added"}
+    assert (job.collection.entries.get().key, Image.objects.get().licence) == ("harbour", "CC0 1.0")
+
+
 def test_a_manifest_inside_a_zip_or_among_sent_files_counts():
     images = {"set/a.jpg": image_file(), "set/unlisted.jpg": image_file(shade=10)}
     files = {

@@ -67,6 +67,7 @@ def test_a_key_that_another_image_has_is_reported_and_leaves_nothing_behind(fold
     (folder / "two").mkdir()
     (folder / "one" / "1.jpg").write_bytes(image_file())
     (folder / "two" / "1.jpg").write_bytes(image_file(shade=10))
+    (folder / "manifest.csv").write_text("file,key\none/1.jpg,harbour\ntwo/1.jpg,harbour\n", encoding="utf-8")
 
     outcome, reason = report(run_path(folder))["two/1.jpg"]
 

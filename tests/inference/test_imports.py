@@ -89,7 +89,7 @@ def test_images_are_found_by_key_by_file_name_and_by_content(tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ({"image": "gone", "caption": WORDS}, "No image has this key"),
+        ({"image": "gone", "caption": WORDS}, "No image has the key"),
         ({"image": "KEY", "caption": ""}, "empty"),
         ({"image": "KEY", "caption": " \u200b\t"}, "empty"),
         ({"image": "KEY"}, "no caption"),
@@ -263,7 +263,7 @@ def test_the_command_takes_aliases_and_names_what_is_wrong(tmp_path):
     with pytest.raises(CommandError, match=r"Nothing was imported\."):
         call_command("import_captions", file, **about)
     assert ModelCaption.objects.get().language_id == "he"
-    assert "gone: Not imported. No image has this key" in printed.getvalue()
+    assert "gone: Not imported. No image has the key" in printed.getvalue()
     assert WORDS not in printed.getvalue()
     for wrong in ({"language": "not a tag"}, {"language": "tlh"}, {"collection": "gone"}, {"model": " "}):
         options = {"model": "m", "language": "en"} | wrong

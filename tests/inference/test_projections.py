@@ -259,7 +259,7 @@ def ranks_of_the_right_image(folder: Path, cut_outs, glove, *, shuffled: bool) -
     )
     trained(folder, task, Config(recurrent=256, hidden=512, epochs=30))
     projected = open_projection(folder, glove).vectors([descriptions[name] for name in held_out])
-    rows = features.rows()
+    rows = features.rows().named
     right = features.vectors[[rows[name][0] for name in held_out]]
     cosines = _directions(projected) @ _directions(right).T
     return 1 + (cosines > np.diagonal(cosines)[:, None]).sum(axis=1)

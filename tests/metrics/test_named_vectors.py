@@ -23,7 +23,7 @@ def test_what_is_written_is_read_again_and_the_same_content_gives_the_same_file(
 
     assert (read.keys, read.signature, read.space) == (vectors.keys, "encoder-1", "space-1")
     np.testing.assert_array_equal(read.vectors, vectors.vectors)
-    assert read.rows() == {"b.jpg": [0, 2], "مرحبا": [1]}
+    assert read.rows().named == {"b.jpg": [0, 2], "مرحبا": [1]}
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.npz", "two.npz"]
 

@@ -240,7 +240,7 @@ class TestGoldPairs:
         assert page.status_code == 422
         text = page.content.decode()
         for problem in (
-            "Line 2: No image in the collection has the key, file name or SHA-256 “nowhere”",
+            "Line 2: No image has the key, file name or SHA-256 “nowhere”",
             "Line 3: worse: There is no caption.",
             "Line 4: Both captions are the same",
             "Line 5: No image is named",
@@ -255,7 +255,7 @@ class TestGoldPairs:
     def test_an_image_of_another_collection_is_not_taken_and_nothing_is_switched_off(self, manager, comparison, gold):
         other = make_collection(1).entries.get()
         line = f'{{"image": "{other.key}", "better": "Ein Hund", "worse": "Ein Boot"}}'
-        assert "No image in the collection" in self.send(manager, comparison, line).content.decode()
+        assert "No image has the key" in self.send(manager, comparison, line).content.decode()
         self.send(manager, comparison, "not json", only_these="on")
         assert not comparison.gold_pairs.filter(is_used=False).exists()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from argparse import ArgumentParser
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from PIL import Image
 
 from crosslens_metrics.commands.arguments import language_tag
+from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileProblemsError
 from inference.backends import registry
 from inference.backends.captioners import BackendSettingsError, Spec
@@ -21,7 +23,7 @@ from inference.backends.encoders import ExtraMissingError
 from inference.backends.feature_decoder import FEATURES
 from inference.backends.trainable import TrainableCaptioner
 from inference.backends.transformer_files import folder_of, read_json
-from inference.formats.images import ImageFileError, read_folder
+from inference.formats.images import ImageFileError, images_in, read_folder
 from inference.services import worker_status
 from inference.training.bases import model_options, small_base, small_name
 from inference.training.card import CARD, Provenance, model_card, provenance
@@ -74,7 +76,7 @@ class Command(BaseCommand):
         try:
             options = TrainingOptions.from_dict({one.name: given[one.name] for one in fields(TrainingOptions)})
             training, validation = _split(captions, options, given)
-            _check_images(images, [*training, *validation])
+            names = _names_of_files(images, [*training, *validation])
             about = dict(given["model_options"])
             if given["features"]:
                 about[FEATURES] = _features(model, given["features"])
@@ -87,7 +89,7 @@ class Command(BaseCommand):
             name, source = (small, str(folder)) if model == NEW else (model, model)
             spec = Spec(name, source, chosen, is_pivot=options.targets != Targets.PLAIN)
             captioner = backend.load_folder(spec, folder)
-            self._train(captioner, spec, training, validation, images, options, out)
+            self._train(captioner, spec, training, validation, lambda name: _read(images, names[name]), options, out)
         except (
             BackendSettingsError,
             ExtraMissingError,
@@ -103,7 +105,7 @@ class Command(BaseCommand):
         spec: Spec,
         training: list[Example],
         validation: list[Example],
-        images: Path,
+        read_image: Callable[[str], Image.Image],
         options: TrainingOptions,
         out: Path,
     ) -> None:
@@ -121,7 +123,7 @@ class Command(BaseCommand):
             run=made.run,
             training=training,
             validation=validation,
-            read_image=lambda name: _read(images, name),
+            read_image=read_image,
             options=options,
             folder=out,
             watcher=watcher,
@@ -199,14 +201,17 @@ def _split(captions: Path, options: TrainingOptions, given: dict[str, Any]) -> t
     return as_targets(training, options.targets), as_targets(validation, options.targets)
 
 
-def _check_images(folder: Path, examples: list[Example]) -> None:
-    """Refuse captions without images before anything is computed."""
-    missing = sorted({one.image for one in examples if not (folder / one.image).is_file()})
+def _names_of_files(folder: Path, examples: list[Example]) -> dict[str, str]:
+    """Find the file of each image, and refuse captions without one before anything is computed."""
+    files = ImageNames({name: name for name in images_in(folder)})
+    found = {one.image: files.first(one.image) for one in examples}
+    missing = sorted(image for image, file in found.items() if file is None)
     if missing:
         raise CommandError(
             f"Captions without images: {len(missing)}. {missing[0]!r} is not in {folder}. Add the images, or leave the "
             "captions out."
         )
+    return {image: file for image, file in found.items() if file is not None}
 
 
 def _lines(path: Path) -> list[str]:

@@ -1,0 +1,165 @@
+"""What the name of an image, a rater or a model is, and when two names of an image are the same.
+
+(ours) Names are kept and compared in Unicode's NFC: a file of macOS and a table made elsewhere spell *é* in different
+bytes. Of an image's name, the folders and the extension may be left out, and a number stands for the names that COCO
+gives to its files, as long as only one image is meant.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".avif", ".heic")
+COCO_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}")
+COCO_STEM = re.compile(r"(?:COCO_(?:train|val|test)20[0-9]{2}_)?([0-9]{1,18})")
+DECIMAL = re.compile(r"([0-9]{1,18})\.0+")
+"""What a table of decimals makes of a whole number."""
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+SAME, BUT_FOR_SUFFIX, IN_FOLDERS, AS_NUMBER = range(4)
+"""How two names of one image differ, the nearest first."""
+
+
+def plain(name: str) -> str:
+    """The spelling in which a name is kept and compared."""
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def image_name(given: object) -> str | None:
+    """An image's name from a text or a number, with slashes between folders; None if it is neither or empty."""
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return None
+    name = plain(str(given)).replace("\\", "/").removeprefix("./")
+    whole = DECIMAL.fullmatch(name)
+    return (whole[1] if whole else name) or None
+
+
+def without_suffix(name: str) -> str:
+    """The name without the extension of an image file."""
+    return name[: -len(suffix)] if (suffix := _suffix(name)) and len(name) > len(suffix) else name
+
+
+def spellings(name: str) -> list[str]:
+    """Every text by which a database may know the image: an index finds these, and `closest` chooses among them."""
+    parts = (image_name(name) or name).split("/")
+    tails = ["/".join(parts[start:]) for start in range(len(parts))]
+    found = [name, *tails, *map(without_suffix, tails)]
+    found += [parts[-1] + suffix for suffix in SUFFIXES if not _suffix(parts[-1])]
+    if (number := _number(name)) is not None:
+        stems = [str(number), *(stem.format(number) for stem in COCO_STEMS)]
+        found += stems + [stem + SUFFIXES[0] for stem in stems]
+    return list(dict.fromkeys(found + [unicodedata.normalize("NFD", one) for one in found if not one.isascii()]))
+
+
+def closest(name: str, known: Iterable[tuple[str, K]]) -> list[K]:
+    """Those of the `known` whose name is nearest to `name`: none is unknown, and several are ambiguous.
+
+    Nearest is an equal name, then one that differs in the extension, then in folders before it, then by COCO's forms.
+    """
+    wanted = image_name(name) or ""
+    names: dict[K, list[str]] = defaultdict(list)
+    for other, key in known:
+        names[key].append(image_name(other) or "")
+    at: dict[tuple[int, ...], list[K]] = defaultdict(list)
+    for key, others in names.items():
+        if distances := [one for other in others if (one := _distance(wanted, other, others)) is not None]:
+            at[min(distances)].append(key)
+    if not at:
+        return []
+    nearest = min(at)
+    if nearest[0] == IN_FOLDERS and "/" in wanted and nearest[1] == -1 and len(names) > 1:
+        # Folders tell these images apart, and none of them is in this one.
+        return [] if any("/" in other for others in names.values() for other in others) else at[nearest]
+    return at[nearest]
+
+
+class ImageNames(Generic[V]):
+    """What is known by names of images, to find by any other name of the same image."""
+
+    def __init__(self, named: Mapping[str, V]) -> None:
+        self.named = named
+        self._by_stem: dict[str | int, list[tuple[str, str]]] = defaultdict(list)
+        for name in named:
+            self._by_stem[_stem(name)].append((name, name))
+
+    def find(self, name: str) -> list[str]:
+        """The names that `name` may mean: one; or none; or several, which are ambiguous."""
+        return [name] if name in self.named else closest(name, self._by_stem.get(_stem(name), ()))
+
+    def first(self, *names: str) -> V | None:
+        """What the first of the `names` means that is known and not ambiguous."""
+        found = (self.find(name) for name in names)
+        return next((self.named[one[0]] for one in found if len(one) == 1), None)
+
+
+def shortest_names(paths: Iterable[str]) -> dict[str, str]:
+    """For each path of a set the shortest name that no other has: without folders and extension where it may be."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for path in dict.fromkeys(paths):
+        groups[without_suffix(path).rpartition("/")[2]].append(path)
+    shortest = {}
+    for group in groups.values():
+        shared = Counter(form for path in group for form in _forms(path))
+        whole = Counter(map(without_suffix, group))
+        for path in group:
+            # All names of a path that ends another one are names of that one, too.
+            else_whole = without_suffix(path) if whole[without_suffix(path)] == 1 else path
+            shortest[path] = next((form for form in _forms(path) if shared[form] == 1), else_whole)
+    return shortest
+
+
+def _forms(path: str) -> list[str]:
+    parts = path.split("/")
+    tails = ["/".join(parts[start:]) for start in reversed(range(len(parts)))]
+    return list(dict.fromkeys([*map(without_suffix, tails), *tails]))
+
+
+def _suffix(name: str) -> str:
+    return next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
+
+
+def _number(name: str) -> int | None:
+    """The number that the name is, or that COCO's form of it holds."""
+    found = COCO_STEM.fullmatch(without_suffix((image_name(name) or "").rpartition("/")[2]))
+    return int(found[1]) if found else None
+
+
+def _stem(name: str) -> str | int:
+    """What all names of one image have in common."""
+    number = _number(name)
+    return number if number is not None else without_suffix((image_name(name) or "").rpartition("/")[2])
+
+
+def _distance(one: str, other: str, others: list[str]) -> tuple[int, ...] | None:
+    """How far two names are apart; None where they are of different images. `others`: all names of the other image."""
+    if one == other:
+        return (SAME,)
+    if "/" in one and "/" not in other and any("/" in name for name in others):
+        # The image has a name that says in which folder it is.
+        return None
+    if _suffix(one) and _suffix(other) and _suffix(one) != _suffix(other):
+        return None
+    stem, other_stem = without_suffix(one), without_suffix(other)
+    if stem == other_stem:
+        return (BUT_FOR_SUFFIX,)
+    if _is_tail(stem, other_stem) or _is_tail(other_stem, stem):
+        shared = min(stem.count("/"), other_stem.count("/")) + 1
+        return (IN_FOLDERS, -shared, _suffix(one) != _suffix(other))
+    folders, other_folders = one.rpartition("/")[0], other.rpartition("/")[0]
+    are_inside = (
+        not folders or not other_folders or _is_tail(folders, other_folders) or _is_tail(other_folders, folders)
+    )
+    number = _number(one)
+    return (AS_NUMBER,) if are_inside and number is not None and number == _number(other) else None
+
+
+def _is_tail(short: str, long: str) -> bool:
+    return f"/{long}".endswith(f"/{short}")

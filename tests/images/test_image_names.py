@@ -1,0 +1,96 @@
+"""Images under the names that files and people give them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from images.models import Image
+from images.selectors.image_names import images_named
+from images.services.collection_changes import duplicate_collection
+from tests.factories import NOW, make_user
+from tests.images.image_files import image_file
+from tests.images.importing import outcomes, report, run_path, zipped
+
+pytestmark = pytest.mark.django_db
+
+NFC, NFD = (unicodedata.normalize(form, "Café/Zoë.jpg") for form in ("NFC", "NFD"))
+
+
+@pytest.fixture
+def filled(folder):
+    """A way to fill the folder with a different image under each name."""
+
+    def fill(*names: str) -> None:
+        for shade, name in enumerate(names):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(image_file(shade=shade * 10))
+
+    return fill
+
+
+def keys_named(collection, *names):
+    named = images_named(names, collection)
+    return [[collection.entries.get(image=image).key for image in named[name].images] for name in names]
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+def test_a_manifest_names_files_in_another_form_of_unicode(folder, filled, packed):
+    manifest = f"file,author\n{NFC},Ann\n".encode()
+    if packed:
+        (folder / "all.zip").write_bytes(zipped({NFD: image_file(), "manifest.csv": manifest}))
+        job = run_path(folder / "all.zip")
+    else:
+        filled(NFD)
+        (folder / "list.csv").write_bytes(manifest)
+        job = run_path(folder / "list.csv")
+    assert outcomes(job) == {NFC: "added"}
+    assert Image.objects.get().author == "Ann"
+    assert keys_named(job.collection, NFD, NFC, NFD.partition("/")[2]) == [[NFC[5:-4]]] * 3
+
+
+def test_files_of_one_name_in_different_folders_are_different_images(folder, filled):
+    filled("001.jpg", "dogs/001.jpg", "cats/001.jpg", "cats/002.jpg")
+
+    job = run_path(folder)
+
+    assert set(job.collection.entries.values_list("key", flat=True)) == {"001", "dogs/001", "cats/001", "002"}
+    asked = ["001", "dogs/001.jpg", "data/cats/001", "birds/001", "002.jpg", "cats/002"]
+    assert keys_named(job.collection, *asked) == [["001"], ["dogs/001"], ["cats/001"], [], ["002"], ["002"]]
+    copy = duplicate_collection(collection=job.collection, name="Copy", by=make_user(), now=NOW)
+    assert keys_named(copy, *asked) == keys_named(job.collection, *asked)
+
+
+def test_a_changed_file_does_not_come_in_under_a_longer_name(folder, filled):
+    filled("dogs/001.jpg")
+    run_path(folder)
+    filled("other.jpg", "dogs/001.jpg")
+    outcome, reason = report(run_path(folder))["dogs/001.jpg"]
+    assert (outcome, "another key" in reason) == ("rejected", True)
+
+
+def test_two_files_with_the_same_bytes_are_one_image_with_two_names(folder):
+    manifest = "file,key,author\nb1.jpg,,Ann\nb7.jpg,,Bob\nc.jpg,seven,\n"
+    (folder / "manifest.csv").write_text(manifest, encoding="utf-8")
+    for name in ("b1.jpg", "b7.jpg", "c.jpg"):
+        (folder / name).write_bytes(image_file())
+
+    job = run_path(folder)
+
+    assert outcomes(job) == {"b1.jpg": "added", "b7.jpg": "already", "c.jpg": "already"}
+    assert keys_named(job.collection, "b1", "b7", "b7.jpg", "seven", "c.jpg") == [["b1"]] * 5
+    reason = report(job)["b7.jpg"][1]
+    assert "as “b1”. It is now also called “b7”" in reason
+    assert "were kept: Author" in reason
+    assert "kept" not in report(job)["c.jpg"][1]
+    # A name that an image has cannot become another image's.
+    (folder / "b7.jpg").write_bytes(image_file(shade=10))
+    assert outcomes(run_path(folder))["b7.jpg"] == "rejected"
+
+
+def test_a_name_of_several_images_is_told_with_all_of_them(folder, filled):
+    filled("dogs/001.jpg", "cats/001.jpg")
+    job = run_path(folder)
+    problem = images_named(["001"], job.collection)["001"].problem
+    assert "“cats/001” (Harbour), “dogs/001” (Harbour)" in problem
