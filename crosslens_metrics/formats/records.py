@@ -112,7 +112,7 @@ def csv_records(
     more : sequence of str
         Further columns that it must name.
     keeps_case : bool
-        Whether the names of columns are as in the file. Otherwise their case does not matter, and they are in lower case.
+        Whether names of columns are as in the file. Otherwise their case does not matter, and they are in lower case.
 
     Raises
     ------

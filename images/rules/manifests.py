@@ -127,10 +127,8 @@ def attribution_of(values: Mapping[str, Any]) -> Attribution:
     """
     values = {ALIASES.get(name, name): value for name, value in values.items()}
     fields = Fields(values)
-    texts = {
-        name: fields.text(name, longest=longest, numbers=True, is_name=name == "key")
-        for name, longest in TEXT_COLUMNS.items()
-    }
+    texts = {name: fields.text(name, longest=longest, numbers=True) for name, longest in TEXT_COLUMNS.items()}
+    texts["key"] = plain(texts["key"])
     if any(not character.isprintable() for character in texts["key"]):
         raise LineError(_("The key has control characters. Remove them."))
     if texts["licence_url"]:

@@ -58,7 +58,7 @@ def images_named(
     names_of = {entry.pk: list(_names(entry)) for entry in entries.values()}
     by_name = defaultdict(set)
     for pk, names in names_of.items():
-        for name in names:
+        for name in (*names, entries[pk].file_name):
             by_name[name].add(pk)
     by_digest = _by_digest(spelt, None if collection is among is None else within)
     found = {}

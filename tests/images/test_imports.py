@@ -165,10 +165,10 @@ def test_an_error_that_nobody_foresaw_costs_one_file(folder, monkeypatch, caplog
         (folder / f"{number}.jpg").write_bytes(image_file(shade=number))
     real = put_in
 
-    def fails_for_one(*args, file_name, **more):
-        if file_name == "1.jpg":
+    def fails_for_one(*args, path, **more):
+        if path == "1.jpg":
             raise error("secret")
-        return real(*args, file_name=file_name, **more)
+        return real(*args, path=path, **more)
 
     monkeypatch.setattr(imports, "put_in", fails_for_one)
     job = run_path(folder)
