@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
 from typing import Generic, TypeVar
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".avif", ".heic")
@@ -86,9 +87,14 @@ class ImageNames(Generic[V]):
 
     def __init__(self, named: Mapping[str, V]) -> None:
         self.named = named
-        self._by_stem: dict[str | int, list[tuple[str, str]]] = defaultdict(list)
-        for name in named:
-            self._by_stem[_stem(name)].append((name, name))
+
+    @cached_property
+    def _by_stem(self) -> dict[str | int, list[tuple[str, str]]]:
+        """Made only if some name is not spelt as it is known."""
+        found: dict[str | int, list[tuple[str, str]]] = defaultdict(list)
+        for name in self.named:
+            found[_stem(name)].append((name, name))
+        return found
 
     def find(self, name: str) -> list[str]:
         """The names that `name` may mean: one; or none; or several, which are ambiguous."""
