@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".avif", ".heic")
-COCO_STEMS = ("{:012d}", "COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}")
+COCO_STEMS = ("COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}", "COCO_test2015_{:012d}")
 COCO_STEM = re.compile(r"(?:COCO_(?:train|val|test)20[0-9]{2}_)?([0-9]{1,18})")
 DECIMAL = re.compile(r"([0-9]{1,18})\.0+")
 """What a table of decimals makes of a whole number."""
@@ -55,7 +55,7 @@ def spellings(name: str) -> list[str]:
     found = [name, *tails, *map(without_suffix, tails)]
     found += [parts[-1] + suffix for suffix in SUFFIXES if not _suffix(parts[-1])]
     if (number := _number(name)) is not None:
-        stems = [str(number), *(stem.format(number) for stem in COCO_STEMS)]
+        stems = [f"{number:0{digits}d}" for digits in range(1, 13)] + [stem.format(number) for stem in COCO_STEMS]
         found += stems + [stem + SUFFIXES[0] for stem in stems]
     return list(dict.fromkeys(found + [unicodedata.normalize("NFD", one) for one in found if not one.isascii()]))
 
