@@ -29,6 +29,7 @@ import psutil
 
 from tests import costs
 from tests.servers import ROOT
+from tests.torch_extra import WITHOUT_PYTORCH
 
 DISTRIBUTED = ("--dist=loadfile", "--no-loadscope-reorder", "--max-worker-restart=2")
 BECOME_SUBREAPER = 36
@@ -61,7 +62,10 @@ class TestRuns:
         tell(f"\nOn {name}:")
         place, started_s = self.folder / f"{len(self.lines)}.json", time.monotonic()
         command = [python, "-m", "pytest", *DISTRIBUTED, *options, *self.paths]
-        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | SEEDED | {costs.PLACE: str(place)})
+        environment = os.environ | SEEDED | {costs.PLACE: str(place)}
+        if python != sys.executable:
+            environment[WITHOUT_PYTORCH] = "true"
+        process = subprocess.Popen(command, cwd=ROOT, env=environment)
         try:
             ended = process.wait()
         except KeyboardInterrupt:

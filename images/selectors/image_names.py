@@ -60,7 +60,7 @@ def images_named(
     for pk, names in names_of.items():
         for name in (*names, entries[pk].file_name):
             by_name[name].add(pk)
-    by_digest = _by_digest(spelt, None if collection is among is None else within)
+    by_digest = _by_digest(spelt, None if collection is None and among is None else within)
     found = {}
     for reference, several in spelt.items():
         candidates = sorted({pk for name in several for pk in by_name.get(name, ())})
