@@ -17,7 +17,6 @@ from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
 from inference.backends.encoder_decoder import KINDS as ENCODER_DECODERS
 from inference.backends.encoder_decoder import MARGIN
-from inference.backends.encoders import fitting
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -30,6 +29,7 @@ from inference.backends.generation import (
     side_of,
     usable,
 )
+from inference.backends.memory import MemoryGuard
 from inference.backends.trainable import TrainingRow
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
@@ -233,6 +233,10 @@ class Chat:
         return TrainingRow([*self._tokens.tokens(written), end], 0, language)
 
     def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
+        with MemoryGuard():
+            return self._loss(prepared, rows)
+
+    def _loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
         library, model = self._loaded.torch, self.weights
         prompts, inputs = self._prompts(prepared, [row.language for row in rows])
         answers = [library.tensor(row.tokens) for row in rows]
@@ -244,8 +248,7 @@ class Chat:
         else:
             inputs |= _filled(library, [self._answered(*each) for each in zip(prompts, answers, strict=True)])
             firsts = [len(prompt["input_ids"]) - 1 for prompt in prompts]
-        with fitting():
-            logits = model(**{name: _on(model, value) for name, value in inputs.items()}).logits
+        logits = model(**{name: _on(model, value) for name, value in inputs.items()}).logits
         # A word is foretold at the place before it.
         learned = [one[first : first + len(answer)] for one, first, answer in zip(logits, firsts, answers, strict=True)]
         return library.nn.functional.cross_entropy(
@@ -281,11 +284,12 @@ class Chat:
             together[len(answer)].append(number)
         outputs = [""] * len(answers)
         for numbers in together.values():
-            inputs = self._inputs([prepared[one] for one in numbers], tag, [answers[one] for one in numbers])
-            model = self._loaded.at(precision)
-            named = {name: _on(model, value) for name, value in inputs.items()}
-            named |= asked(keys=[keys[one] for one in numbers])
-            tokens = self._loaded.computed(partial(model.generate, **named)).tolist()
+            with MemoryGuard():
+                inputs = self._inputs([prepared[one] for one in numbers], tag, [answers[one] for one in numbers])
+                model = self._loaded.at(precision)
+                named = {name: _on(model, value) for name, value in inputs.items()}
+                named |= asked(keys=[keys[one] for one in numbers])
+                tokens = self._loaded.generated(precision, named)
             repeated = inputs["decoder_input_ids" if self._begin else "input_ids"].tolist()
             for number, before, output in zip(numbers, repeated, tokens, strict=True):
                 # Some give the answer alone.

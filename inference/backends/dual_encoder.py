@@ -21,11 +21,11 @@ from inference.backends.encoders import (
     check_options,
     device,
     encoder_name,
-    fitting,
     in_batches,
     torch,
     transformers,
 )
+from inference.backends.memory import MemoryGuard, moved
 from inference.backends.transformer_files import folder_here, folder_of
 
 AT_ONCE = 16
@@ -60,7 +60,7 @@ class DualEncoder:
             raise EncoderSettingsError(
                 f"{source} is a model of the kind {self._kind}, which has no vectors of text and images."
             )
-        self._model.to(self._device).eval()
+        self._model = moved(self._model, self._device).eval()
         description = {"files": self._digests} | ({"padded": "max_length"} if self._kind in FIXED_LENGTH else {})
         self.signature = encoder_name(f"dual-encoder-{self._kind}", description)
         self.space = self.signature
@@ -81,7 +81,7 @@ class DualEncoder:
         return prepared_by(self._processor, image.convert("RGB"))
 
     def features_of(self, prepared: Sequence[dict[str, NDArray[Any]]]) -> NDArray[np.float32]:
-        with self._torch.inference_mode(), fitting():
+        with self._torch.inference_mode(), MemoryGuard():
             return _rows(self._model.get_image_features(**together(prepared, self._torch, self._device)))
 
     def features(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
@@ -103,7 +103,7 @@ class DualEncoder:
             max_length=self._longest() if is_fixed else None,
             return_tensors="pt",
         )
-        with self._torch.inference_mode(), fitting():
+        with self._torch.inference_mode(), MemoryGuard():
             return _rows(self._model.get_text_features(**tokens.to(self._device)))
 
     def _longest(self) -> int:

@@ -18,7 +18,6 @@ from PIL import Image
 from inference.backends import language_codes
 from inference.backends.caption_tokenizer import CaptionTokenizer, check_texts
 from inference.backends.captioners import BackendSettingsError, Captioner, Decoding, Failed, GeneratedCaption, Spec
-from inference.backends.encoders import fitting
 from inference.backends.generation import (
     NEEDS,
     LoadedModel,
@@ -30,6 +29,7 @@ from inference.backends.generation import (
     quiet_transformers,
     side_of,
 )
+from inference.backends.memory import MemoryGuard
 from inference.backends.trainable import TrainingRow
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
@@ -189,6 +189,10 @@ class EncoderDecoder:
         return TrainingRow([self._first, *self._tokens.tokens(f"{prompt} {written}".strip()), self._last], given)
 
     def loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
+        with MemoryGuard():
+            return self._loss(prepared, rows)
+
+    def _loss(self, prepared: Sequence[Any], rows: Sequence[TrainingRow]) -> Any:
         library = self._loaded.torch
         longest = max(len(row.tokens) for row in rows)
         # What fills the shorter rows is masked; which token it is makes no difference.
@@ -209,8 +213,7 @@ class EncoderDecoder:
         part = "decoder_" if self._family == "vision-encoder-decoder" else ""
         named = {f"{part}input_ids": tokens.to(model.device), f"{part}attention_mask": mask.to(model.device)}
         pixels = self._loaded.torch.stack(list(prepared)).to(model.device, model.dtype)
-        with fitting():
-            return model(pixel_values=pixels, **named).logits
+        return model(pixel_values=pixels, **named).logits
 
     def export(self, folder: Path) -> None:
         self._loaded.export(folder)
@@ -234,9 +237,10 @@ class EncoderDecoder:
             together[len(row)].append(number)
         outputs = [""] * len(rows)
         for numbers in together.values():
-            named = self._inputs([prepared[one] for one in numbers], [rows[one] for one in numbers], precision)
-            named |= asked(keys=[keys[one] for one in numbers])
-            tokens = self._loaded.computed(partial(self._loaded.at(precision).generate, **named)).tolist()
+            with MemoryGuard():
+                named = self._inputs([prepared[one] for one in numbers], [rows[one] for one in numbers], precision)
+                named |= asked(keys=[keys[one] for one in numbers])
+                tokens = self._loaded.generated(precision, named)
             for number, output in zip(numbers, tokens, strict=True):
                 outputs[number] = self._tokens.text(output[self._repeated(rows[number]) :])
         return outputs

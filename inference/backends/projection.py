@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.word_vectors import MalformedTableError, Vectors, open_table
 from inference.backends.captioners import Spec
-from inference.backends.encoders import EncoderSettingsError, Subject, check_options, device, fitting
+from inference.backends.encoders import EncoderSettingsError, Subject, check_options, device
+from inference.backends.memory import MemoryGuard
 from inference.backends.transformer_files import NAME, folder_here
 from inference.backends.use_multilingual import Encoder, EncoderMissingError
 from inference.projections.config import ProjectionError
@@ -46,7 +47,7 @@ class ProjectionEncoder:
         if self._projection is None:
             raise EncoderSettingsError("The projection was closed.")
         try:
-            with fitting():
+            with MemoryGuard():
                 return self._projection.vectors(captions)
         except (ToolMissingError, ToolFailedError) as error:
             raise EncoderSettingsError(str(error)) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from django.utils.translation import gettext as _
@@ -22,6 +21,7 @@ from inference.backends.generation import (
     plain,
     quiet_transformers,
 )
+from inference.backends.memory import MemoryGuard
 from inference.backends.transformer_files import (
     COMMON_OPTIONS,
     check_options,
@@ -176,8 +176,9 @@ class Seq2Seq:
         asked = generation(decoding, keys=keys, language=tag, more=0 if first is None else 1)
         if first is not None:
             asked["forced_bos_token_id"] = first
-        named = {name: value.to(model.device) for name, value in read.items() if name != "token_type_ids"}
-        tokens = self._loaded.computed(partial(model.generate, **named, **asked)).tolist()
+        with MemoryGuard():
+            named = {name: value.to(model.device) for name, value in read.items() if name != "token_type_ids"}
+            tokens = self._loaded.generated(decoding.precision, named | asked)
         # The decoder's own beginning, and the language.
         begins = 1 if first is None else 2
         return [self._text(one[begins:]) for one in tokens]

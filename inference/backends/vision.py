@@ -25,11 +25,11 @@ from inference.backends.encoders import (
     check_options,
     device,
     encoder_name,
-    fitting,
     in_batches,
     torch,
     transformers,
 )
+from inference.backends.memory import MemoryGuard, moved
 from inference.backends.mobilenet import on_white
 from inference.backends.transformer_files import folder_here, folder_of
 
@@ -75,7 +75,7 @@ class VisionModel:
         self._source = source
         has_pooler = self._load(folder)
         self._kind = str(getattr(self._model.config, "architecture", "") or self._model.config.model_type)
-        self._model.to(self._device).eval()
+        self._model = moved(self._model, self._device).eval()
         self._pool = self._pool_of(pool, has_pooler)
         self.dimensions = self._probe()
         description = {"files": digests, "pool": self._pool, "prepared": PREPARATION}
@@ -95,7 +95,7 @@ class VisionModel:
 
     def features_of(self, prepared: Sequence[dict[str, NDArray[Any]]]) -> NDArray[np.float32]:
         """Compute a float32 row for each image, shape (n_images, dimensions)."""
-        with self._torch.inference_mode(), fitting():
+        with self._torch.inference_mode(), MemoryGuard():
             output = self._model(**together(prepared, self._torch, self._device))
             rows: NDArray[np.float32] = self._pooled(output).float().cpu().numpy()
         return rows
@@ -150,7 +150,7 @@ class VisionModel:
         return last[:, 0] if self._pool == FIRST else last.mean(dim=1)
 
     def _forward(self, image: Image.Image) -> Any:
-        with self._torch.inference_mode(), fitting():
+        with self._torch.inference_mode(), MemoryGuard():
             return self._model(**together([self.prepare(image)], self._torch, self._device))
 
     def _probe(self) -> int:

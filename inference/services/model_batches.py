@@ -13,8 +13,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendDownError, BackendSettingsError, Failed, OutOfMemoryError
+from inference.backends.captioners import BackendDownError, BackendSettingsError, Failed
 from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
+from inference.backends.memory import halved, has_run_out
 from inference.services.job_kind import JobKind, Outcome, PendingImage
 from inference.services.worker_status import meter
 
@@ -53,22 +54,21 @@ def compute_batch(
     ------
     BackendSettingsError, BackendDownError, ExtraMissingError, EncoderSettingsError
     """
-    size_before = size
-    results: list[Any] = []
-    while len(results) < len(images):
-        chosen = slice(len(results), len(results) + size)
-        try:
-            with meter.computing():
-                fitting = _results(job_kind, images[chosen], prepared[chosen], part)
-        except OutOfMemoryError:
-            if len(images[chosen]) > 1:
-                size = len(images[chosen]) // 2
-                continue
-            # It was this one image: the others fit as before.
-            fitting, size = [_too_large()], size_before
-        results += fitting
+    with meter.computing():
+        results, size = _halved(job_kind, images, prepared, part, size)
     outcomes = [Outcome(image, part, result) for image, result in zip(images, results, strict=True)]
     return BatchResult(outcomes, size)
+
+
+def _halved(
+    job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str, size: int
+) -> tuple[list[Any], int]:
+    return halved(
+        lambda chosen: _results(job_kind, images[chosen], prepared[chosen], part),
+        len(images),
+        size=size,
+        too_large=_too_large,
+    )
 
 
 def _results(job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequence[Any], part: str) -> list[Any]:
@@ -77,25 +77,16 @@ def _results(job_kind: JobKind, images: Sequence[PendingImage], prepared: Sequen
         if len(results) != len(images):
             raise ValueError(f"{len(results)} results for {len(images)} images")
         return list(results)
-    except (OutOfMemoryError, *RUN_ERRORS):
+    except RUN_ERRORS:
         raise
     except Exception as error:
+        if has_run_out(error):
+            raise
         if len(images) == 1:
             log.exception("Image %s, %s", images[0].key, part)
             reason = _("The model failed on it (%(error)s).") % {"error": type(error).__name__}
             return [Crashed(reason, traceback_of(error))]
-    return [
-        result
-        for image, one_prepared in zip(images, prepared, strict=True)
-        for result in _result_alone(job_kind, image, one_prepared, part)
-    ]
-
-
-def _result_alone(job_kind: JobKind, image: PendingImage, prepared: Any, part: str) -> list[Any]:
-    try:
-        return _results(job_kind, [image], [prepared], part)
-    except OutOfMemoryError:
-        return [_too_large()]
+    return _halved(job_kind, images, prepared, part, size=1)[0]
 
 
 def _too_large() -> Failed:

@@ -12,8 +12,8 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
-from inference.backends.captioners import OutOfMemoryError
 from inference.backends.encoders import EncoderSettingsError, TextEncoder
+from inference.backends.memory import halved
 from inference.models import Encoder
 from inference.selectors.vector_cache import cached
 from inference.services.encoders import load
@@ -66,16 +66,12 @@ def _computed(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]
     """Encode each text once, in batches that fit in memory and have texts of similar length, to save padding."""
     different = sorted(set(texts), key=lambda text: (len(text), text))
     rows = np.empty((len(different), encoder.dimensions), dtype=np.float32)
-    start, size = 0, encoder.batch_size
-    while start < len(different):
-        try:
-            rows[start : start + size] = encoder.vectors(different[start : start + size])
-        except OutOfMemoryError:
-            if size == 1:
-                raise
-            size //= 2
-            continue
-        start += size
+
+    def encode(chosen: slice) -> list[str]:
+        rows[chosen] = encoder.vectors(different[chosen])
+        return different[chosen]
+
+    halved(encode, len(different), size=encoder.batch_size)
     place = {text: number for number, text in enumerate(different)}
     return rows[[place[text] for text in texts]]
 

@@ -29,6 +29,7 @@ from inference.backends.captioners import (
     GeneratedCaption,
     OutOfMemoryError,
 )
+from inference.backends.memory import MemoryGuard
 from inference.models import IMPORTED, CaptioningModel, ModelCaption, Trial
 from inference.selectors.image_similarity import resembles_assigned_image
 from inference.services import model_cache, worker_status
@@ -189,8 +190,9 @@ class _TrialRunner:
         self.name, self.key, self.pixels, self.english = name, key, pixels, english
 
     def results(self, tags: list[str]) -> dict[str, Any]:
-        english = (self.english or self._english_now()) if self.model.translator is not None else ""
-        made = self._made(self.model, tags, text=english)
+        with MemoryGuard():
+            english = (self.english or self._english_now()) if self.model.translator is not None else ""
+            made = self._made(self.model, tags, text=english)
         return {tag: _stored(one) for tag, one in made.items()}
 
     def _made(self, model: CaptioningModel, tags: list[str], *, text: str = "") -> dict[str, GeneratedCaption | Failed]:

@@ -28,9 +28,10 @@ from PIL import Image
 
 from crosslens_metrics.cider import cider
 from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
-from inference.backends.captioners import Decoding, GeneratedCaption, OutOfMemoryError
-from inference.backends.encoders import device, fitting, torch
+from inference.backends.captioners import Decoding, GeneratedCaption
+from inference.backends.encoders import device, torch
 from inference.backends.feature_decoder import FEATURES, Features
+from inference.backends.memory import BatchAttempt, halved
 from inference.backends.trainable import TrainableCaptioner, TrainingRow
 from inference.training.checkpoints import BEST, LAST, Checkpoints
 from inference.training.examples import Example
@@ -153,8 +154,9 @@ def train_captioner(
     folder.mkdir(parents=True, exist_ok=True)
     with torch().random.fork_rng(), ThreadPoolExecutor(READERS) as readers:
         images = _Images(captioner, read_image, readers, folder / FEATURES)
-        trainer = _Trainer(captioner, run, training, validation, images, options, folder, watcher)
-        return trainer.run()
+        with BatchAttempt():
+            return _Trainer(captioner, run, training, validation, images, options, folder, watcher).run()
+    raise _no_room()
 
 
 def learning_rate(options: TrainingOptions, step: int) -> float:
@@ -181,6 +183,10 @@ def examples_of_step(options: TrainingOptions, examples: int, step: int) -> list
             orders[epoch] = np.random.default_rng([options.seed, epoch]).permutation(examples)
         places.append(int(orders[epoch][place]))
     return places
+
+
+def _no_room() -> TrainingError:
+    return TrainingError(_("Not even one caption fits into the memory. Use smaller images, LoRA, or a smaller model."))
 
 
 class _Images:
@@ -215,11 +221,14 @@ class _Images:
     def _stored(self, names: Sequence[str]) -> list[Features]:
         found = {name: row for name in names if (row := self._read(name)) is not None}
         missing = [name for name in names if name not in found]
-        for start in range(0, len(missing), FEATURES_AT_ONCE):
-            some = missing[start : start + FEATURES_AT_ONCE]
-            for name, row in zip(some, self._features(list(self._readers.map(self._prepare, some))), strict=True):
-                self._write(name, row)
-                found[name] = row
+
+        def compute(chosen: slice) -> list[Features]:
+            return list(self._features(list(self._readers.map(self._prepare, missing[chosen]))))
+
+        rows, _size = halved(compute, len(missing), size=FEATURES_AT_ONCE)
+        for name, row in zip(missing, rows, strict=True):
+            self._write(name, row)
+            found[name] = row
         return [found[name] for name in names]
 
     def _path(self, name: str) -> Path:
@@ -271,9 +280,10 @@ class _Trainer:
             {"params": matrices, "weight_decay": options.weight_decay},
             {"params": others, "weight_decay": 0.0},
         ]
-        self._optimiser = self._torch.optim.AdamW([group for group in groups if group["params"]])
+        # Where it is fused, a step takes no memory: it cannot run out after a part of the weights was changed.
+        self._optimiser = self._torch.optim.AdamW([group for group in groups if group["params"]], fused=True)
         self._precision = self._chosen_precision()
-        self._scaler = self._torch.amp.GradScaler(device(), enabled=self._precision == TrainingPrecision.FLOAT16)
+        self._scaler = self._new_scaler({})
         self._state = _State(at_once=options.at_once or options.batch_size)
         self._step = 0
 
@@ -316,13 +326,13 @@ class _Trainer:
         state = self._checkpoints.state(LAST)
         if state is None:
             (self._folder / CURVE).unlink(missing_ok=True)
+            self._begin_optimiser()
             return
         self._put_back(self._checkpoints.weights(LAST))
         self._optimiser.load_state_dict(self._checkpoints.optimiser())
         self._step = int(state["step"])
         self._state = _State(**{name: state[name] for name in ("at_once", "stale", "best", "scaler")})
-        if self._state.scaler:
-            self._scaler.load_state_dict(self._state.scaler)
+        self._scaler = self._new_scaler(self._state.scaler)
         self._cut_curve()
         self._watcher.resumed(self._step)
 
@@ -334,22 +344,27 @@ class _Trainer:
             Where the loss is not a number. The weights are as before.
         """
         places = examples_of_step(self._options, len(self._training), step)
+        rate = learning_rate(self._options, step)
+        total = self._fitted(partial(self._changed, step, places, rate))
+        now = time.monotonic()
+        took_s, self._since = now - self._since, now
+        return StepRecord(step, total, rate, len(places) / max(took_s, 1e-6), self._memory())
+
+    def _changed(self, step: int, places: list[int], rate: float) -> float:
+        """Change the weights by the captions at these places; returns the mean loss of a token."""
         prepared = self._images.prepared([self._training[place].image for place in places])
         rows = [self._rows[place] for place in places]
         words = sum(len(row.tokens) - row.given for row in rows)
-        total = self._fitted(partial(self._gradients, step, prepared, rows, words))
+        total = self._gradients(step, prepared, rows, words)
         if not math.isfinite(total):
             raise FloatingPointError
         self._scaler.unscale_(self._optimiser)
         self._torch.nn.utils.clip_grad_norm_(self._weights.values(), LONGEST_GRADIENT)
-        rate = learning_rate(self._options, step)
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._scaler.step(self._optimiser)
         self._scaler.update()
-        now = time.monotonic()
-        took_s, self._since = now - self._since, now
-        return StepRecord(step, total, rate, len(places) / max(took_s, 1e-6), self._memory())
+        return total
 
     def _gradients(self, step: int, prepared: list[Any], rows: list[TrainingRow], words: int) -> float:
         """Add up the gradients of a step's captions; returns the mean loss of a token."""
@@ -361,31 +376,25 @@ class _Trainer:
             end = start + self._state.at_once
             with self._autocast():
                 loss = self._captioner.loss(prepared[start:end], rows[start:end]) / words
-            self._backward(loss)
+            self._scaler.scale(loss).backward()
             total += float(loss.detach())
         return total
-
-    def _backward(self, loss: Any) -> None:
-        with fitting():
-            self._scaler.scale(loss).backward()
 
     def _fitted(self, compute: Callable[[], Result]) -> Result:
         """Compute with fewer captions at once until it fits."""
         while True:
-            try:
+            with BatchAttempt():
                 return compute()
-            except OutOfMemoryError as error:
-                self._reduce(error)
+            self._reduce()
 
-    def _reduce(self, error: OutOfMemoryError) -> None:
+    def _reduce(self) -> None:
         if self._state.at_once == 1:
-            raise TrainingError(
-                _("Not even one caption fits into the memory. Use smaller images, LoRA, or a smaller model.")
-            ) from error
+            raise _no_room()
         self._state.at_once = (self._state.at_once + 1) // 2
         self._optimiser.zero_grad(set_to_none=True)
-        if device() == "cuda":
-            self._torch.cuda.empty_cache()
+        if self._scaler.is_enabled():
+            # It may have scaled gradients that are gone now.
+            self._scaler = self._new_scaler(self._scaler.state_dict())
         self._watcher.noted(
             _("The memory was full: from here, %(number)s captions are computed at once. A step still has %(all)s.")
             % {"number": self._state.at_once, "all": self._options.batch_size}
@@ -522,6 +531,19 @@ class _Trainer:
             return chosen
         has_half = device() == "cuda" and self._torch.cuda.is_bf16_supported()
         return TrainingPrecision.BFLOAT16 if has_half else TrainingPrecision.FLOAT32
+
+    def _new_scaler(self, state: dict[str, Any]) -> Any:
+        scaler = self._torch.amp.GradScaler(device(), enabled=self._precision == TrainingPrecision.FLOAT16)
+        if state:
+            scaler.load_state_dict(state)
+        return scaler
+
+    def _begin_optimiser(self) -> None:
+        """Make what AdamW keeps of each weight, which it would otherwise make in its first step."""
+        zeros = self._torch.zeros_like
+        for one in self._weights.values():
+            count = self._torch.zeros((), device=one.device)
+            self._optimiser.state[one] = {"step": count, "exp_avg": zeros(one), "exp_avg_sq": zeros(one)}
 
     def _autocast(self) -> AbstractContextManager[Any]:
         if self._precision == TrainingPrecision.FLOAT32:

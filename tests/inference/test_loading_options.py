@@ -63,6 +63,26 @@ def test_compiling_on_a_cpu_needs_a_compiler(monkeypatch):
         BACKEND.load(Spec("x", "vit_gpt2", {"compile": True}))
 
 
+def test_a_model_that_the_device_has_no_room_for_is_whole_again_where_there_is_room(monkeypatch):
+    import torch
+
+    whole, captioner = captions_of()
+    model, to = captioner._loaded, torch.nn.Module.to
+
+    def full(self, place):
+        if place == torch.bfloat16:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return to(self, place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.nn.Module, "to", full)
+        with pytest.raises(BackendSettingsError, match=r"does not fit into the memory.*2.00 GiB"):
+            model.at("bfloat16")
+
+    prepared = [captioner.prepare(image) for image in images()]
+    assert texts(captioner.caption(prepared, keys=KEYS, language="en", decoding=SHORT)) == whole
+
+
 @pytest.mark.parametrize("options", [{"device_map": "cpu"}, {"quantisation": "2bit"}, {"compile": "yes"}])
 def test_other_values_are_refused_when_the_model_is_registered(options):
     with pytest.raises(BackendSettingsError, match="cannot be"):

@@ -166,6 +166,23 @@ def test_images_of_which_each_is_too_large_end_the_run_and_not_the_images():
     assert counts(run) == (30, 0, 0, 0)
 
 
+def test_a_batch_for_which_memory_runs_out_in_the_backends_own_words_is_halved_and_the_size_kept(monkeypatch):
+    run = make_run(make_collection(16), model=make_model(batch_size=8), languages=["de"])
+    sizes: list[int] = []
+
+    def fits(keys: Any, _language: str) -> None:
+        sizes.append(len(keys))
+        if len(keys) > 2:
+            raise RuntimeError("CUDA error: out of memory")
+
+    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(fits))
+    check_complete(go(run))
+
+    assert 1 not in sizes
+    assert run.batch_size == 2
+    assert "From here on, batches have 2 images." in log_of(run)
+
+
 def test_one_image_that_is_too_large_does_not_make_the_batches_of_all_others_small(monkeypatch):
     run = make_run(make_collection(24), model=make_model(batch_size=8), languages=["de"])
     large = str(run.collection.entries.get(position=10).image.sha256)

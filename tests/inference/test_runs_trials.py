@@ -112,6 +112,17 @@ def test_a_model_that_breaks_leaves_the_trial_failed_and_not_running(monkeypatch
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CUDA error: out of memory")])
+def test_a_trial_for_which_memory_runs_out_says_so(monkeypatch, error):
+    def run_out(_keys: Sequence[str], _language: str) -> None:
+        raise error
+
+    monkeypatch.setattr(FakeCaptioner, "before", staticmethod(run_out))
+
+    assert run(make_trial(make_model())).error == "Memory ran out, even for this image by itself."
+
+
+@pytest.mark.django_db
 def test_a_trial_is_resumed_where_its_worker_fell_silent_and_given_up_in_the_end():
     trial = make_trial(make_model())
     assert trials._claim(trial_id=trial.pk, worker="gone:1", now=NOW) is not None

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from inference.backends.captioners import Decoding, GeneratedCaption, OutOfMemoryError, Spec
+from inference.backends.captioners import Decoding, GeneratedCaption, Spec
 from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
 from inference.training import checkpoints
 from inference.training.examples import Example, as_targets, check_split, digest_of, read_examples, split_by_image
@@ -202,38 +202,6 @@ def test_parts_of_a_step_add_up_to_it(base: Path, tmp_path: Path) -> None:
 
     assert losses[0] == pytest.approx(losses[2], rel=1e-5)
     assert losses[1] == pytest.approx(losses[2], rel=1e-5)
-
-
-class Narrow:
-    """A captioner on a device that takes so many rows at once."""
-
-    def __init__(self, captioner: EncoderDecoder, most: int) -> None:
-        self._captioner, self._most = captioner, most
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._captioner, name)
-
-    def loss(self, prepared: Sequence[Any], rows: Sequence[Any]) -> Any:
-        if len(rows) > self._most:
-            raise OutOfMemoryError
-        return self._captioner.loss(prepared, rows)
-
-
-def test_where_memory_is_full_fewer_captions_are_computed_at_once(base: Path, tmp_path: Path) -> None:
-    watcher = Watcher()
-
-    outcome = trained(Narrow(captioner_of(base), 1), tmp_path / "out", watcher=watcher)
-
-    assert outcome.step == 9
-    assert watcher.notes == [
-        "The memory was full: from here, 2 captions are computed at once. A step still has 3.",
-        "The memory was full: from here, 1 captions are computed at once. A step still has 3.",
-    ]
-
-
-def test_a_caption_that_never_fits_is_said(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="Not even one caption fits"):
-        trained(Narrow(captioner_of(base), 0), tmp_path / "out")
 
 
 class Breaking:

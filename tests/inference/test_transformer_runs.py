@@ -152,6 +152,26 @@ def test_what_is_drawn_is_the_same_when_memory_allows_for_fewer_at_once(monkeypa
     assert max(tried) > 2 in tried
 
 
+def test_a_copy_of_images_that_does_not_fit_halves_the_batch_and_the_run_says_so(monkeypatch):
+    import torch
+
+    copied, sizes = EncoderDecoder._inputs, []
+
+    def small(self, prepared, *given):
+        sizes.append(len(prepared))
+        if len(prepared) > 2:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
+        return copied(self, prepared, *given)
+
+    monkeypatch.setattr(EncoderDecoder, "_inputs", small)
+    run = go(begin(made_by("encoder-decoder", "vit_gpt2"), painted_collection(9), "en"))
+
+    check_complete(run)
+    assert run.batch_size == 2
+    assert "From here on, batches have 2 images." in log_of(run)
+    assert sizes[:3] == [8, 4, 2]
+
+
 def test_a_pivot_models_stabilisers_are_decoded_once_and_captions_follow_from_them(models):
     tiny_models.save_chain(models / "pivot", ["a dog <de> ein hund", "french: red house <fr> une maison"])
     options = {"languages": {"de": "de", "fr": "fr"}, "prompts": {"fr": "french:"}}

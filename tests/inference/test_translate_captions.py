@@ -8,7 +8,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from inference.backends.captioners import Failed, OutOfMemoryError
+from inference.backends.captioners import Decoding, Failed, OutOfMemoryError
+from inference.services.translating import translated
 from inference.training.examples import Example, read_examples
 from scoring.formats.references import ReferenceLine, reference_lines
 from tests.inference.fake_backend import FakeTranslation
@@ -61,13 +62,13 @@ def test_what_was_interrupted_is_resumed_and_a_line_that_was_cut_off_is_made_aga
     done = FakeTranslation.translate
     asked = []
 
-    def translated(self, texts, *, keys, language, decoding):
+    def interrupted(self, texts, *, keys, language, decoding):
         asked.extend(keys)
         if len(asked) > 4:
             raise KeyboardInterrupt
         return done(self, texts, keys=keys, language=language, decoding=decoding)
 
-    monkeypatch.setattr(FakeTranslation, "translate", translated)
+    monkeypatch.setattr(FakeTranslation, "translate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         translate(captions, parts)
     assert len(parts.read_text().splitlines()) == 3
@@ -95,17 +96,36 @@ def test_what_made_a_file_must_not_change(captions, tmp_path):
 def test_memory_that_runs_out_and_texts_that_fail_cost_nothing_else(captions, tmp_path, monkeypatch):
     done = FakeTranslation.translate
 
-    def translated(self, texts, **about):
+    def narrow(self, texts, **about):
         if len(texts) > 1:
             raise OutOfMemoryError
         return [Failed("No.")] if texts == ["A dog."] else done(self, texts, **about)
 
-    monkeypatch.setattr(FakeTranslation, "translate", translated)
+    monkeypatch.setattr(FakeTranslation, "translate", narrow)
 
     output = translate(captions, tmp_path / "out.jsonl", "de")
 
     assert "Captions that could not be translated and are left out: 1." in output
     assert [one.image for one in read_examples(tmp_path / "out.jsonl")] == ["a", "a", "c"]
+
+
+def test_a_translator_keeps_the_number_of_texts_that_fitted(monkeypatch):
+    translator, texts, sizes = FakeTranslation(), list("abcdefgh"), []
+    done = FakeTranslation.translate
+
+    def narrow(self, texts, **about):
+        sizes.append(len(texts))
+        if len(texts) > 2:
+            raise RuntimeError("CUDA error: out of memory")
+        return done(self, texts, **about)
+
+    monkeypatch.setattr(FakeTranslation, "translate", narrow)
+    for _time in range(2):
+        made = translated(translator, texts, keys=texts, language="de", decoding=Decoding())
+        assert [one.text for one in made] == [f"de of {text}" for text in texts]
+
+    assert sizes == [4] + [2] * 8
+    assert translator.batch_size == 2
 
 
 @pytest.mark.parametrize(

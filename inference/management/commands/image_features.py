@@ -14,8 +14,9 @@ from PIL import Image
 
 from crosslens_metrics.named_vectors import NamedVectors
 from images.management.arguments import collection_named
+from inference.backends.captioners import BackendSettingsError, OutOfMemoryError
 from inference.backends.encoder_choice import image_encoder
-from inference.backends.encoders import EncoderSettingsError, ExtraMissingError
+from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import NAME as MOBILENET
 from inference.formats.images import ImageFileError, images_in, read_collection, read_folder
 from inference.management.arguments import check_file_to_write
@@ -46,7 +47,7 @@ class Command(BaseCommand):
                 keys += [key for key, _image in some]
                 rows.append(engine.features([image for _key, image in some]))
                 self.stdout.write(f"{len(keys):,} of {count:,}")
-        except (ExtraMissingError, EncoderSettingsError, ImageFileError) as error:
+        except (ExtraMissingError, BackendSettingsError, OutOfMemoryError, ImageFileError) as error:
             raise CommandError(str(error)) from error
         NamedVectors(tuple(keys), np.concatenate(rows), engine.signature, engine.space).save(out)
         self.stdout.write(f"Wrote {len(keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")

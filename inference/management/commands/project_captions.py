@@ -6,12 +6,15 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.named_vectors import NamedVectors
+from inference.backends.captioners import BackendSettingsError, OutOfMemoryError
 from inference.backends.dual_encoder import DualEncoder
-from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, TextEncoder
+from inference.backends.encoders import ExtraMissingError, TextEncoder
+from inference.backends.memory import halved
 from inference.backends.projection import ProjectionEncoder
 from inference.formats.pairs import read_pairs
 from inference.management.arguments import check_file_to_write
@@ -32,8 +35,9 @@ class Command(BaseCommand):
         try:
             images, texts = zip(*read_pairs(captions), strict=True)
             engine = _encoder(encoder)
-            vectors = NamedVectors(images, engine.vectors(texts), engine.signature, engine.space)
-        except (FileProblemsError, ExtraMissingError, EncoderSettingsError) as error:
+            rows, _size = halved(lambda some: list(engine.vectors(texts[some])), len(texts), size=len(texts))
+            vectors = NamedVectors(images, np.stack(rows), engine.signature, engine.space)
+        except (FileProblemsError, ExtraMissingError, BackendSettingsError, OutOfMemoryError) as error:
             raise CommandError(str(error)) from error
         vectors.save(out)
         self.stdout.write(f"Wrote {len(vectors.keys):,} × {engine.dimensions} to {out}.\nEncoder: {engine.signature}")
