@@ -16,11 +16,11 @@ from scoring.models import Pass, ReferenceTranslation, Scoring
 from scoring.services import reference_imports, reference_translations, scoring_passes, scoring_sweep
 
 
-@shared_task
-def run_pass(pass_id: int) -> None:
+@shared_task(bind=True)
+def run_pass(self: Task[..., None], pass_id: int) -> None:
     queue = scoring_passes.queue_elsewhere(pass_id=pass_id, now=timezone.now())
     if queue:
-        run_pass.apply_async((pass_id,), queue=queue)
+        forward(self, pass_id, queue)
     else:
         scoring_passes.run_pass(pass_id=pass_id, clock=timezone.now)
 

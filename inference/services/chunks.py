@@ -25,6 +25,11 @@ def claimable(*, now: datetime) -> QuerySet[Chunk]:
     return Chunk.objects.filter(Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, lease_until__lte=now))
 
 
+def held(*, now: datetime) -> QuerySet[Chunk]:
+    """Chunks that a worker is at."""
+    return Chunk.objects.filter(state=JobState.RUNNING, lease_until__gt=now)
+
+
 def claim(*, run_id: int, worker: str, now: datetime) -> tuple[Chunk, str] | None:
     """Claim the next free chunk; returns it and the name of the worker that fell silent on it, or ""."""
     with transaction.atomic():

@@ -9,7 +9,7 @@ from images.models import OPEN_STATES
 from inference.backends.encoder_decoder import EncoderDecoderBackend
 from inference.models import GOING, Run, Training, Trial
 from inference.rules.capacity import Needs, fits
-from inference.services import trials, worker_status
+from inference.services import chunks, trials, worker_status
 from inference.services.needs import needs_of
 from inference.training.options import Method
 
@@ -18,12 +18,17 @@ TRAINED_BYTES = {Method.FULL: 16.0, Method.LORA: 4.0}
 
 
 def is_run_for_another(*, run_id: int, now: datetime) -> bool:
-    """Whether the run does not fit this process, and fits another listening worker."""
+    """Whether the run does not fit this process, and fits another: one that listens or is at it.
+
+    The latter may listen to no queue, as `caption_images` does, or have been too busy to report lately.
+    """
     run = Run.objects.select_related("model__translator", "encoder").filter(pk=run_id, state__in=GOING).first()
     if run is None:
         return False
     needs = needs_of(run.model, run.encoder, precision=run.decoding.get("precision", "auto"))
-    return is_for_another(needs, queue=run.queue, now=now)
+    if fits(needs, worker_status.own_capacity()):
+        return False
+    return chunks.held(now=now).filter(run=run).exists() or is_for_another(needs, queue=run.queue, now=now)
 
 
 def is_trial_for_another(*, trial_id: int, now: datetime) -> bool:

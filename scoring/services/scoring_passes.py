@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import datetime
-from importlib.util import find_spec
 from typing import TypeVar
 
 from django.conf import settings
@@ -32,8 +31,9 @@ from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.backends.encoders import ExtraMissingError
 from inference.selectors.embeddings import EmbeddingsUnavailableError
 from inference.selectors.word_vectors import WordVectorsUnavailableError, vectors_of
-from inference.services import worker_status
 from inference.services.encoders import queue_of
+from inference.services.needs import needs_of
+from inference.services.routing import is_for_another
 from scoring.models import Pass, ReferenceSet, ReferenceTranslation, Score, Scoring
 from scoring.rules.metrics import figures_of, needs_projections, needs_vectors
 from scoring.rules.packing import pack_floats, pack_integers
@@ -75,13 +75,11 @@ def run_pass(*, pass_id: int, clock: Clock) -> None:
 
 
 def queue_elsewhere(*, pass_id: int, now: datetime) -> str:
-    """Name the queue whose workers have PyTorch for the pass's encoders, if this worker lacks it; else ""."""
-    if find_spec("torch") is not None:
-        return ""
+    """Name the queue of a worker that has what the pass's encoders need, if this worker lacks it; else ""."""
     passes = Pass.objects.filter(pk=pass_id).select_related("scoring__encoder", "scoring__english_encoder")
     encoders = [encoder for row in passes for encoder in (row.scoring.encoder, row.scoring.english_encoder)]
-    queues = [queue for encoder in encoders if encoder and (queue := queue_of(encoder)) != worker_status.DEFAULT]
-    return next((queue for queue in queues if worker_status.count_listening(queue=queue, now=now)), "")
+    queues = ((queue_of(encoder), needs_of(None, encoder)) for encoder in encoders if encoder)
+    return next((queue for queue, needs in queues if is_for_another(needs, queue=queue, now=now)), "")
 
 
 def claim(*, pass_id: int, now: datetime) -> Pass | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,15 @@ class TestSent:
         make_worker(queues="gpu", software="PyTorch 2.13.0", machine_memory=memory)
         tasks.work_on(run.pk)
         assert (sent, worked) == (([(run.pk, "gpu")], []) if is_handed_on else ([], [run.pk]))
+
+    @pytest.mark.parametrize("until_s", [60, -1])
+    def test_a_run_that_somebody_is_at_is_left_to_them(self, folder, sent, worked, monkeypatch, until_s):
+        """By `caption_images`, which listens to no queue, or by a worker that is too busy to report."""
+        monkeypatch.setattr(worker_status, "own_capacity", Capacity)
+        run = make_run(3, model=make_model(), languages=["en"])
+        run.chunks.update(state="running", holder="lab:1", lease_until=timezone.now() + timedelta(seconds=until_s))
+        tasks.work_on(run.pk)
+        assert (sent, worked) == (([(run.pk, "gpu")], []) if until_s > 0 else ([], [run.pk]))
 
     @pytest.mark.parametrize(
         ("packages", "is_handed_on"), [("torch,transformers", False), ("peft,torch,transformers", True)]

@@ -14,9 +14,11 @@ from django.urls import reverse
 
 from crosslens_metrics.scoring import Projections, score
 from inference.backends.encoders import ExtraMissingError
-from inference.models import Precision, Worker
+from inference.models import Precision
 from inference.projections.folder import Manifest
+from inference.rules.capacity import Capacity
 from inference.services import text_vectors as services
+from inference.services import worker_status
 from scoring import tasks
 from scoring.models import Pass, Reference, ReferenceKind, Scoring
 from scoring.rules.metrics import MetricChoiceError
@@ -28,6 +30,7 @@ from tests.inference import embedded
 from tests.inference.embedded import MeanColours, images_of, make_encoder, make_set, painted_collection
 from tests.inference.test_projections import tiny_task, trained
 from tests.inference.tiny_encoders import save_clip
+from tests.inference.watched import make_worker
 from tests.scoring.scored import make_references, make_scoring, run
 from tests.torch_extra import needs_torch
 
@@ -333,15 +336,16 @@ def test_a_worker_without_pytorch_hands_the_pass_to_those_that_have_it(reference
     scoring = make_scoring(references, model=model, metrics=["clinrel"], encoder=eyes, english=english)
     pass_id = scoring.passes.get().pk
     sent = []
-    monkeypatch.setattr(tasks.run_pass, "apply_async", lambda arguments, queue: sent.append((arguments, queue)))
-    monkeypatch.setattr("scoring.services.scoring_passes.find_spec", lambda name: None)
+    monkeypatch.setattr(tasks.run_pass, "apply_async", lambda given, *, queue, **about: sent.append((given, queue)))
+    monkeypatch.setattr(worker_status, "own_capacity", Capacity)
 
-    Worker.objects.create(name="gpu", queues="gpu", started_at=NOW, seen_at=NOW)
-    monkeypatch.setattr("scoring.tasks.timezone.now", lambda: NOW)
+    make_worker("demo:1")
+    able = make_worker("gpu:1", queues="gpu", software="PyTorch 2.13.0")
     tasks.run_pass(pass_id)
     assert sent == [((pass_id,), "gpu")]
 
-    Worker.objects.all().delete()
+    # Nobody but this worker takes from the queue, and it would get the message again and again.
+    able.delete()
     monkeypatch.setitem(sys.modules, "torch", None)
     tasks.run_pass(pass_id)
     assert len(sent) == 1
