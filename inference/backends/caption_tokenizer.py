@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from inference.backends.captioners import BackendSettingsError, Decoding, Failed, GeneratedCaption, Spec
+from inference.backends.captioners import (
+    BackendSettingsError,
+    Captioner,
+    Decoding,
+    Failed,
+    GeneratedCaption,
+    Spec,
+)
 from inference.backends.generation import caption_or_failure, plain
 from inference.rules.pivot import separators_of, split
 
@@ -72,6 +79,56 @@ class CaptionTokenizer:
             return [self._parted(output, tag) for output in outputs]
         return [caption_or_failure(output, stabiliser) for output, stabiliser in zip(outputs, stabilisers, strict=True)]
 
+    def is_told(self, tag: str, prompt_of: Callable[[str], str]) -> bool:
+        """Whether the prompt tells the language: no other one has the same."""
+        return all(prompt_of(other) != prompt_of(tag) for other in self._separators if other != tag)
+
+    def captions_told(
+        self,
+        outputs: Sequence[str],
+        captioner: Captioner,
+        prepared: Sequence[Any],
+        *,
+        keys: Sequence[str],
+        language: str,
+        decoding: Decoding,
+    ) -> list[GeneratedCaption | Failed]:
+        """Return the captions of outputs for which no prompt told the language: only the separator does.
+
+        Where the model chose the separator of another one, it keeps its stabiliser and is given the right one.
+        """
+        captions = self.captions(outputs, language, None)
+        strayed = {
+            place: stabiliser
+            for place, output in enumerate(outputs)
+            if (stabiliser := self._before_another(output, language, decoding.max_tokens))
+        }
+        if strayed:
+            again = captioner.caption(
+                [prepared[place] for place in strayed],
+                keys=[keys[place] for place in strayed],
+                language=language,
+                decoding=decoding,
+                stabilisers=list(strayed.values()),
+            )
+            for place, caption in zip(strayed, again, strict=True):
+                captions[place] = caption
+        return captions
+
+    def _before_another(self, output: str, tag: str, most: int) -> str:
+        """Return the stabiliser before the separator of another language, if it has at most so many tokens."""
+        positions = self._positions(output)
+        if not positions or positions.get(tag) == min(positions.values()):
+            return ""
+        stabiliser = plain(output[: min(positions.values())])
+        # More might leave no positions for a caption.
+        return stabiliser if len(self.tokens(self.held([stabiliser], tag, 1)[0])) <= most else ""
+
+    def _positions(self, output: str) -> dict[str, int]:
+        """Find the separators of all languages that are in an output."""
+        found = {tag: output.find(separator.strip()) for tag, separator in self._separators.items()}
+        return {tag: position for tag, position in found.items() if position >= 0}
+
     def _parted(self, output: str, tag: str) -> GeneratedCaption | Failed:
         parts = split(output, self._separators[tag])
         if parts is None:
@@ -83,8 +140,7 @@ class CaptionTokenizer:
         """Return the text before the first separator of any language."""
         if not self.is_pivot:
             raise BackendSettingsError(_("The model is not registered as pivot-stabilised."))
-        positions = [output.find(separator.strip()) for separator in self._separators.values()]
-        end = min((place for place in positions if place >= 0), default=len(output))
+        end = min(self._positions(output).values(), default=len(output))
         return plain(output[:end]) or Failed(_("The model wrote no stabiliser."))
 
 

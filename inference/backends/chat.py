@@ -188,6 +188,8 @@ class Chat:
         beginnings = self._tokens.held(stabilisers, language, len(prepared))
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, language, beginnings, keys, decoding.precision, asked)
+        if stabilisers is None and not self._tokens.is_told(language, self._prompt_of):
+            return self._tokens.captions_told(outputs, self, prepared, keys=keys, language=language, decoding=decoding)
         return self._tokens.captions(outputs, language, stabilisers)
 
     @property
@@ -268,6 +270,9 @@ class Chat:
                 % {"source": self._spec.source, "tag": tag}
             )
 
+    def _prompt_of(self, tag: str) -> str:
+        return prompt_of(self._spec, self._family, tag, self._codes.get(tag, ""))
+
     def _written(
         self,
         prepared: Sequence[Any],
@@ -343,7 +348,7 @@ class Chat:
         return self._asked[tag]
 
     def _text(self, tag: str) -> str:
-        prompt = prompt_of(self._spec, self._family, tag, self._codes.get(tag, ""))
+        prompt = self._prompt_of(tag)
         if self._spec.options.get("template"):
             return str(self._spec.options["template"]).replace("{prompt}", prompt)
         if self._family in TEMPLATES:

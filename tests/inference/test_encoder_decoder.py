@@ -242,6 +242,17 @@ def test_output_without_the_separator_of_the_language_fails(chain):
     assert "maison" not in failed[0].reason
 
 
+def test_without_a_prompt_that_names_the_language_the_separator_does(chain):
+    captioner = pivot(prompts={})
+
+    assert asked(captioner, "de") == [GeneratedCaption("ein hund", "a dog")] * 2
+    assert asked(captioner, "fr") == [GeneratedCaption("une maison", "a dog")] * 2
+    short = Decoding(max_tokens=2)
+    prepared = [captioner.prepare(image) for image in images(1)]
+    (failed,) = captioner.caption(prepared, keys=["a"], language="fr", decoding=short)
+    assert isinstance(failed, Failed), "stabiliser and separator may leave no positions for the caption"
+
+
 def test_a_stabiliser_is_decoded_without_a_language_and_then_held_fixed(chain):
     captioner = pivot()
     prepared = [captioner.prepare(image) for image in images(2)]

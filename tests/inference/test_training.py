@@ -16,6 +16,7 @@ from PIL import Image
 from inference.backends.captioners import Decoding, GeneratedCaption, Spec
 from inference.backends.encoder_decoder import EncoderDecoder, EncoderDecoderBackend
 from inference.training import checkpoints
+from inference.training.bases import model_options
 from inference.training.examples import Example, as_targets, check_split, digest_of, read_examples, split_by_image
 from inference.training.options import Method, Schedule, Targets, TrainingError, TrainingOptions
 from inference.training.small import new_captioner
@@ -305,6 +306,28 @@ def test_a_pivot_stabilised_model_learns_stabiliser_separator_and_caption(tmp_pa
     model = captioner_of(tmp_path / "out" / "model", is_pivot=True, languages=codes, prompts=prompts)
     said = model.caption([model.prepare(picture("red"))], keys=["a"], language="de", decoding=Decoding(max_tokens=20))
     assert said == [GeneratedCaption("ein rotes Bild", "a red picture")]
+
+
+def test_a_model_trained_for_consistent_decoding_captions_in_every_language_when_it_is_decoded_plainly(
+    tmp_path: Path,
+) -> None:
+    words = {"en": "a red picture", "de": "ein rotes Bild", "fr": "une image rouge"}
+    targets = as_targets([Example("red", tag, words[tag]) for tag in words], Targets.CONSISTENT)
+    folder = tmp_path / "base"
+    new_captioner(folder, [f"a red picture <{tag}> {words[tag]}" for tag in words], seed=1)
+    options = replace(SHORT, steps=60, validate_every=60, learning_rate=1e-2, targets=Targets.CONSISTENT)
+    codes = model_options({}, targets, Targets.CONSISTENT)
+
+    trained(captioner_of(folder, is_pivot=True, **codes), tmp_path / "out", options=options, training=targets)
+
+    model = captioner_of(tmp_path / "out" / "model", is_pivot=True, **codes)
+    prepared = [model.prepare(picture("red"))]
+    for tag, caption in words.items():
+        for stabilisers in (None, ["a red picture"]):
+            said = model.caption(
+                prepared, keys=["a"], language=tag, decoding=Decoding(max_tokens=20), stabilisers=stabilisers
+            )
+            assert said == [GeneratedCaption(caption, "a red picture")]
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
