@@ -5,13 +5,18 @@ from __future__ import annotations
 import gc
 import logging
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
+from PIL import Image
 
 from inference.backends.captioners import BackendSettingsError, OutOfMemoryError
+from inference.backends.encoders import in_batches
 from inference.backends.memory import BatchAttempt, MemoryGuard, halved, has_run_out, moved
+from inference.services import text_vectors
+from tests.inference.embedded import MeanColours
 
 
 class Tensor:
@@ -115,6 +120,27 @@ def test_an_item_that_does_not_fit_by_itself_leaves_the_others_together() -> Non
     assert sizes == [4, 2, 2, 1, 4, 1]
     with pytest.raises(OutOfMemoryError):
         halved(compute, 8, size=4)
+
+
+def test_fewer_images_and_texts_are_encoded_at_once_where_memory_runs_out(monkeypatch) -> None:
+    encoder, images = MeanColours(), [Image.new("RGB", (4, 4), (shade, 0, 0)) for shade in range(5)]
+    features, vectors = MeanColours.features_of, MeanColours.vectors
+
+    def narrow(compute: Callable[..., Any]) -> Callable[..., Any]:
+        def computed(self: MeanColours, rows: Sequence[Any]) -> Any:
+            if len(rows) > 2:
+                raise RuntimeError("CUDA error: out of memory")
+            return compute(self, rows)
+
+        return computed
+
+    monkeypatch.setattr(MeanColours, "features_of", narrow(features))
+    monkeypatch.setattr(MeanColours, "vectors", narrow(vectors))
+
+    assert in_batches(encoder, images)[:, 0].tolist() == [0, 1, 2, 3, 4]
+    assert in_batches(encoder, []).shape == (0, 3)
+    assert text_vectors._computed(encoder, ["rrr", "", "r", "rr", "r"])[:, 0].tolist() == [4, 1, 2, 3, 2]
+    assert encoder.batches == [2, 2, 1, 2, 2]
 
 
 class PyTorchsError(RuntimeError):
