@@ -63,8 +63,7 @@ class Fields:
 
     def image(self, name: str = "image") -> str:
         """The name of an image."""
-        self.text(name, needed=True, numbers=True)
-        return image_name(self.values[name]) or ""
+        return image_name(self.text(name, needed=True, numbers=True)) or ""
 
     def one_of(self, name: str, values: Collection[str], *, any_case: bool = False) -> str:
         """One of some words, which may be empty only if "" is among them; with `any_case` in small letters."""

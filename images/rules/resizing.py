@@ -118,8 +118,7 @@ def _reduced(image: Pillow.Image, by: tuple[int, int], eight_bits: Convert) -> P
 def _to_eight_bits(image: Pillow.Image) -> Convert:
     """Return a conversion of parts of the image to a mode that resizes smoothly, with brightness scaled to 0..255."""
     if image.mode.startswith("I;16"):
-        _low, high = cast("tuple[float, float]", image.getextrema())
-        steps = 2 ** (_bits(high) - 8)
+        steps = 2 ** (_bits(max(_brightest_rows(image))) - 8)
         return lambda part: part.convert("I").point(lambda value: value / steps).convert("L")
     if image.mode in ("I", "F"):
         low, high = cast("tuple[float, float]", image.getextrema())
@@ -133,6 +132,14 @@ def _to_eight_bits(image: Pillow.Image) -> Convert:
         return _as_is
     mode = "L" if image.mode == "1" else "RGB"
     return lambda part: part.convert(mode)
+
+
+def _brightest_rows(image: Pillow.Image) -> Iterator[float]:
+    """The highest value of each band: Pillow finds none in images whose high byte comes first."""
+    rows = max(1, BAND_PIXELS // image.width)
+    for top in range(0, image.height, rows):
+        band = image.crop((0, top, image.width, min(top + rows, image.height))).convert("I")
+        yield cast("tuple[float, float]", band.getextrema())[1]
 
 
 def _bits(brightest: float) -> int:

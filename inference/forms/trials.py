@@ -104,8 +104,10 @@ class TryForm(DecodingForm):
 
     def _named(self, key: str, collection: Collection | None) -> Image | None:
         named = images_named([key], collection, among=collections_to_use(self.viewer))[key]
-        if named.only is None:
+        if len(named.images) > 1:
             self.add_error("key", named.problem)
+        elif not named.images:
+            self.add_error("key", gettext("No image has this key or file name. Check the spelling."))
         return named.only
 
 

@@ -155,7 +155,7 @@ def test_a_key_that_two_collections_use_asks_which_one(tmp_path):
     one, two = make_collection(images=1), make_collection(images=1)
     CollectionImage.objects.update(key="same")
 
-    assert "which collection" in reasons(run_file(lines({"image": "same", "caption": WORDS}), tmp_path))[1][1]
+    assert "Name the collection" in reasons(run_file(lines({"image": "same", "caption": WORDS}), tmp_path))[1][1]
 
     job = run_file(lines({"image": "same", "caption": WORDS}), tmp_path, collection=two)
     assert reasons(job)[1][0] == "added"

@@ -145,7 +145,7 @@ def test_the_image_of_a_trial_goes_with_it_after_a_day(client, model):
     ("sent", "says"),
     [
         ({}, "Either name an image or send one, not both"),
-        ({"key": "gone"}, "No image has the key"),
+        ({"key": "gone"}, "No image has this key"),
         ({"key": "twice"}, "“twice” may be any of 2 images"),
         ({"key": "a\0b"}, "Null characters"),
         ({"key": "twice", "upload": ("me.jpg", image_file())}, "not both"),

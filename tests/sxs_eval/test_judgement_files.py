@@ -248,7 +248,7 @@ def test_lines_that_do_not_go_together_are_refused(refusal, text, problem):
 
 
 def test_columns_that_are_not_known_are_told(read):
-    assert read(f"{HEADER},comment,Region\na,ann,1,nice,x\n").ignored_columns == ("Region", "comment")
+    assert read(f"{HEADER},Remark,comment,Region\na,ann,1,x,nice,x\n").ignored_columns == ("comment", "remark")
 
 
 def test_entries_of_a_json_list_are_named_by_their_place(refusal):
