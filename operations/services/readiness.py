@@ -167,9 +167,8 @@ def ask_all(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
     """Return `OK`, or why not, by service. All are asked at once, with a timeout."""
     answers: SimpleQueue[tuple[str, str]] = SimpleQueue()
     for name, check in CHECKS.items():
-        before = _at_it.get(name)
         # One that hangs is asked once: each more would hang, too.
-        if before is None or not before.is_alive():
+        if name not in _at_it:
             _at_it[name] = threading.Thread(target=_ask, args=(name, check, answers), name=f"probe {name}", daemon=True)
             _at_it[name].start()
     by_check: dict[str, str] = {}
@@ -182,14 +181,16 @@ def ask_all(*, patience_s: float = PATIENCE_S) -> dict[str, str]:
 
 
 def _ask(name: str, check: Callable[[], None], answers: SimpleQueue[tuple[str, str]]) -> None:
+    answer = OK
     try:
         check()
     except ReadinessError as amiss:
-        answers.put((name, str(amiss)))
+        answer = str(amiss)
     except Exception:
         log.exception("The check of %s failed.", name)
-        answers.put((name, "could not be asked; the log says why"))
-    else:
-        answers.put((name, OK))
+        answer = "could not be asked; the log says why"
     finally:
         connection.close()
+        # Before it answers: who asks again at once would take it for one that hangs.
+        del _at_it[name]
+        answers.put((name, answer))
