@@ -79,11 +79,11 @@ class CaptionTokenizer:
             return [self._parted(output, tag) for output in outputs]
         return [caption_or_failure(output, stabiliser) for output, stabiliser in zip(outputs, stabilisers, strict=True)]
 
-    def is_told(self, tag: str, prompt_of: Callable[[str], str]) -> bool:
-        """Whether the prompt tells the language: no other one has the same."""
+    def is_named(self, tag: str, prompt_of: Callable[[str], str]) -> bool:
+        """Whether the prompt names the language: no other one has the same."""
         return all(prompt_of(other) != prompt_of(tag) for other in self._separators if other != tag)
 
-    def captions_told(
+    def captions_by_separator(
         self,
         outputs: Sequence[str],
         captioner: Captioner,
@@ -93,7 +93,7 @@ class CaptionTokenizer:
         language: str,
         decoding: Decoding,
     ) -> list[GeneratedCaption | Failed]:
-        """Return the captions of outputs for which no prompt told the language: only the separator does.
+        """Return the captions of outputs for which no prompt named the language: only the separator does.
 
         Where the model chose the separator of another one, it keeps its stabiliser and is given the right one.
         """

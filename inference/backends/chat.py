@@ -188,8 +188,10 @@ class Chat:
         beginnings = self._tokens.held(stabilisers, language, len(prepared))
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, language, beginnings, keys, decoding.precision, asked)
-        if stabilisers is None and not self._tokens.is_told(language, self._prompt_of):
-            return self._tokens.captions_told(outputs, self, prepared, keys=keys, language=language, decoding=decoding)
+        if stabilisers is None and not self._tokens.is_named(language, self._prompt_of):
+            return self._tokens.captions_by_separator(
+                outputs, self, prepared, keys=keys, language=language, decoding=decoding
+            )
         return self._tokens.captions(outputs, language, stabilisers)
 
     @property

@@ -154,8 +154,10 @@ class EncoderDecoder:
         begins = [f"{self._prompts.get(language, '')} {one}".strip() for one in beginnings]
         asked = partial(generation, decoding, language=language, parts=self._tokens.parts(stabilisers))
         outputs = self._written(prepared, begins, keys, decoding.precision, asked)
-        if stabilisers is None and not self._tokens.is_told(language, lambda tag: self._prompts.get(tag, "")):
-            return self._tokens.captions_told(outputs, self, prepared, keys=keys, language=language, decoding=decoding)
+        if stabilisers is None and not self._tokens.is_named(language, lambda tag: self._prompts.get(tag, "")):
+            return self._tokens.captions_by_separator(
+                outputs, self, prepared, keys=keys, language=language, decoding=decoding
+            )
         return self._tokens.captions(outputs, language, stabilisers)
 
     @property
