@@ -49,6 +49,8 @@ class DualEncoder:
 
     batch_size = AT_ONCE
 
+    _model: Any
+
     def __init__(self, source: str) -> None:
         self._library, self._torch, self._device = transformers(), torch(), device()
         self._library.utils.logging.disable_progress_bar()

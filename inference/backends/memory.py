@@ -129,8 +129,8 @@ def moved(model: Model, place: Any) -> Model:
     if attempt.has_run_out:
         raise BackendSettingsError(
             _(
-                "The model does not fit into the memory of the device. End what else uses the memory, or use a worker "
-                "with more of it. (%(error)s)"
+                "The model does not fit into the memory of the device (%(error)s). Stop other programs that use it, or "
+                "use a worker with more memory."
             )
             % {"error": attempt.said.partition("\n")[0]}
         )

@@ -123,7 +123,8 @@ def test_an_item_that_does_not_fit_by_itself_leaves_the_others_together() -> Non
 
 
 def test_fewer_images_and_texts_are_encoded_at_once_where_memory_runs_out(monkeypatch) -> None:
-    encoder, images = MeanColours(), [Image.new("RGB", (4, 4), (shade, 0, 0)) for shade in range(5)]
+    encoder: Any = MeanColours()
+    images = [Image.new("RGB", (4, 4), (shade, 0, 0)) for shade in range(5)]
     features, vectors = MeanColours.features_of, MeanColours.vectors
 
     def narrow(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,6 +158,7 @@ PyTorchsError.__name__ = "OutOfMemoryError"
         (MemoryError(), True),
         (OutOfMemoryError(), True),
         (RuntimeError("CUDA error: out of memory"), True),
+        (RuntimeError("MPS backend out of memory"), True),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to"), True),
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
@@ -175,5 +177,7 @@ def test_a_model_that_has_no_room_is_said_in_a_sentence() -> None:
         def to(self, place: str) -> None:
             raise PyTorchsError(f"{place} out of memory. Tried to allocate 80.00 GiB.\nSee more")
 
-    with pytest.raises(BackendSettingsError, match=r"does not fit into the memory.*Tried to allocate 80.00 GiB.\)$"):
+    with pytest.raises(
+        BackendSettingsError, match=r"memory of the device \(CUDA out of memory. Tried to allocate 80.00 GiB.\)"
+    ):
         moved(Large(), "CUDA")

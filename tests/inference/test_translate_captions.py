@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from inference.backends.captioners import Decoding, Failed, OutOfMemoryError
+from inference.backends.captioners import Decoding, Failed, GeneratedCaption, OutOfMemoryError
 from inference.services.translating import translated
 from inference.training.examples import Example, read_examples
 from scoring.formats.references import ReferenceLine, reference_lines
@@ -122,7 +122,7 @@ def test_a_translator_keeps_the_number_of_texts_that_fitted(monkeypatch):
     monkeypatch.setattr(FakeTranslation, "translate", narrow)
     for _time in range(2):
         made = translated(translator, texts, keys=texts, language="de", decoding=Decoding())
-        assert [one.text for one in made] == [f"de of {text}" for text in texts]
+        assert made == [GeneratedCaption(f"de of {text}") for text in texts]
 
     assert sizes == [4] + [2] * 8
     assert translator.batch_size == 2

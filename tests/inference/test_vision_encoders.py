@@ -17,8 +17,8 @@ from PIL import Image
 
 from crosslens_metrics.named_vectors import read_named_vectors
 from inference.backends import use_multilingual
-from inference.backends.captioners import BackendSettingsError, OutOfMemoryError, Spec
-from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, Subject, fitting
+from inference.backends.captioners import BackendSettingsError, Spec
+from inference.backends.encoders import EncoderSettingsError, ExtraMissingError, Subject
 from inference.backends.registry import encoder_named, encoders
 from inference.backends.sentences import SentenceEncoder
 from inference.selectors.embeddings import open_set
@@ -195,17 +195,6 @@ def test_a_model_of_timm_says_what_to_install(models):
     (models / "timm" / "model.safetensors").write_bytes(b"")
     with pytest.raises(ExtraMissingError, match="pip install timm"):
         loaded("timm")
-
-
-@needs_torch
-def test_a_device_that_is_full_is_told_in_one_way():
-    import torch
-
-    for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("MPS backend out of memory")):
-        with pytest.raises(OutOfMemoryError), fitting():
-            raise error
-    with pytest.raises(RuntimeError, match="something else"), fitting():
-        raise RuntimeError("something else")
 
 
 @needs_torch
