@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors
 from crosslens_metrics.scoring import Projections
+from crosslens_metrics.signatures import sample_digest
 
 NAMES_SHOWN = 5
 
@@ -57,6 +58,7 @@ def projections_of(
         candidates=_rows(images, candidates, "candidates"),
         references=None if references is None else _rows(images, references, "references", several=True),
         images=None if features is None else _rows(images, features, "images"),
+        sample=sample_digest(images),
     )
 
 

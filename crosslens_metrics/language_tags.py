@@ -8,6 +8,12 @@ from itertools import pairwise
 ALIASES: dict[str, str] = {"iw": "he", "qu": "quz"}
 """Other tags that files use, and the tag they are stored under. Whole tags only: `qu-BO` is another language."""
 
+WITHOUT_SPACES = frozenset(
+    ("zh", "cmn", "cjy", "gan", "hsn", "lzh", "wuu", "yue", "ja", "th", "tts", "lo", "km", "my", "shn", "bo", "dz")
+)
+"""Languages whose words no spaces separate. Thai, Lao, Khmer and Burmese put spaces between phrases, and Tibetan's mark
+between syllables is no space."""
+
 LONGEST_TAG = 35
 """Characters: what RFC 5646 section 4.4.1 says a buffer for a tag has to hold."""
 
@@ -65,6 +71,12 @@ def canonical_tag(tag: str) -> str:
             raise MalformedTagError(f"{tag!r} is not a language tag: the part {twice!r} is there twice.")
     cased = _in_canonical_case(lower)
     return ALIASES.get(cased, cased)
+
+
+def spaces_separate_words(tag: str) -> bool:
+    """Whether there are spaces between words in a language, as it is usually written; in Latin letters there are."""
+    language, *rest = tag.lower().split("-")
+    return language not in WITHOUT_SPACES or "latn" in rest
 
 
 def _in_canonical_case(lower: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +17,18 @@ from crosslens_metrics.document_frequencies import DocumentFrequencies
 from crosslens_metrics.encoding import EncodedCaptions, encode
 from crosslens_metrics.relevance import bmrc, clin_rel, cmed_rel, wcc, wmd_rel
 from crosslens_metrics.rouge_l import rouge_l_of
+from crosslens_metrics.scored_tokens import (
+    EmptyTexts,
+    empty_texts,
+    note_on_empty_matches,
+    note_on_empty_texts,
+    note_on_spaces,
+    note_on_weights,
+)
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.signatures import Signature, references_digest
 from crosslens_metrics.sums import bmrc_sums
-from crosslens_metrics.text import Tokenizer, check_captions, normalised_by_default, text_version, tokenise_groups
+from crosslens_metrics.text import Tokenizer, check_captions, text_version, tokenise_groups
 from crosslens_metrics.undefined import Reason, UndefinedFigureError
 from crosslens_metrics.word_movers import Distances, word_movers_distances
 from crosslens_metrics.word_vectors import Vectors
@@ -34,8 +43,9 @@ FARTHEST = 2.0
 
 
 class Need(StrEnum):
-    """What a metric needs besides captions and references."""
+    """What a metric needs besides captions."""
 
+    REFERENCES = "references"
     JAVA = "java"
     VECTORS = "vectors"
     PROJECTIONS = "projections"
@@ -62,7 +72,7 @@ class Figure:
 class Scored:
     """A figure over the corpus and of each image, and what it was computed by and on.
 
-    `notes` say what was left out, in sentences.
+    `notes` say in sentences what was left out, and what the figure cannot say.
     """
 
     metric: str
@@ -87,6 +97,9 @@ class Projections:
         Features of the images. CLinRel does without.
     english : str, optional
         Digest of the English references (`crosslens_metrics.signatures.references_digest`): it stands in the signature.
+    sample : str, optional
+        Digest of the images' names (`crosslens_metrics.signatures.sample_digest`): it stands in CMedRel's signature,
+        which has no references to tell the images by.
     """
 
     encoder: str
@@ -94,24 +107,64 @@ class Projections:
     references: ArrayLike | None = None
     images: ArrayLike | None = None
     english: str | None = None
+    sample: str | None = None
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Captions as tokens, encoded once for all metrics; keeps what was computed, since some metrics sum up others."""
+class ScoredTokens:
+    """Captions and references as tokens, encoded once for all metrics.
+
+    `text` names how they were made, `digest` the references as they were given; `notes` say what should be known.
+    """
 
     encoded: EncodedCaptions
     candidates: Sequence[str]
     references: Sequence[Sequence[str]]
     text: str
-    language: str
     digest: str
+    notes: tuple[str, ...]
+
+    @property
+    def empty(self) -> EmptyTexts:
+        return empty_texts(self.encoded)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Captions ready for all metrics; keeps what was computed, since some metrics sum up others.
+
+    `against` has them as tokens, beside their references; without any, only metrics that need none can be computed.
+    """
+
+    against: ScoredTokens | None
+    language: str
     frequencies: DocumentFrequencies | None
     workers: int
     vectors: Vectors | None = None
     projections: Projections | None = None
     meteor_language: str = meteor_1_5.ELSEWHERE
     done: dict[str, list[Scored]] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> ScoredTokens:
+        """
+        Raises
+        ------
+        MissingInputError
+        """
+        if self.against is None:
+            raise MissingInputError("There are no references, which all metrics but CLinRel and CMedRel need.")
+        return self.against
+
+    def figures(self, names: Iterable[str]) -> list[Scored]:
+        """The figures of metrics, in the order in which they are named. It raises what `scored` does."""
+        results = [
+            scored
+            for name in dict.fromkeys(names)
+            for scored in self.scored(name)
+            if name in (metric_named(name).name, scored.metric)
+        ]
+        return list({scored.metric: scored for scored in results}.values())
 
     def scored(self, name: str) -> list[Scored]:
         """The figures of a metric, computed once.
@@ -126,15 +179,19 @@ class Prepared:
         """
         metric = metric_named(name)
         if metric.name not in self.done:
-            self.done[metric.name] = metric.compute(self)
+            notes = self.tokens.notes if Need.REFERENCES in metric.needs else ()
+            self.done[metric.name] = [
+                replace(scored, notes=tuple(dict.fromkeys([*notes, *scored.notes]))) for scored in metric.compute(self)
+            ]
         return self.done[metric.name]
 
     def signature(self, figure: str, **settings: object) -> Signature:
-        """What all signatures say, and `settings` between the text and the references."""
-        first = {"v": settings.pop("v", IMPLEMENTATION), "text": self.text, "lang": settings.pop("lang", None)}
-        if self.text.startswith(Tokenizer.ICU):
+        """What signatures of figures of tokens say, and `settings` between the text and the references."""
+        tokens = self.tokens
+        first = {"v": settings.pop("v", IMPLEMENTATION), "text": tokens.text, "lang": settings.pop("lang", None)}
+        if tokens.text.startswith(Tokenizer.ICU):
             first["lang"] = self.language
-        return Signature.of(figure, {**first, **settings, "refs": self.digest})
+        return Signature.of(figure, {**first, **settings, "refs": tokens.digest})
 
 
 @dataclass(frozen=True)
@@ -149,10 +206,11 @@ class Metric:
 
 def prepare(
     candidates: Sequence[str],
-    references: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]] | None,
     *,
     tokenizer: str = Tokenizer.WHITESPACE,
     language: str = "en",
+    spaced: bool | None = None,
     normalise: bool | None = None,
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
@@ -166,10 +224,13 @@ def prepare(
     ----------
     candidates : sequence of str, length n_images
         One caption for each image as it was written; may be empty.
-    references : sequence of sequence of str, length n_images
-        One or more captions for each image, in the same order.
+    references : sequence of sequence of str, length n_images, or None
+        One or more captions for each image, in the same order; none for metrics that do without.
     tokenizer, language, normalise
         See `crosslens_metrics.text.tokenise`. METEOR asks for the language too.
+    spaced : bool, optional
+        Whether spaces separate the words of the language, so that a note can say if the tokens are none; without it as
+        `crosslens_metrics.language_tags.spaces_separate_words` says.
     meteor_language : str, optional
         Whose parameters METEOR uses; without it those of the language, or the English ones where it has none.
     frequencies : DocumentFrequencies, optional
@@ -193,19 +254,15 @@ def prepare(
     crosslens_metrics.java.ToolMissingError
         If the tokeniser needs a program or package that is not there.
     """
-    check_captions(candidates, references)
-    if normalise is None:
-        normalise = normalised_by_default(tokenizer)
-    tokenised, *grouped = tokenise_groups(
-        [candidates, *references], tokenizer=tokenizer, language=language, normalise=normalise
-    )
+    against = None
+    if references is not None:
+        check_captions(candidates, references)
+        against = _tokens_of(
+            candidates, references, tokenizer=tokenizer, language=language, spaced=spaced, normalise=normalise
+        )
     return Prepared(
-        encoded=encode(tokenised, grouped),
-        candidates=tokenised,
-        references=grouped,
-        text=text_version(tokenizer, normalise),
+        against=against,
         language=language,
-        digest=references_digest(references),
         frequencies=frequencies,
         workers=workers,
         vectors=vectors,
@@ -214,13 +271,41 @@ def prepare(
     )
 
 
-def score(
+def _tokens_of(
     candidates: Sequence[str],
     references: Sequence[Sequence[str]],
+    *,
+    tokenizer: str,
+    language: str,
+    spaced: bool | None,
+    normalise: bool | None,
+) -> ScoredTokens:
+    tokenised, *grouped = tokenise_groups(
+        [candidates, *references], tokenizer=tokenizer, language=language, normalise=normalise
+    )
+    encoded = encode(tokenised, grouped)
+    text = text_version(tokenizer, normalise, language=language)
+    return ScoredTokens(
+        encoded=encoded,
+        candidates=tokenised,
+        references=grouped,
+        text=text,
+        digest=references_digest(references),
+        notes=(
+            *note_on_empty_texts(encoded, text=text),
+            *note_on_spaces(chain(tokenised, *grouped), tokenizer=tokenizer, language=language, spaced=spaced),
+        ),
+    )
+
+
+def score(
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]] | None,
     *,
     metrics: Iterable[str],
     tokenizer: str = Tokenizer.WHITESPACE,
     language: str = "en",
+    spaced: bool | None = None,
     normalise: bool | None = None,
     frequencies: DocumentFrequencies | None = None,
     workers: int = 1,
@@ -232,8 +317,8 @@ def score(
 
     Parameters
     ----------
-    candidates, references, tokenizer, language, normalise, frequencies, workers, vectors, projections, meteor_language
-        See `prepare`.
+    candidates, references, tokenizer, language, spaced, normalise, frequencies, workers, vectors, projections
+        See `prepare`, and for `meteor_language` too.
     metrics : iterable of str
         Names in `METRICS`, one of which may give several figures ("bleu" gives bleu-1 to bleu-4), or of a figure.
 
@@ -250,12 +335,15 @@ def score(
         As `prepare`; `UnknownMetricError`; `MissingInputError`; `crosslens_metrics.meteor.UnknownLanguageError`.
     crosslens_metrics.java.ToolMissingError, crosslens_metrics.java.ToolFailedError
     """
-    wanted = [(metric_named(name), name) for name in dict.fromkeys(metrics)]
+    wanted = list(metrics)
+    for name in wanted:
+        metric_named(name)
     prepared = prepare(
         candidates,
         references,
         tokenizer=tokenizer,
         language=language,
+        spaced=spaced,
         normalise=normalise,
         frequencies=frequencies,
         workers=workers,
@@ -263,13 +351,7 @@ def score(
         projections=projections,
         meteor_language=meteor_language,
     )
-    results = [
-        scored
-        for metric, name in wanted
-        for scored in prepared.scored(metric.name)
-        if name in (metric.name, scored.metric)
-    ]
-    return list({scored.metric: scored for scored in results}.values())
+    return prepared.figures(wanted)
 
 
 def metric_named(name: str) -> Metric:
@@ -288,7 +370,7 @@ def metric_named(name: str) -> Metric:
 
 
 def _bleu(prepared: Prepared) -> list[Scored]:
-    figures = bleu_of(prepared.encoded, workers=prepared.workers)
+    figures = bleu_of(prepared.tokens.encoded, workers=prepared.workers)
     return [
         Scored(f"bleu-{order}", prepared.signature(f"bleu-{order}", n=order), scores)
         for order, scores in enumerate(figures, start=1)
@@ -297,35 +379,43 @@ def _bleu(prepared: Prepared) -> list[Scored]:
 
 def _rouge_l(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("rouge-l", beta=f"{BETA:g}")
-    return [Scored("rouge-l", signature, rouge_l_of(prepared.encoded, beta=BETA, workers=prepared.workers))]
+    scores = rouge_l_of(prepared.tokens.encoded, beta=BETA, workers=prepared.workers)
+    return [Scored("rouge-l", signature, scores, note_on_empty_matches(prepared.tokens.encoded))]
 
 
 def _cider(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("cider", n=LONGEST_GRAM, df=_frequencies_of(prepared))
-    scores = cider_of(prepared.encoded, frequencies=prepared.frequencies, workers=prepared.workers)
-    return [Scored("cider", signature, scores, _on_frequencies(prepared))]
+    scores = cider_of(prepared.tokens.encoded, frequencies=prepared.frequencies, workers=prepared.workers)
+    return [Scored("cider", signature, scores, _on_frequencies(prepared, scores))]
 
 
 def _cider_d(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("cider-d", n=LONGEST_GRAM, sigma=f"{SIGMA:g}", df=_frequencies_of(prepared))
-    scores = cider_d_of(prepared.encoded, sigma=SIGMA, frequencies=prepared.frequencies, workers=prepared.workers)
-    return [Scored("cider-d", signature, scores, _on_frequencies(prepared))]
+    scores = cider_d_of(
+        prepared.tokens.encoded, sigma=SIGMA, frequencies=prepared.frequencies, workers=prepared.workers
+    )
+    return [Scored("cider-d", signature, scores, _on_frequencies(prepared, scores))]
 
 
 def _frequencies_of(prepared: Prepared) -> str:
     return "references" if prepared.frequencies is None else prepared.frequencies.signature
 
 
-def _on_frequencies(prepared: Prepared) -> tuple[str, ...]:
+def _on_frequencies(prepared: Prepared, scores: MetricScores) -> tuple[str, ...]:
+    notes = note_on_weights(scores, prepared.tokens.references, prepared.frequencies)
     made = prepared.frequencies.text if prepared.frequencies else ""
-    if made in ("", prepared.text):
-        return ()
-    return (f"The document frequencies are of texts by {made}, the captions by {prepared.text}: count them alike.",)
+    if made in ("", prepared.tokens.text):
+        return notes
+    return (
+        *notes,
+        f"The document frequencies are of texts by {made}, the captions by {prepared.tokens.text}: count them alike.",
+    )
 
 
 def _meteor(prepared: Prepared) -> list[Scored]:
     signature = prepared.signature("meteor", v=meteor_1_5.VERSION, **_meteor_settings(prepared))
-    scores = meteor_1_5.meteor(prepared.candidates, prepared.references, language=prepared.meteor_language)
+    tokens = prepared.tokens
+    scores = meteor_1_5.meteor(tokens.candidates, tokens.references, language=prepared.meteor_language)
     return [Scored("meteor", signature, scores, _on_parameters(prepared))]
 
 
@@ -342,19 +432,21 @@ def _on_parameters(prepared: Prepared) -> tuple[str, ...]:
 
 
 def _bmrc(prepared: Prepared) -> list[Scored]:
-    parts = [prepared.scored(name)[-1].scores for name in ("bleu", "meteor", "rouge-l", "cider-d")]
+    scored = [prepared.scored(name)[-1] for name in ("bleu", "meteor", "rouge-l", "cider-d")]
+    parts = [part.scores for part in scored]
     settings = {"meteor": meteor_1_5.VERSION, "cider": "cider-d", "df": _frequencies_of(prepared)}
     signature = prepared.signature("bmrc", **_meteor_settings(prepared), **settings)
     scores = replace(_summed(bmrc, parts), sums=bmrc_sums(*parts))
-    return [Scored("bmrc", signature, scores, _on_parameters(prepared))]
+    return [Scored("bmrc", signature, scores, tuple(note for part in scored for note in part.notes))]
 
 
 def _wmdrel(prepared: Prepared) -> list[Scored]:
     if prepared.vectors is None:
         raise MissingInputError("WMDRel needs word vectors in the language of the captions; none were given.")
-    counts = [len(texts) for texts in prepared.references]
-    ours = [text for text, count in zip(prepared.candidates, counts, strict=True) for _reference in range(count)]
-    theirs = [text for texts in prepared.references for text in texts]
+    tokens = prepared.tokens
+    counts = [len(texts) for texts in tokens.references]
+    ours = [text for text, count in zip(tokens.candidates, counts, strict=True) for _reference in range(count)]
+    theirs = [text for texts in tokens.references for text in texts]
     distances = word_movers_distances(ours, theirs, prepared.vectors, unit_length=True)
     if distances.undefined == len(ours):
         raise UndefinedFigureError(
@@ -383,8 +475,8 @@ def _clinrel(prepared: Prepared) -> list[Scored]:
     if given.references is None:
         raise MissingInputError("CLinRel needs projections of the English references; none were given.")
     scores = _of_images(clin_rel(given.candidates, given.references))
-    signature = prepared.signature("clinrel", encoder=given.encoder, english=given.english)
-    return [Scored("clinrel", signature, scores)]
+    settings = {"v": IMPLEMENTATION, "encoder": given.encoder, "english": given.english}
+    return [Scored("clinrel", Signature.of("clinrel", settings), scores)]
 
 
 def _cmedrel(prepared: Prepared) -> list[Scored]:
@@ -392,7 +484,8 @@ def _cmedrel(prepared: Prepared) -> list[Scored]:
     if given.images is None:
         raise MissingInputError("CMedRel needs features of the images; none were given.")
     scores = _of_images(cmed_rel(given.candidates, given.images))
-    return [Scored("cmedrel", prepared.signature("cmedrel", encoder=given.encoder), scores)]
+    settings = {"v": IMPLEMENTATION, "encoder": given.encoder, "sample": given.sample}
+    return [Scored("cmedrel", Signature.of("cmedrel", settings), scores)]
 
 
 def _wcc(prepared: Prepared) -> list[Scored]:
@@ -418,17 +511,18 @@ def _summed(total: Callable[..., NDArray[np.float64]], parts: Sequence[MetricSco
     return MetricScores(corpus=corpus, per_image=total(*(part.per_image for part in parts)))
 
 
+_OF_TOKENS = frozenset({Need.REFERENCES})
 _ALL = (
-    Metric("cider", (Figure("cider", "CIDEr"),), _cider),
-    Metric("cider-d", (Figure("cider-d", "CIDEr-D"),), _cider_d),
-    Metric("bleu", tuple(Figure(f"bleu-{order}", f"BLEU-{order}") for order in (1, 2, 3, 4)), _bleu),
-    Metric("rouge-l", (Figure("rouge-l", "ROUGE-L"),), _rouge_l),
-    Metric("meteor", (Figure("meteor", "METEOR"),), _meteor, frozenset({Need.JAVA})),
-    Metric("bmrc", (Figure("bmrc", "BMRC", shown_times=1.0),), _bmrc, frozenset({Need.JAVA})),
-    Metric("wmdrel", (Figure("wmdrel", "WMDRel"),), _wmdrel, frozenset({Need.VECTORS})),
+    Metric("cider", (Figure("cider", "CIDEr"),), _cider, _OF_TOKENS),
+    Metric("cider-d", (Figure("cider-d", "CIDEr-D"),), _cider_d, _OF_TOKENS),
+    Metric("bleu", tuple(Figure(f"bleu-{order}", f"BLEU-{order}") for order in (1, 2, 3, 4)), _bleu, _OF_TOKENS),
+    Metric("rouge-l", (Figure("rouge-l", "ROUGE-L"),), _rouge_l, _OF_TOKENS),
+    Metric("meteor", (Figure("meteor", "METEOR"),), _meteor, _OF_TOKENS | {Need.JAVA}),
+    Metric("bmrc", (Figure("bmrc", "BMRC", shown_times=1.0),), _bmrc, _OF_TOKENS | {Need.JAVA}),
+    Metric("wmdrel", (Figure("wmdrel", "WMDRel"),), _wmdrel, _OF_TOKENS | {Need.VECTORS}),
     Metric("clinrel", (Figure("clinrel", "CLinRel"),), _clinrel, frozenset({Need.PROJECTIONS})),
     Metric("cmedrel", (Figure("cmedrel", "CMedRel"),), _cmedrel, frozenset({Need.PROJECTIONS})),
-    Metric("wcc", (Figure("wcc", "WCC", shown_times=1.0),), _wcc, frozenset({Need.VECTORS, Need.PROJECTIONS})),
+    Metric("wcc", (Figure("wcc", "WCC", shown_times=1.0),), _wcc, _OF_TOKENS | {Need.VECTORS, Need.PROJECTIONS}),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 FIGURES: Mapping[str, Figure] = {figure.name: figure for metric in _ALL for figure in metric.figures}

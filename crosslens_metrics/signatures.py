@@ -26,6 +26,7 @@ WORDS = {
     "encoder": "encoders",
     "seed": "seeds",
     "images": "images",
+    "sample": "images",
 }
 
 
@@ -100,6 +101,11 @@ def references_digest(references: Sequence[Sequence[str]]) -> str:
     """
     of_images = [_digest(sorted(_digest([text.encode("utf-8", "replace")]) for text in texts)) for texts in references]
     return _digest(sorted(of_images)).hex()[:DIGEST_SHOWN]
+
+
+def sample_digest(images: Sequence[str]) -> str:
+    """A name for a set of images by their names, in any order: as long as that of references."""
+    return references_digest([[image] for image in images])
 
 
 def _digest(parts: Sequence[bytes]) -> bytes:

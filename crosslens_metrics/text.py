@@ -6,6 +6,7 @@ Tokens are given on as texts whose tokens are parted by spaces, as the public to
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -17,6 +18,13 @@ from crosslens_metrics.java import ToolMissingError
 NORMALISATION = "norm-1"
 WHITESPACE_VERSION = "whitespace-1"
 CHARACTERS_VERSION = "characters-1"
+
+WITH_DOTLESS_I = ("tr", "az", "crh", "gag")
+"""Turkish, Azerbaijani, Crimean Tatar and Gagauz."""
+LITHUANIAN = "lt"
+_DOTTED = {ord("İ"): "i", ord("I"): "ı"}
+_DOT_OF_I = re.compile("(?<=i)\u0307")
+_DOT_BEFORE_ACCENT = re.compile("([ij]\u0328?)\u0307(?=[\u0300\u0301\u0303])")
 
 
 class Tokenizer(StrEnum):
@@ -42,7 +50,7 @@ def tokenise(
         What whitespace separates; Penn Treebank tokens (English; needs Java); every code point that is no whitespace;
         words by Unicode's rules and ICU's dictionaries, which languages without spaces need.
     language : str
-        BCP-47 tag; only ICU asks for it.
+        BCP-47 tag; ICU asks for it, and lower case (`lower_case`).
     normalise : bool, optional
         Whether to lower-case and to remove punctuation (`normalised`); without it as `normalised_by_default` says. ICU
         finds words in the text with its punctuation, and its words are normalised; the others tokenise what is left.
@@ -65,7 +73,7 @@ def tokenise(
         normalise = normalised_by_default(kind)
     if kind is Tokenizer.ICU:
         return _icu_tokens(texts, language, normalise=normalise)
-    plain = [normalised(text) for text in texts] if normalise else texts
+    plain = [normalised(text, language=language) for text in texts] if normalise else texts
     if kind is Tokenizer.PTB:
         return ptb.ptb_tokens(plain)
     if kind is Tokenizer.CHARACTERS:
@@ -104,8 +112,10 @@ def normalised_by_default(tokenizer: str) -> bool:
     return Tokenizer(tokenizer) in NORMALISED_BY_DEFAULT
 
 
-def text_version(tokenizer: str, normalise: bool | None = None) -> str:
+def text_version(tokenizer: str, normalise: bool | None = None, *, language: str = "en") -> str:
     """Name how texts are prepared before they are scored, such as `whitespace-1` or `icu-78.3+norm-1`.
+
+    Where a language has a lower case of its own, its tag follows: `whitespace-1+norm-1.tr`.
 
     Raises
     ------
@@ -122,20 +132,49 @@ def text_version(tokenizer: str, normalise: bool | None = None) -> str:
     }.get(kind) or f"icu-{_icu_version()}"
     if normalise is None:
         normalise = normalised_by_default(kind)
-    return f"{name}+{NORMALISATION}" if normalise else name
+    if not normalise:
+        return name
+    own = own_lower_case(language)
+    return f"{name}+{NORMALISATION}.{own}" if own else f"{name}+{NORMALISATION}"
 
 
-def normalised(text: str) -> str:
+def normalised(text: str, *, language: str = "en") -> str:
     """`text` in lower case without punctuation, composed (NFC), its whitespace single spaces: version norm-1.
 
     Every character of Unicode's category P goes and leaves no space: "don't" becomes "dont", "well-known" "wellknown".
-    Symbols (categories S: $, +, emoji) and marks stay. Lower case is Unicode's own, the same for every language: in
-    Turkish too "I" becomes "i", and "İ" an "i" with a dot above.
+    Symbols (categories S: $, +, emoji) and marks stay. Lower case is that of the language (`lower_case`).
     """
-    composed = unicodedata.normalize("NFC", text)
-    without = composed.lower().translate(_punctuation())
+    without = lower_case(text, language=language).translate(_punctuation())
     # What stood apart may now compose.
     return " ".join(unicodedata.normalize("NFC", without).split())
+
+
+def own_lower_case(language: str) -> str:
+    """The language, without script and region, where `lower_case` differs from Unicode's for all; else ""."""
+    plain = language.split("-")[0].lower()
+    return plain if plain in (*WITH_DOTLESS_I, LITHUANIAN) else ""
+
+
+def lower_case(text: str, *, language: str) -> str:
+    """`text` in the lower case of its language, composed (NFC).
+
+    Where i with and without a dot are two letters, as in Turkish, "İ" becomes "i" and "I" becomes "ı"; the second dot
+    that another language's lower case gave an "i" goes. In Lithuanian the dot that may be written between an i or j and
+    its accent goes: "Ì" is "ì" however it is spelt. Elsewhere lower case is Unicode's own.
+
+    References
+    ----------
+    The Unicode Standard, SpecialCasing.txt.
+    """
+    composed = unicodedata.normalize("NFC", text)
+    own = own_lower_case(language)
+    if own in WITH_DOTLESS_I:
+        lower = _DOT_OF_I.sub("", composed.translate(_DOTTED).lower())
+    elif own == LITHUANIAN:
+        lower = _DOT_BEFORE_ACCENT.sub(r"\1", unicodedata.normalize("NFD", composed.lower()))
+    else:
+        lower = composed.lower()
+    return unicodedata.normalize("NFC", lower)
 
 
 @functools.cache
@@ -152,7 +191,7 @@ def _icu_tokens(texts: Sequence[str], language: str, *, normalise: bool) -> list
     for text in texts:
         words = [word for word in WordBreaker(text, language) if any(map(str.isalnum, word))]
         line = " ".join(" ".join(words).split())
-        tokenised.append(normalised(line) if normalise else line)
+        tokenised.append(normalised(line, language=language) if normalise else line)
     return tokenised
 
 

@@ -244,6 +244,7 @@ class Score(models.Model):
     signature = models.TextField()
     value = models.FloatField(null=True, help_text="On the reference implementation's scale; none where undefined.")
     why_undefined = models.CharField(max_length=200, blank=True)
+    notes = models.JSONField(default=list, blank=True, help_text="What the value leaves out or cannot say.")
     values = models.BinaryField(default=bytes)
     sums = models.BinaryField(default=bytes)
     created_at = models.DateTimeField()

@@ -24,7 +24,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.meteor import ELSEWHERE, UnknownLanguageError, program_language
 from crosslens_metrics.reports.scores import FileScores
-from crosslens_metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, score
+from crosslens_metrics.scoring import METRICS, MissingInputError, UnknownMetricError, metric_named, prepare
 from crosslens_metrics.undefined import UndefinedFigureError
 from crosslens_metrics.word_movers import SolverMissingError
 
@@ -58,7 +58,12 @@ def meteor_language(text: str) -> str:
 def add_arguments(parser: ArgumentParser, *, vectors_help: str = VECTORS_HELP) -> None:
     known = ", ".join(METRICS)
     parser.add_argument("candidates", type=Path, help="one caption for each image: COCO, JSON Lines or xm3600")
-    parser.add_argument("references", type=Path, help="one or more captions for each image, in any of these")
+    parser.add_argument(
+        "references",
+        type=Path,
+        nargs="?",
+        help="one or more captions for each image, in any of these; clinrel and cmedrel need none",
+    )
     parser.add_argument("--metrics", type=metric_names, default=DEFAULT_METRICS, help=f"of {known}, parted by commas")
     add_text_arguments(parser)
     parser.add_argument("--frequencies", type=Path, metavar="FILE", help="for CIDEr, by document_frequencies")
@@ -85,14 +90,13 @@ def run(options: Namespace, *, write: Write, note: Write, open_vectors: OpenVect
     check_given(options.metrics, options)
     try:
         ours = candidates_in(options.candidates, language=language)
-        theirs = references_in(options.references, language=language)
-        language = _one_language(language, ours.language, theirs.language)
-        pairs = paired(ours.captions, theirs.captions)
+        theirs = None if options.references is None else references_in(options.references, language=language)
+        language = _one_language(language, ours.language, theirs and theirs.language)
+        pairs = paired(ours.captions, theirs and theirs.captions)
         with ExitStack() as stack:
-            scored = score(
+            prepared = prepare(
                 pairs.candidates,
                 pairs.references,
-                metrics=options.metrics,
                 tokenizer=options.tokenizer,
                 language=language,
                 normalise=options.normalise,
@@ -102,13 +106,14 @@ def run(options: Namespace, *, write: Write, note: Write, open_vectors: OpenVect
                 projections=given_projections(options, pairs.images),
                 meteor_language=options.meteor_language,
             )
+            scored = prepared.figures(options.metrics)
     except (FileProblemsError, ImagesDifferError, ToolMissingError, ToolFailedError) as error:
         raise CommandFailedError(str(error)) from error
     except (MissingInputError, SolverMissingError, UndefinedFigureError) as error:
         raise CommandFailedError(str(error)) from error
-    for said in dict.fromkeys(said for one in scored for said in one.notes):
+    scores = FileScores(pairs.images, prepared, scored)
+    for said in scores.notes:
         note(said)
-    scores = FileScores(pairs, scored)
     if options.for_programs:
         write(as_json(scores.as_json(per_image=options.per_image)))
         return

@@ -18,26 +18,24 @@ class ImagesDifferError(ValueError):
 
 @dataclass(frozen=True)
 class Pairs:
-    """What is scored, image by image; images that are numbers in their order as numbers, the others by name."""
+    """What is scored, image by image; images that are numbers in their order as numbers, the others by name.
+
+    `references` is None where there are none, for metrics that do without.
+    """
 
     images: list[str]
     candidates: list[str]
-    references: list[list[str]]
-
-    @property
-    def empty(self) -> int:
-        """How many candidates say nothing."""
-        return sum(not candidate.strip() for candidate in self.candidates)
+    references: list[list[str]] | None
 
 
-def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -> Pairs:
-    """Candidates beside their references.
+def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]] | None) -> Pairs:
+    """Candidates beside their references, if there are any.
 
     Parameters
     ----------
     candidates : mapping of str to str
         One caption by image.
-    references : mapping of str to list of str
+    references : mapping of str to list of str, or None
         Captions by image.
 
     Returns
@@ -50,6 +48,9 @@ def paired(candidates: Mapping[str, str], references: Mapping[str, list[str]]) -
     ImagesDifferError
         If some image lacks one or the other.
     """
+    if references is None:
+        images = sorted(candidates, key=_as_number)
+        return Pairs(images, [candidates[image] for image in images], None)
     candidate_of, said = _matched(candidates, references)
     matched = set(candidate_of.values())
     missing = [image for image in references if image not in candidate_of]

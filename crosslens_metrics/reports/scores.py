@@ -6,23 +6,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosslens_metrics.formats.pairs import Pairs
-from crosslens_metrics.scoring import FIGURES, Scored
+from crosslens_metrics.scoring import FIGURES, Prepared, Scored
 
 
 @dataclass(frozen=True)
 class FileScores:
-    """Captions from two files, and their figures."""
+    """The images of files, their captions as they were scored, and the figures."""
 
-    pairs: Pairs
+    images: Sequence[str]
+    prepared: Prepared
     scored: Sequence[Scored]
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known of the figures, each once."""
+        return list(dict.fromkeys(note for scored in self.scored for note in scored.notes))
+
+    @property
+    def n_references(self) -> int:
+        against = self.prepared.against
+        return sum(len(texts) for texts in against.references) if against else 0
 
     def lines(self) -> Iterator[str]:
         """A table: each figure on the reference implementation's scale, as papers print it, and its signature."""
-        references = sum(len(texts) for texts in self.pairs.references)
-        yield f"{len(self.pairs.images):,} images, {references:,} references."
-        if self.pairs.empty:
-            yield f"Candidates that say nothing: {self.pairs.empty:,}. They were scored as they are."
+        yield f"{len(self.images):,} images, {self.n_references:,} references."
+        against = self.prepared.against
+        if against and (against.empty.candidates or against.empty.references):
+            yield f"Without a token: candidates {against.empty.candidates:,}, references {against.empty.references:,}."
         yield ""
         yield f"{'metric':<10} {'value':>11} {'as printed':>11}  signature"
         for scored in self.scored:
@@ -38,21 +48,24 @@ class FileScores:
         """The value of each image, in columns parted by tabs."""
         yield "\t".join(["image", *(scored.metric for scored in self.scored)])
         values = [scored.scores.per_image.tolist() for scored in self.scored]
-        for image, *of_image in zip(self.pairs.images, *values, strict=True):
+        for image, *of_image in zip(self.images, *values, strict=True):
             yield "\t".join([image, *(f"{value:.6f}" for value in of_image)])
 
     def as_json(self, *, per_image: bool) -> dict[str, Any]:
         """Values as they are, unrounded; per image where it is asked for."""
+        empty = self.prepared.against and self.prepared.against.empty
         report: dict[str, Any] = {
-            "images": len(self.pairs.images),
-            "references": sum(len(texts) for texts in self.pairs.references),
-            "empty_candidates": self.pairs.empty,
+            "images": len(self.images),
+            "references": self.n_references,
+            "empty_candidates": empty and empty.candidates,
+            "empty_references": empty and empty.references,
             "corpus": {scored.metric: scored.scores.corpus for scored in self.scored},
             "signatures": {scored.metric: str(scored.signature) for scored in self.scored},
+            "notes": self.notes,
         }
         if per_image:
             names = [scored.metric for scored in self.scored]
             values = [scored.scores.per_image.tolist() for scored in self.scored]
-            rows = zip(self.pairs.images, *values, strict=True)
+            rows = zip(self.images, *values, strict=True)
             report["per_image"] = {image: dict(zip(names, row, strict=True)) for image, *row in rows}
         return report

@@ -61,7 +61,7 @@ def open_projection(folder: Path, vectors: Vectors | None) -> Projection:
     signature = None if vectors is None else vectors.signature
     if signature != manifest.vectors:
         raise ProjectionError(f"{folder} was trained with the word vectors {manifest.vectors}, not with {signature}.")
-    here = text_version(manifest.tokenizer, manifest.normalise)
+    here = text_version(manifest.tokenizer, manifest.normalise, language=manifest.language)
     if here != manifest.text:
         raise ProjectionError(f"{folder} was trained on text made by {manifest.text}; here that is {here}.")
     library = torch()

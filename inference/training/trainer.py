@@ -27,6 +27,7 @@ from django.utils.translation import gettext as _
 from PIL import Image
 
 from crosslens_metrics.cider import cider
+from crosslens_metrics.language_tags import spaces_separate_words
 from crosslens_metrics.text import Tokenizer, tokenise, tokenise_groups
 from inference.backends.captioners import Decoding, GeneratedCaption
 from inference.backends.encoders import device, torch
@@ -36,7 +37,6 @@ from inference.backends.trainable import TrainableCaptioner, TrainingRow
 from inference.training.checkpoints import BEST, LAST, Checkpoints
 from inference.training.examples import Example
 from inference.training.options import Method, Schedule, TrainingError, TrainingOptions, TrainingPrecision
-from languages.rules.registry import LANGUAGES
 
 CURVE, MODEL = "curve.jsonl", "model"
 LONGEST_GRADIENT = 1.0
@@ -49,7 +49,6 @@ FEATURES_AT_ONCE = 16
 KEPT_IMAGES = 512 << 20
 """Bytes of prepared images kept in memory, so that small sets are read once."""
 
-SPACELESS = frozenset(language.tag for language in LANGUAGES if not language.spaced)
 
 ReadImage = Callable[[str], Image.Image]
 Result = TypeVar("Result")
@@ -599,7 +598,7 @@ def _whole_lines(path: Path) -> list[str]:
 
 
 def _cider_of(captions: dict[str, str], references: dict[str, list[str]], language: str) -> float:
-    tokenizer = Tokenizer.ICU if language in SPACELESS else Tokenizer.WHITESPACE
+    tokenizer = Tokenizer.WHITESPACE if spaces_separate_words(language) else Tokenizer.ICU
     candidates = tokenise(
         [captions[name] for name in references], tokenizer=tokenizer, language=language, normalise=True
     )

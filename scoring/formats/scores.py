@@ -38,6 +38,7 @@ COLUMNS: Mapping[str, Callable[[Project, ScoreCell], Any]] = {
     "value": lambda project, cell: cell.value,
     "why_undefined": lambda project, cell: cell.why,
     "signature": lambda project, cell: cell.signature,
+    "notes": lambda project, cell: " ".join(cell.notes),
     "images": lambda project, cell: cell.images,
     "left_out": lambda project, cell: cell.left_out,
     "scored_at": lambda project, cell: as_iso(cell.finished_at) if cell.finished_at else None,

@@ -16,6 +16,7 @@ from scoring.selectors.learned import learned_counts
 from scoring.selectors.scores import (
     ScoreCell,
     ScoringRow,
+    by_note,
     differences_between,
     metric_order,
     title_of,
@@ -187,7 +188,9 @@ def _group(
         )
         for row in _sorted(rows, figures, sort)
     ]
-    return Group(rows[0], lines, [_warning(titles, difference) for difference, titles in unlike.items()])
+    noted = [figures[row.scoring.pk, name] for row in rows for name in columns if (row.scoring.pk, name) in figures]
+    notes = [f"{', '.join(models)}: {note}" for note, models in by_note(noted, name="model").items()]
+    return Group(rows[0], lines, [*(_warning(titles, difference) for difference, titles in unlike.items()), *notes])
 
 
 def _counts(row: ScoringRow, figures: Figures, columns: Sequence[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Max
 
+from crosslens_metrics.signatures import sample_digest
 from inference.models import ModelCaption
 from scoring.models import Reference, Scoring
 from scoring.rules.digests import as_digest, image_digest
@@ -26,6 +27,8 @@ class Material:
     left_out: int
     captions_digest: str
     references_digest: str
+    sample: str
+    """Digest of the images."""
     mark: str
 
 
@@ -55,6 +58,7 @@ def material_of(scoring: Scoring) -> Material:
         left_out=len(references) - len(images),
         captions_digest=as_digest(sum(image_digest(digests[image], [captions[image]]) for image in images)),
         references_digest=as_digest(sum(image_digest(digests[image], texts) for image, texts in references.items())),
+        sample=sample_digest([digests[image] for image in images]),
         mark=mark,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,8 +74,8 @@ def is_within(budget: Budget, scoring_pass: Pass, images: int) -> bool:
     return images <= budget.images and (budget.programs or scoring_pass.scoring.tokenizer != Tokenizer.PTB)
 
 
-def own_cider(scoring_pass: Pass, metric: str, image_ids: Integers) -> Floats | None:
-    """Compute CIDEr of each image, shape (n_images,), or None if it can no longer be computed.
+def own_cider(scoring_pass: Pass, metric: str, image_ids: Integers) -> tuple[Floats, Sequence[str]] | None:
+    """Compute CIDEr of each image, shape (n_images,), with notes on it, or None if it can no longer be computed.
 
     That is so once captions or references have changed since the pass, until it is computed again, and where the
     tokeniser's program is missing. `scoring_pass` has its scoring and references.
@@ -85,10 +86,10 @@ def own_cider(scoring_pass: Pass, metric: str, image_ids: Integers) -> Floats | 
         No reference of these images has a word.
     """
     name = WEIGHED_BY[metric]
-    key = f"scoring-own-{scoring_pass.pk}-{name}-{digest_of(image_ids)}"
+    key = f"scoring-own-noted-{scoring_pass.pk}-{name}-{digest_of(image_ids)}"
     kept = cache.get(key)
     if kept is not None:
-        return unpack_floats(kept)[np.argsort(np.argsort(image_ids))]
+        return unpack_floats(kept[0])[np.argsort(np.argsort(image_ids))], kept[1]
     in_order = np.sort(image_ids)
     texts = _texts(scoring_pass, in_order.tolist())
     if texts is None:
@@ -99,13 +100,15 @@ def own_cider(scoring_pass: Pass, metric: str, image_ids: Integers) -> Floats | 
             *texts,
             tokenizer=scoring.tokenizer,
             language=scoring.references.language_id,
+            spaced=scoring.references.language.spaced,
             normalise=scoring.normalise,
         )
     except (ToolMissingError, ToolFailedError):
         return None
-    values = prepared.scored(name)[-1].scores.per_image
-    cache.set(key, pack_floats(values), KEPT_S)
-    return np.asarray(values)[np.argsort(np.argsort(image_ids))]
+    scored = prepared.scored(name)[-1]
+    values = scored.scores.per_image
+    cache.set(key, (pack_floats(values), scored.notes), KEPT_S)
+    return np.asarray(values)[np.argsort(np.argsort(image_ids))], scored.notes
 
 
 def _texts(scoring_pass: Pass, images: list[int]) -> tuple[list[str], list[list[str]]] | None:

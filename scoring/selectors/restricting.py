@@ -151,7 +151,7 @@ def figures_of_part(
     own = own_cider(part.scoring_pass, metric, ids) if is_recomputed else None
     if own is None:
         return replace(over, signature=saying_frequencies_are_kept(over.signature))
-    return over.with_cider(own)
+    return over.with_cider(*own)
 
 
 def _restricted(
@@ -160,7 +160,7 @@ def _restricted(
     by_pass: dict[int, list[ScoreCell]] = defaultdict(list)
     for cell in cells:
         by_pass[cell.pass_id].append(cell)
-    passes = Pass.objects.filter(pk__in=by_pass).select_related("scoring__references").order_by("pk")
+    passes = Pass.objects.filter(pk__in=by_pass).select_related("scoring__references__language").order_by("pk")
     parts = [_part(one, only) for one in passes]
     is_recomputed = _may_recompute(parts, by_pass, budget)
     references = {} if only.filter.is_all else _references_left(cells, only)
@@ -171,9 +171,16 @@ def _restricted(
         intervals = _intervals(part, known) if are_intervals_wanted else {}
         for cell in of_pass:
             left = references.get(cell.reference_set_id, cell.images + cell.left_out)
-            over = replace(cell, images=part.images, left_out=max(0, left - part.images))
+            over = replace(cell, images=part.images, left_out=max(0, left - part.images), notes=_notes_over(cell, part))
             figures[cell.scoring_id, cell.metric] = _with_value(over, known[cell.metric], intervals.get(cell.metric))
     return [figures[cell.scoring_id, cell.metric] for cell in cells if (cell.scoring_id, cell.metric) in figures]
+
+
+def _notes_over(cell: ScoreCell, part: PartOfPass) -> Sequence[str]:
+    """The notes on all images of the pass, which say so where the figure is over some of them."""
+    if part.mask.all():
+        return cell.notes
+    return [_("Over all images: %(note)s") % {"note": note} for note in cell.notes]
 
 
 def _part(scoring_pass: Pass, only: Restriction) -> PartOfPass:
@@ -220,7 +227,7 @@ def _with_value(
         return cell
     if isinstance(figures, Undefined):
         return replace(cell, value=None, why=figures.message)
-    cell = replace(cell, signature=figures.signature)
+    cell = replace(cell, signature=figures.signature, notes=figures.notes or cell.notes)
     if not cell.images:
         return replace(cell, value=None, why=_("None of these images was scored."))
     value = defined(lambda: figures.value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +26,8 @@ FIGURE_ORDER = {name: place for place, name in enumerate(FIGURES)}
 class ScoreCell:
     """One figure of the newest done pass of a scoring; if it is undefined, `value` is None and `why` says why.
 
+    `notes` are sentences on what the value leaves out or cannot say.
+
     `value` is on the metric's own scale; `shown` is as papers print it, BLEU and the like as percentages. `interval` is
     the 95% interval of `value`, where it was asked for.
     """
@@ -41,6 +44,7 @@ class ScoreCell:
     value: float | None
     why: str
     signature: str
+    notes: Sequence[str]
     images: int
     left_out: int
     finished_at: datetime | None
@@ -136,6 +140,11 @@ class ScoringDetails:
     """The newest first, the current one included."""
 
     @property
+    def notes(self) -> list[tuple[str, str]]:
+        """Each note on the figures once, after the titles of those it is about."""
+        return [(", ".join(title_of(name) for name in names), note) for note, names in by_note(self.cells).items()]
+
+    @property
     def has_images(self) -> bool:
         return any(cell.value is not None for cell in self.cells)
 
@@ -171,6 +180,7 @@ def score_cells(project: Project, *, scorings: Sequence[int] | None = None) -> l
         "value",
         "why_undefined",
         "signature",
+        "notes",
         "scoring_pass__images",
         "scoring_pass__left_out",
         "scoring_pass__finished_at",
@@ -180,6 +190,15 @@ def score_cells(project: Project, *, scorings: Sequence[int] | None = None) -> l
         cells,
         key=lambda cell: (cell.language, cell.reference_set, cell.model, cell.scoring_id, *metric_order(cell.metric)),
     )
+
+
+def by_note(cells: Iterable[ScoreCell], *, name: str = "metric") -> dict[str, list[str]]:
+    """List the metrics, or what else `name` says, that each note is about."""
+    notes: dict[str, dict[str, None]] = defaultdict(dict)
+    for cell in cells:
+        for note in cell.notes:
+            notes[note][getattr(cell, name)] = None
+    return {note: list(names) for note, names in notes.items()}
 
 
 def metric_order(metric: str) -> tuple[int, str]:

@@ -26,11 +26,15 @@ FEWEST_IMAGES = 20
 
 @dataclass(frozen=True)
 class SomeFigures:
-    """`values` has shape (n_images,); `sums` (n_images, n_sums), or is empty where the figure is a mean of images."""
+    """`values` has shape (n_images,); `sums` (n_images, n_sums), or is empty where the figure is a mean of images.
+
+    `notes` are on what was computed anew for these images.
+    """
 
     signature: str
     values: Floats
     sums: Floats
+    notes: Sequence[str] = ()
 
     @property
     def value(self) -> float:
@@ -49,13 +53,13 @@ class SomeFigures:
     def of(self, mask: NDArray[np.bool_]) -> SomeFigures:
         return replace(self, values=self.values[mask], sums=self.sums[mask] if len(self.sums) else self.sums)
 
-    def with_cider(self, own: Floats) -> SomeFigures:
+    def with_cider(self, own: Floats, notes: Sequence[str]) -> SomeFigures:
         """Put CIDEr of each image in place of what they have: of BMRC, in place of that part."""
         if not len(self.sums):
-            return replace(self, values=own)
+            return replace(self, values=own, notes=notes)
         sums = self.sums.copy()
         sums[:, CIDER] = own
-        return replace(self, values=self.values + 100 * (own - self.sums[:, CIDER]), sums=sums)
+        return replace(self, values=self.values + 100 * (own - self.sums[:, CIDER]), sums=sums, notes=notes)
 
 
 def figures_in(signature: str, values: Floats, sums: Floats) -> SomeFigures:

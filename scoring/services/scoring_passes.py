@@ -129,6 +129,7 @@ class _Inputs:
                     self.material.references,
                     tokenizer=self.scoring.tokenizer,
                     language=self.scoring.references.language_id,
+                    spaced=self.scoring.references.language.spaced,
                     normalise=self.scoring.normalise,
                     vectors=self.vectors,
                 )
@@ -232,6 +233,7 @@ def _scores(scoring_pass: Pass, inputs: _Inputs, metric: str, clock: Clock) -> l
             signature=str(_with_translator(one.signature, inputs.scoring.references)),
             value=one.scores.corpus,
             values=pack_floats(one.scores.per_image),
+            notes=list(one.notes),
             sums=b"" if one.scores.sums is None else pack_floats(one.scores.sums),
             created_at=clock(),
         )

@@ -72,6 +72,7 @@ class Visual:
             references=self._english_vectors() if metric in NEED_ENGLISH else None,
             images=self._features() if metric in NEED_FEATURES else None,
             english=None if self.english is None else references_digest([texts for texts in self.english if texts]),
+            sample=self.material.sample,
         )
 
     def keep_facts(self) -> None:

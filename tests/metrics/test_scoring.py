@@ -155,6 +155,74 @@ def test_meteor_has_its_english_parameters_where_it_has_none_of_the_language_and
     assert differences(chinese["meteor"].signature, german.signature) == ["languages: zh against de"]
 
 
+def test_turkish_captions_that_differ_only_in_case_are_the_same_words():
+    given = {"metrics": ["bleu-1"], "normalise": True, "language": "tr"}
+    [scored] = score(["İki köpek", "Işıklı bir sokak"], [["iki köpek"], ["IŞIKLI bir sokak"]], **given)
+
+    assert scored.scores.corpus == pytest.approx(1)
+    assert scored.signature.get("text") == "whitespace-1+norm-1.tr"
+
+
+ALIKE = "is 0 by definition, whatever the captions are: the references of all images have the same n-grams"
+
+
+@pytest.mark.parametrize("name", ["cider", "cider-d"])
+@pytest.mark.parametrize(
+    ("references", "said"),
+    [
+        ([["a dog runs"]], "is 0 by definition, whatever the captions are: there is only one image"),
+        ([["a dog", "dogs"], ["dogs", "a dog"]], ALIKE),
+        ([["a dog"], ["a cat"]], ""),
+        # No caption has a word of its references, but one could.
+        ([["cats"], ["boats"]], ""),
+    ],
+)
+def test_a_cider_that_can_only_be_0_says_so(name, references, said):
+    [scored] = score(["a dog"] * len(references), references, metrics=[name])
+
+    assert bool(scored.notes) == bool(said)
+    assert said in "".join(scored.notes)
+
+
+def test_a_cider_by_document_frequencies_of_one_image_says_that_it_can_only_be_0():
+    frequencies = DocumentFrequencies.from_references([["a dog", "cats"]])
+    [scored] = score(["a dog", "cats"], [["a dog"], ["cats"]], metrics=["cider"], frequencies=frequencies)
+
+    assert "is 0 by definition" in scored.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "options", "is_warned"),
+    [
+        ("zh", "一只猫坐在垫子上", {}, True),
+        ("ja", "犬が走っている。", {"normalise": True}, True),
+        ("th", "เด็กผู้ชายกำลังเล่น อยู่ในสวนสาธารณะ กับสุนัขของเขา", {}, True),
+        ("zh-Hant", "一隻貓坐在墊子上", {}, True),
+        ("zh", "一 只 猫 坐 在 垫子 上", {}, False),
+        ("zh", "一只猫坐在垫子上", {"tokenizer": "characters"}, False),
+        ("ko", "개가 달린다", {}, False),
+        ("nod", "一只猫坐在垫子上", {"spaced": False}, True),
+    ],
+)
+def test_words_that_no_spaces_separate_are_not_cut_at_spaces_without_a_warning(language, text, options, is_warned):
+    scored = score([text, text], [[text], [text]], metrics=["bleu-1"], language=language, **options)
+
+    assert [any("cut at spaces" in note for note in one.notes) for one in scored] == [is_warned]
+
+
+def test_a_metric_that_reads_no_references_needs_none_and_names_none():
+    projections = Projections("tiny-1", candidates=np.eye(3), images=np.eye(3), references=np.eye(3), english="ab")
+
+    scored = score(CANDIDATES, None, metrics=["clinrel", "cmedrel"], projections=projections)
+
+    assert [str(one.signature) for one in scored] == [
+        "clinrel|v:1|encoder:tiny-1|english:ab",
+        "cmedrel|v:1|encoder:tiny-1",
+    ]
+    with pytest.raises(MissingInputError, match="no references"):
+        score(CANDIDATES, None, metrics=["bleu"])
+
+
 def test_the_order_of_the_images_changes_neither_signature_nor_figures():
     [here] = score(CANDIDATES, REFERENCES, metrics=["cider-d"])
     [there] = score(CANDIDATES[::-1], REFERENCES[::-1], metrics=["cider-d"])

@@ -39,6 +39,25 @@ def test_normalised_text_is_small_and_without_punctuation(text, expected):
     assert normalised(text) == unicodedata.normalize("NFC", expected)
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("tr", "IŞIK İki I\u0307ki", "ışık iki iki"),
+        ("tr-TR", "i\u0307ki", "iki"),
+        ("az-Latn", "İT IŞIQ", "it ışıq"),
+        ("lt", "Ì J\u0303 i\u0307\u0301", "ì j\u0303 í"),
+        ("de", "IŞIK", "işik"),
+        ("trv", "IS", "is"),
+    ],
+)
+def test_lower_case_is_that_of_the_language_and_the_name_of_the_text_says_so(language, text, expected):
+    own = "" if language in ("de", "trv") else f".{language[:2]}"
+
+    assert normalised(text, language=language) == unicodedata.normalize("NFC", expected)
+    assert text_version("whitespace", True, language=language) == f"whitespace-1+norm-1{own}"
+    assert text_version("whitespace", False, language=language) == "whitespace-1"
+
+
 @given(st.text())
 def test_normalised_text_holds_no_punctuation_and_normalising_it_again_changes_nothing(text):
     plain = normalised(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from crosslens_metrics.named_vectors import NamedVectors
 from crosslens_metrics.scoring import METRICS, Need
 from tests.commands import output_of
 from tests.java_tools import needs_java
@@ -146,18 +148,48 @@ def test_text_is_taken_as_it_stands_unless_it_is_to_be_normalised(files):
     assert list(plain["corpus"]) == ["bleu-1", "rouge-l"]
     assert plain["per_image"]["a"]["rouge-l"] == 0
     assert normalised["per_image"]["a"]["rouge-l"] == pytest.approx(1)
-    assert plain["empty_candidates"] == 1
+    assert (plain["empty_candidates"], plain["empty_references"]) == (1, 0)
 
 
 def test_a_table_for_people_shows_values_and_what_papers_print(files):
     out = run(*files, "--metrics=rouge-l,cider-d", "--normalise", "--per-image")
 
     assert "2 images, 4 references." in out
-    assert "Candidates that say nothing: 1." in out
+    assert "Without a token: candidates 1, references 0." in out
     assert "ROUGE-L       0.500000       50.00  rouge-l|v:1|text:whitespace-1+norm-1|beta:1.2|refs:" in out
     assert "What the public COCO tool calls CIDEr is CIDEr-D." in out
     assert out.splitlines()[-3] == "image\trouge-l\tcider-d"
     assert out.splitlines()[-1] == "b\t0.000000\t0.000000"
+
+
+def test_texts_are_counted_as_empty_once_they_are_tokens(tmp_path, capsys):
+    ours = write(tmp_path, "ours.jsonl", {"image": "a", "caption": "One dog."}, {"image": "b", "caption": "..."})
+    theirs = write(
+        tmp_path, "theirs.jsonl", {"image": "a", "captions": ["one dog", "?"]}, {"image": "b", "captions": ["!!!"]}
+    )
+
+    report = run_json(ours, theirs, "--metrics=rouge-l,cider", "--normalise")
+
+    assert (report["empty_candidates"], report["empty_references"]) == (1, 2)
+    assert report["notes"] == capsys.readouterr().err.splitlines()
+    text, rouge, cider = report["notes"]
+    assert text.startswith("1 of 2 candidates and 2 of 3 references have no token by whitespace-1+norm-1.")
+    assert rouge.startswith("ROUGE-L is 1 for an empty candidate with an empty reference")
+    assert "Those without a token count as 0" in cider
+
+
+def test_cmedrel_needs_no_references_and_its_signature_names_none(tmp_path):
+    ours = write(tmp_path, "ours.jsonl", {"image": "a", "caption": "x"}, {"image": "b", "caption": "y"})
+    files = {name: tmp_path / f"{name}.npz" for name in ("projections", "features")}
+    for file in files.values():
+        NamedVectors(("a", "b"), np.eye(2, dtype=np.float32), signature="tiny-1", space="tiny").save(file)
+
+    report = run_json(ours, "--metrics=cmedrel", *(f"--{name}={file}" for name, file in files.items()))
+
+    assert (report["images"], report["references"], report["corpus"]) == (2, 0, {"cmedrel": 1.0})
+    assert re.fullmatch(r"cmedrel\|v:1\|encoder:tiny-1\|sample:[0-9a-f]{12}", report["signatures"]["cmedrel"])
+    with pytest.raises(CommandError, match="cider needs a file of references"):
+        run(ours, "--metrics=cider")
 
 
 @pytest.mark.parametrize("tokenizer", ["characters", "icu"])

@@ -77,8 +77,23 @@ def address(name, *rest, slug="lions"):
     return reverse(f"scoring:{name}", args=[slug, *rest])
 
 
+def csv_of(client, at):
+    return b"".join(client.get(at).streaming_content).decode()
+
+
 def images_of(response):
     return [shown.key for shown in response.context["listing"].images]
+
+
+def test_what_a_figure_cannot_say_stands_above_it_and_in_the_file(manager, project):
+    alike = make_references(project=project, collection=make_collection(2), texts=["a dog runs", "..."])
+    scoring = make_scoring(alike)
+    run(scoring)
+
+    addresses = [address("score-list"), address("scoring-show", scoring.pk), address("score-export", "csv")]
+    for text in [text_of(manager.get(addresses[0])), text_of(manager.get(addresses[1])), csv_of(manager, addresses[2])]:
+        assert "CIDEr is 0 by definition, whatever the captions are" in text
+        assert "0 of 2 candidates and 2 of 4 references have no token by whitespace-1+norm-1" in text
 
 
 class TestTable:

@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 features=images,
                 vectors=word_vectors(options["vectors"], language=language.tag, copy_to=out / VECTORS),
                 language=language.tag,
-                text=text_version(tokenizer, normalise=True),
+                text=text_version(tokenizer, normalise=True, language=language.tag),
                 tokenizer=str(tokenizer),
                 normalise=True,
                 validation=_validation(options["validation"], tokens_of) if options["validation"] else {},

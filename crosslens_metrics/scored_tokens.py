@@ -1,0 +1,113 @@
+"""What should be known of the tokens that are scored: of the texts as metrics see them, not as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosslens_metrics.cider import cider_of
+from crosslens_metrics.document_frequencies import DocumentFrequencies
+from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.language_tags import spaces_separate_words
+from crosslens_metrics.scores import MetricScores
+from crosslens_metrics.text import Tokenizer
+
+CUT_AT_SPACES = frozenset({Tokenizer.WHITESPACE, Tokenizer.PTB})
+FEWEST_WORDS, LONGEST_WORDS = 3, 8
+"""(ours) On average: fewer tokens in a text, or more characters in a token, are phrases and not words."""
+
+
+@dataclass(frozen=True)
+class EmptyTexts:
+    """How many texts have no token, and how many images have both such a candidate and such a reference."""
+
+    candidates: int
+    references: int
+    images_with_both: int
+
+
+def empty_texts(captions: EncodedCaptions) -> EmptyTexts:
+    empty = captions.lengths == 0
+    candidates = empty[captions.candidates]
+    in_image = np.add.reduceat(empty, captions.caption_starts[:-1], dtype=np.int64)
+    return EmptyTexts(
+        candidates=int(candidates.sum()),
+        references=int(empty.sum() - candidates.sum()),
+        images_with_both=int((candidates & (in_image > 1)).sum()),
+    )
+
+
+def note_on_empty_texts(captions: EncodedCaptions, *, text: str) -> tuple[str, ...]:
+    """For all metrics of these tokens, which were made by `text` (`crosslens_metrics.text.text_version`)."""
+    empty = empty_texts(captions)
+    if not empty.candidates and not empty.references:
+        return ()
+    references = len(captions.lengths) - captions.n_images
+    how_many = f"{empty.candidates:,} of {captions.n_images:,} candidates and {empty.references:,} of {references:,}"
+    return (f"{how_many} references have no token by {text}. They are scored as empty captions.",)
+
+
+def note_on_spaces(
+    texts: Iterable[str], *, tokenizer: str, language: str, spaced: bool | None = None
+) -> tuple[str, ...]:
+    """For all metrics of tokens that were cut at spaces, in a language whose words no spaces separate.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Tokens. Where they are as many and as short as words are, somebody cut the texts into words before.
+    tokenizer, language : str
+    spaced : bool, optional
+        Whether spaces separate the words of the language; without it, as `spaces_separate_words` says.
+
+    Returns
+    -------
+    tuple of str
+        One sentence, or none.
+    """
+    if spaced is None:
+        spaced = spaces_separate_words(language)
+    if spaced or Tokenizer(tokenizer) not in CUT_AT_SPACES or _are_words([text.split() for text in texts]):
+        return ()
+    why = f"The tokens were cut at spaces, which do not separate words in {language}"
+    return (f"{why}: choose the tokeniser icu or characters.",)
+
+
+def _are_words(texts: Sequence[Sequence[str]]) -> bool:
+    tokens = sum(map(len, texts))
+    characters = sum(len(token) for tokens_of_text in texts for token in tokens_of_text)
+    return tokens >= FEWEST_WORDS * sum(map(bool, texts)) and characters <= LONGEST_WORDS * tokens
+
+
+def note_on_empty_matches(captions: EncodedCaptions) -> tuple[str, ...]:
+    """For ROUGE-L."""
+    images = empty_texts(captions).images_with_both
+    if not images:
+        return ()
+    why = f"ROUGE-L is 1 for an empty candidate with an empty reference: {images:,} of {captions.n_images:,} images"
+    return (f"{why}, as in the reference implementation.",)
+
+
+def note_on_weights(
+    scores: MetricScores, references: Sequence[Sequence[str]], frequencies: DocumentFrequencies | None
+) -> tuple[str, ...]:
+    """For CIDEr: whether its figures can only be 0 with these references, which are tokens, and what empty ones do."""
+    if not scores.per_image.any() and not _can_be_above_zero(references, frequencies):
+        if frequencies is not None:
+            why = "the document frequencies have every n-gram of the references in all images"
+        elif len(references) == 1:
+            why = "there is only one image, and what is in every image weighs nothing"
+        else:
+            why = "the references of all images have the same n-grams, and what is in every image weighs nothing"
+        return (f"CIDEr is 0 by definition, whatever the captions are: {why}.",)
+    if not all(text.split() for texts in references for text in texts):
+        return ("CIDEr is the mean over all references of an image. Those without a token count as 0.",)
+    return ()
+
+
+def _can_be_above_zero(references: Sequence[Sequence[str]], frequencies: DocumentFrequencies | None) -> bool:
+    """Whether a candidate with every n-gram of an image's references has a CIDEr above 0 for any image."""
+    everything = encode([" ".join(texts) for texts in references], references)
+    return bool(cider_of(everything, frequencies=frequencies).per_image.any())
