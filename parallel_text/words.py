@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import unicodedata
 from collections.abc import Iterable, Sequence, Set
 from importlib.metadata import version
 
 import regex
 
-from crosslens_metrics.text import Tokenizer, text_version, tokenise
+from crosslens_metrics.text import Tokenizer, lower_case, text_version, tokenise
 
 VERSION = 1
 """Raised when the same text gives other words."""
@@ -37,7 +36,6 @@ TOKEN = regex.compile(
 APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘", "'"))
 # French "aujourd'hui", "presqu'île", "prud'homme" and "quelqu'un" are one word.
 ELISION = regex.compile(r"(?<=\p{L}['’ʼ])(?<!\b(?:aujourd|presqu|prud|quelqu)['’ʼ])(?=\p{L})", regex.IGNORECASE)
-DOTS_OF_I = str.maketrans({"İ": "i", "I": "ı"})
 
 
 def tokens_of(texts: Sequence[str], language: str) -> list[list[str]]:
@@ -77,9 +75,7 @@ def is_word(token: str) -> bool:
 
 def lower(word: str, language: str) -> str:
     """Return the spelling by which words compare: lower case, NFC."""
-    if base_of(language) in ("az", "tr"):
-        word = word.translate(DOTS_OF_I)
-    return unicodedata.normalize("NFC", word.lower())
+    return lower_case(word, language=language)
 
 
 def lemma_of(word: str, language: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +41,11 @@ def predict(
         yield from _by_image(folder, part, features or folder / FEATURES, neighbours)
         return
     questions = list(objects_of(folder / f"{part}.jsonl"))
-    contexts = [_before(question["sentence"], longest) for question in questions]
+    contexts = [_before(question, longest) for question in questions]
     model = BackOff(contexts)
     for line in objects_of(folder / f"{TRAIN}.jsonl"):
-        context = _before(line["sentence"], longest) if method == Method.NGRAM else ()
-        model.learn(context, normalised(line["word"]))
+        context = _before(line, longest) if method == Method.NGRAM else ()
+        model.learn(context, _word(line))
     words = _words(method, model, contexts, model.training, seed)
     for question, word in zip(questions, words, strict=True):
         yield json_line({"id": question["id"], "word": word})
@@ -54,7 +55,7 @@ def _by_image(folder: Path, part: str, features: Path, neighbours: int) -> Itera
     instances = instances_of(folder, (TRAIN, part))
     words: dict[str, Counter[str]] = {}
     for line in instances[TRAIN]:
-        words.setdefault(line["image"], Counter())[normalised(line["word"])] += 1
+        words.setdefault(line["image"], Counter())[_word(line)] += 1
     vectors = features_of(features)
     asked = rows_of([line["image"] for line in instances[part]], vectors, features)
     found = vote(rows_of(list(words), vectors, features), list(words.values()), asked, neighbours=neighbours)
@@ -62,8 +63,13 @@ def _by_image(folder: Path, part: str, features: Path, neighbours: int) -> Itera
         yield json_line({"id": line["id"], "word": word})
 
 
-def _before(sentence: str, longest: int) -> Context:
-    return words_before(sentence.partition(GAP)[0], number=longest - 1)
+def _before(line: Mapping[str, Any], longest: int) -> Context:
+    before = line["sentence"].partition(GAP)[0]
+    return words_before(before, number=longest - 1, language=line.get("language", ""))
+
+
+def _word(line: Mapping[str, Any]) -> str:
+    return normalised(line["word"], language=line.get("language", ""))
 
 
 def _words(method: Method, model: BackOff, contexts: list[Context], training: Counter[str], seed: int) -> list[str]:

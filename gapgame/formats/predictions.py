@@ -15,7 +15,7 @@ from gapgame.formats.task_folders import objects_of
 from gapgame.rules.task import TEST
 from gapgame.rules.task_scores import Filled, names_of
 
-PLAIN = ".txt"
+PLAIN, JSON_LINES = ".txt", ".jsonl"
 PUBLISHED_TEST = "testSubset"
 MOST_NAMED = 5
 
@@ -49,7 +49,8 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
         words = [(ours, "", word) for (ours, _item, _word), (_id, _none, word) in zip(answers, words, strict=True)]
     check_ids([one[0] for one in answers], [one[0] for one in words], predictions, gold)
     word_of = {name: word for name, _item, word in words}
-    return [Filled(item, word, word_of[name]) for name, item, word in answers]
+    languages = _languages(gold)
+    return [Filled(item, word, word_of[name], languages.get(name, "")) for name, item, word in answers]
 
 
 def check_ids(known: Sequence[str], given: Sequence[str], predictions: Path, gold: Path | None = None) -> None:
@@ -89,6 +90,13 @@ def _answers(file: Path) -> list[tuple[str, str, str]]:
     if not answers:
         raise _refused(file, _("The file is empty."))
     return answers
+
+
+def _languages(gold: Path) -> dict[str, str]:
+    """Return the language of each answer, by id, where the file says it."""
+    if gold.suffix.lower() != JSON_LINES:
+        return {}
+    return {value["id"]: str(value.get("language") or "") for value in objects_of(gold)}
 
 
 def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]]:

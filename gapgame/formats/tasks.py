@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import MOST_SHOWN, LineError
-from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, spaces_separate_words
 from crosslens_metrics.words_in_text import occurrences
 from gapgame.formats.multisubs import is_layout, records_of
 from gapgame.formats.task_folders import (
@@ -32,19 +32,18 @@ from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
 from gapgame.rules.task import HELD_OUT_SPLIT, Instance, draw_parts
-from languages.rules.registry import LANGUAGES
 
 VERSION = 2
 GAP = "____"
 FIELDS = {"id": "name of the instance", "language": "tag", "sentence": f"the sentence with the gap `{GAP}`"}
 ANSWERS = {
+    "language": "tag of its language, whose lower case counts",
     "word": "the word that belongs in the gap",
     "sense": "its synsets",
     "split": "in how many languages the sense was confirmed",
     "item": "key of the sentence in the corpus, as in exports of turns",
     "place": "line of the corpus, from 0",
 }
-_UNSPACED = {language.tag for language in LANGUAGES if not language.spaced}
 
 
 class CorpusLine(NamedTuple):
@@ -84,7 +83,7 @@ def _corpus_line(value: Any) -> CorpusLine:
         language = canonical_tag(language)
     except MalformedTagError as error:
         raise LineError(str(error)) from error
-    before, after = _parts(sentence, word, value.get("start"), is_spaced=language.split("-")[0] not in _UNSPACED)
+    before, after = _parts(sentence, word, value.get("start"), is_spaced=spaces_separate_words(language))
     return CorpusLine(
         item=value.get("key") or key_of(language, before, after, word),
         language=language,
@@ -190,7 +189,7 @@ def _instances(corpus: Path) -> list[Instance]:
     with LineReader(corpus) as reader:
         for line in corpus_lines(corpus, reader):
             whole = hashlib.sha256(_whole(line).encode()).digest()[:16]
-            noun = f"{line.language} {normalised(line.word)}"
+            noun = f"{line.language} {normalised(line.word, language=line.language)}"
             instances.append(
                 Instance(
                     kept.setdefault(noun, noun),
@@ -206,7 +205,7 @@ def _instances(corpus: Path) -> list[Instance]:
 
 
 def _whole(line: CorpusLine) -> str:
-    return f"{line.language} {normalised(line.before + line.word + line.after)}"
+    return f"{line.language} {normalised(line.before + line.word + line.after, language=line.language)}"
 
 
 def _questions(corpus: Path, credits: Credits) -> Iterator[tuple[Object, Object, tuple[str, ...]]]:
@@ -214,9 +213,16 @@ def _questions(corpus: Path, credits: Credits) -> Iterator[tuple[Object, Object,
     for line in corpus_lines(corpus, LineReader(corpus)):
         credits.update(line.credits)
         question = {"language": line.language, "sentence": line.before + GAP + line.after}
-        answer = {"item": line.item, "word": line.word, "sense": list(line.sense), "split": line.split}
+        answer = {
+            "item": line.item,
+            "language": line.language,
+            "word": line.word,
+            "sense": list(line.sense),
+            "split": line.split,
+        }
         yield question, answer, line.images
 
 
 def _whole_of(question: Object, answer: Object) -> str:
-    return f"{question['language']} {normalised(question['sentence'].replace(GAP, answer['word'], 1))}"
+    language = question["language"]
+    return f"{language} {normalised(question['sentence'].replace(GAP, answer['word'], 1), language=language)}"

@@ -74,7 +74,7 @@ class _Corpus:
     folder: Path
     language: str
     seed: int
-    translations: Translations = field(default_factory=Translations)
+    translations: Translations
     images: dict[str, list[str]] = field(default_factory=dict)
     credits: Credits = field(default_factory=dict)
     drawn: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
@@ -162,13 +162,13 @@ def most_frequent(folder: Path, part: str) -> Iterator[str]:
     """Yield a prediction for each question of `part`: the most frequent translation of its word in training."""
     model = MostFrequent()
     for line in objects_of(folder / f"{TRAIN}.jsonl"):
-        model.learn(line["lemma"], line["translation"]["word"])
+        model.learn(line["lemma"], line["translation"]["word"], language=line["translate_to"])
     for question in objects_of(folder / f"{part}.jsonl"):
         yield json_line({"id": question["id"], "prediction": model.predict(question["lemma"])})
 
 
 def _read(folder: Path, language: str, seed: int) -> _Corpus:
-    corpus = _Corpus(folder, language, seed)
+    corpus = _Corpus(folder, language, seed, Translations(language))
     languages = set()
     for entry in _objects(folder / DICTIONARY, ENTRY):
         languages.add(entry["language"])

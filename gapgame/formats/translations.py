@@ -44,7 +44,10 @@ def read_predictions(predictions: Path, folder: Path, part: str) -> list[Transla
         Where a file cannot be read, or ids are missing, unknown or there twice.
     """
     gold = list(objects_of(folder / f"{part}.gold.jsonl"))
-    words = {line["id"]: line["lemma"] for line in objects_of(folder / f"{part}.jsonl")}
+    asked = {
+        line["id"]: {"word": line["lemma"], "translate_to": line["translate_to"]}
+        for line in objects_of(folder / f"{part}.jsonl")
+    }
     given: list[tuple[str, str]] = []
     with LineReader(predictions) as reader:
         for record in reader.records():
@@ -57,12 +60,13 @@ def read_predictions(predictions: Path, folder: Path, part: str) -> list[Transla
     check_ids([line["id"] for line in gold], [name for name, _word in given], predictions)
     found = dict(given)
     with LineReader(folder / f"{part}.gold.jsonl"):
-        return [_translated({**line, "word": words[line["id"]], "prediction": found[line["id"]]}) for line in gold]
+        return [_translated({**line, **asked[line["id"]], "prediction": found[line["id"]]}) for line in gold]
 
 
 def _translated(value: Any) -> Translated:
     fields = Fields(value, example=EXAMPLE)
-    positives, negatives = (_words(value, name) for name in ("positives", "negatives"))
+    language = fields.text("translate_to")
+    positives, negatives = (_words(value, name, language) for name in ("positives", "negatives"))
     if not positives:
         raise LineError(_("“positives” is empty. Name at least one word that is right."))
     if both := sorted(positives & negatives):
@@ -72,11 +76,11 @@ def _translated(value: Any) -> Translated:
     if "prediction" not in value:
         raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
     word = compared(fields.text("word", needed=True))
-    return Translated(word, positives, negatives, compared(fields.text("prediction")))
+    return Translated(word, positives, negatives, compared(fields.text("prediction"), language=language))
 
 
-def _words(value: dict[str, Any], name: str) -> frozenset[str]:
+def _words(value: dict[str, Any], name: str, language: str) -> frozenset[str]:
     given = value.get(name)
     if not isinstance(given, list) or not all(isinstance(word, str) and word.strip() for word in given):
         raise LineError(_("“%(column)s” is not a list of words.") % {"column": name})
-    return frozenset(map(compared, given))
+    return frozenset(compared(word, language=language) for word in given)

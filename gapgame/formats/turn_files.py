@@ -80,7 +80,7 @@ def turn_of(value: Any) -> Turn:
     if not texts["item"] and not texts["word"]:
         raise LineError(_("Give “item” or “word”, to say what had to be guessed."))
     split = fields.one_of("split", SPLITS)
-    guesses, similarities, exact = _attempts(value.get("attempts"), texts["word"])
+    guesses, similarities, exact = _attempts(value.get("attempts"), texts["word"], texts["language"])
     outcome = fields.one_of("outcome", ("", *ALL_OUTCOMES))
     return Turn(
         outcome=_outcome(outcome, similarities, exact),
@@ -94,7 +94,7 @@ def turn_of(value: Any) -> Turn:
     )
 
 
-def _attempts(value: Any, word: str) -> tuple[tuple[str, ...] | None, tuple[float, ...] | None, str]:
+def _attempts(value: Any, word: str, language: str) -> tuple[tuple[str, ...] | None, tuple[float, ...] | None, str]:
     """Return guesses, similarities, and the outcome as far as they determine it."""
     if value is None:
         return None, None, ""
@@ -114,7 +114,7 @@ def _attempts(value: Any, word: str) -> tuple[tuple[str, ...] | None, tuple[floa
         guesses.append(Fields(attempt).text("guess"))
         similarities.append(_similarity(attempt.get("similarity"), number))
     exact = [
-        is_exact(guess, word) if word and guess else similarity == 1.0
+        is_exact(guess, word, language=language) if word and guess else similarity == 1.0
         for guess, similarity in zip(guesses, similarities, strict=True)
     ]
     if any(exact[:-1]):

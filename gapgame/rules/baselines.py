@@ -27,12 +27,12 @@ class Method(StrEnum):
     IMAGE = "image"
 
 
-def words_before(text: str, *, number: int) -> Context:
+def words_before(text: str, *, number: int, language: str = "") -> Context:
     """Return the last `number` words and signs before a gap, folded as words are; fewer if the text is short.
 
     The beginning of a sentence is not part of the context.
     """
-    return tuple(_TOKEN.findall(normalised(text))[-number:]) if number else ()
+    return tuple(_TOKEN.findall(normalised(text, language=language))[-number:]) if number else ()
 
 
 def random_words(training: Counter[str], number: int, *, by_frequency: bool, rng: np.random.Generator) -> list[str]:

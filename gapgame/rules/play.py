@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Decimal
 
+from crosslens_metrics.text import lower_case
+
 ATTEMPTS = 3
 MICRO = 1_000_000
 """Scores are whole millionths of a point: their sums are exact, in any order and on any database."""
@@ -19,14 +21,14 @@ NEAR_MISS = 600_000
 LONGEST_GUESS = 100
 
 
-def normalised(word: str) -> str:
-    """(ours) Normalise a word for comparison: NFKC, case folded, trimmed, single spaces."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
-    return " ".join(folded.split())
+def normalised(word: str, *, language: str = "") -> str:
+    """(ours) Normalise a word for comparison: NFKC, case folded as its language writes, trimmed, single spaces."""
+    small = lower_case(unicodedata.normalize("NFKC", word), language=language)
+    return " ".join(unicodedata.normalize("NFKC", small.casefold()).split())
 
 
-def is_exact(guess: str, word: str) -> bool:
-    return normalised(guess) == normalised(word)
+def is_exact(guess: str, word: str, *, language: str = "") -> bool:
+    return normalised(guess, language=language) == normalised(word, language=language)
 
 
 def millionths(similarity: float) -> int:

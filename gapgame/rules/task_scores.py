@@ -15,7 +15,7 @@ from crosslens_metrics.reports.figures import Figure
 from crosslens_metrics.undefined import Reason
 from crosslens_metrics.word_vectors import Vectors
 from gapgame.rules.figures import Mean, Missing, Share, Undefined, defined, share
-from gapgame.rules.play import ATTEMPTS, normalised
+from gapgame.rules.play import ATTEMPTS, is_exact
 from gapgame.rules.turns import SOLVED, Filtered, Turn, filtered
 
 METHOD = "gap-task"
@@ -77,11 +77,12 @@ class TaskScores(Figure):
 
 @dataclass(frozen=True)
 class Filled:
-    """One instance with its prediction; `item` is empty if unknown."""
+    """One instance with its prediction; `item` and `language` are empty if unknown."""
 
     item: str
     word: str
     predicted: str
+    language: str = ""
 
 
 def score(
@@ -94,7 +95,7 @@ def score(
     resamples: int = 1_000,
 ) -> TaskScores:
     """Compute accuracy and mean similarity of predictions, and how they compare with people."""
-    correct = np.array([normalised(one.word) == normalised(one.predicted) for one in filled], dtype=float)
+    correct = np.array([is_exact(one.predicted, one.word, language=one.language) for one in filled], dtype=float)
     independent = Undefined(Missing.NO_PLAYERS)
     similarity: Mean | Undefined = Undefined(Missing.NO_VECTORS)
     without: WithoutVector | Undefined = Undefined(Missing.NO_VECTORS)

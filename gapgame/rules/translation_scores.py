@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from crosslens_metrics.clusters import ratio_bounds
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.figures import Figure
+from crosslens_metrics.text import lower_case
 from crosslens_metrics.undefined import Reason
 from gapgame.rules.figures import Undefined
 
@@ -62,9 +62,9 @@ class TranslationScores(Figure):
     by_word: tuple[WordScores, ...]
 
 
-def compared(word: str) -> str:
-    """The form in which words are compared: small letters, NFC, single spaces."""
-    return " ".join(unicodedata.normalize("NFC", word).lower().split())
+def compared(word: str, *, language: str = "") -> str:
+    """The form in which words are compared: small letters of their language, NFC, single spaces."""
+    return " ".join(lower_case(word, language=language).split())
 
 
 def score(translated: Sequence[Translated], *, seed: int = 0, resamples: int = 1_000) -> TranslationScores:

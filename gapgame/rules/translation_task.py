@@ -31,17 +31,18 @@ class Accepted:
 class Translations:
     """What a corpus knows about the translations of English words into one language."""
 
+    language: str = ""
     spellings: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     """Of each English lemma, the spellings of each lemma of the target language in its dictionary."""
     senses: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     """Synsets that an English and a target lemma were found to share in any sentence."""
 
     def add_entry(self, english: str, lemma: str, forms: Iterable[str]) -> None:
-        spellings = self.spellings.setdefault(compared(english), {}).setdefault(compared(lemma), set())
-        spellings.update(map(compared, (lemma, *forms)))
+        spellings = self.spellings.setdefault(compared(english), {}).setdefault(self._compared(lemma), set())
+        spellings.update(map(self._compared, (lemma, *forms)))
 
     def add_sense(self, english: str, lemma: str, synsets: Iterable[str]) -> None:
-        self.senses[compared(english), compared(lemma)].update(synsets)
+        self.senses[compared(english), self._compared(lemma)].update(synsets)
 
     def accepted(
         self, english: str, lemma: str, word: str, synsets: Iterable[str], *, synonyms: Synonyms = Synonyms.NEITHER
@@ -53,9 +54,9 @@ class Translations:
         one of the same `synsets` would be accepted too, but is not the lemma that was aligned: (ours) it counts
         neither, unless `synonyms` says otherwise.
         """
-        english, lemma, wanted = compared(english), compared(lemma), set(synsets)
+        english, lemma, wanted = compared(english), self._compared(lemma), set(synsets)
         entries = self.spellings.get(english, {})
-        positives = {compared(word), lemma} | entries.get(lemma, set())
+        positives = {self._compared(word), lemma} | entries.get(lemma, set())
         same: set[str] = set()
         negatives: set[str] = set()
         for other, forms in entries.items():
@@ -69,6 +70,9 @@ class Translations:
             negatives |= same
         return Accepted(tuple(sorted(positives)), tuple(sorted(negatives)), tuple(sorted(same)))
 
+    def _compared(self, word: str) -> str:
+        return compared(word, language=self.language)
+
 
 def synsets_of(synsets: Iterable[str], shared: Mapping[str, Iterable[str]], language: str) -> tuple[str, ...]:
     """Return the senses of an instance that its translation into `language` confirms, sorted."""
@@ -81,8 +85,8 @@ class MostFrequent:
     def __init__(self) -> None:
         self._of: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def learn(self, word: str, translation: str) -> None:
-        self._of[compared(word)][compared(translation)] += 1
+    def learn(self, word: str, translation: str, *, language: str = "") -> None:
+        self._of[compared(word)][compared(translation, language=language)] += 1
 
     def predict(self, word: str) -> str:
         """Return the translation, or an empty text for a word that was not learned."""

@@ -158,13 +158,14 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
     if not may_play(user, asked.player.season, now):
         raise NotPlayingError
     # Before the transaction: the vectors are on disk, and on SQLite a transaction blocks all other writers.
-    similarity, has_vector = similarity_of(guess, asked.item.word, asked.batch.signature)
+    word, language = asked.item.word, asked.item.language_id
+    similarity, has_vector = similarity_of(guess, word, asked.batch.signature, language=language)
     with transaction.atomic():
         turn = _locked_turn(turn_id, user)
         turn.item, turn.batch = asked.item, asked.batch
         _check(turn, number, now)
         earlier = rows(Attempt, "turn_id = %s", turn_id, order="number") if number > 1 else []
-        if any(rules.is_exact(guess, attempt.guess) for attempt in earlier):
+        if any(rules.is_exact(guess, attempt.guess, language=language) for attempt in earlier):
             raise InvalidGuessError
         attempt = Attempt.objects.create(
             turn=turn,
@@ -177,7 +178,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
         )
         turn.attempts_made, turn.shown_at, turn.made = number, now, [*earlier, attempt]
         # Another word may have the very same vector; only the word itself ends the turn.
-        if rules.is_exact(guess, asked.item.word):
+        if rules.is_exact(guess, word, language=language):
             finish(turn=turn, outcome=Outcome(f"attempt_{number}"), attempts=turn.made, now=now)
         elif number == rules.ATTEMPTS:
             finish(turn=turn, outcome=Outcome.FAILED, attempts=turn.made, now=now)
@@ -186,9 +187,9 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
     return turn
 
 
-def similarity_of(guess: str, word: str, signature: str) -> tuple[int, bool]:
+def similarity_of(guess: str, word: str, signature: str, *, language: str) -> tuple[int, bool]:
     """Return how similar `guess` is, in millionths, and whether it has a vector."""
-    if rules.is_exact(guess, word):
+    if rules.is_exact(guess, word, language=language):
         return rules.MICRO, True
     vectors = vectors_of(signature)
     similarity = vectors.similarity(guess, word)

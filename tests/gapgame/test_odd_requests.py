@@ -225,7 +225,7 @@ def test_a_guess_and_the_next_sentence_ask_the_database_few_questions(desk, turn
     """Many players wait for them at once; two are for the session and the account, two for the test's savepoints."""
     in_place = {"headers": {"HX-Request": "true"}}
     # The vectors are opened once per process.
-    playing.similarity_of("dog", turn.item.word, turn.batch.signature)
+    playing.similarity_of("dog", turn.item.word, turn.batch.signature, language="en")
     for number, most in ((1, 15), (2, 16), (3, 20)):
         with django_assert_max_num_queries(most):
             answer = desk.post(guess_at(turn.pk), {"number": number, "guess": "dog" * number}, **in_place)

@@ -56,6 +56,15 @@ def test_words_match_whatever_case_spacing_and_encoding(guess, word):
     assert rules.is_exact(guess, word)
 
 
+@pytest.mark.parametrize(
+    ("language", "guess", "word"),
+    [("tr", "IŞIK", "ışık"), ("tr", "i̇ki", "İKİ"), ("az", "IRAQ", "ıraq"), ("lt", "Ì", "i\u0307\u0300")],
+)
+def test_words_match_in_the_lower_case_of_their_language(language, guess, word):
+    assert rules.is_exact(guess, word, language=language)
+    assert not rules.is_exact(guess, word)
+
+
 @pytest.mark.parametrize(("guess", "word"), [("cats", "cat"), ("", "cat"), ("resume", "résumé"), ("c at", "cat")])
 def test_another_word_is_another_word(guess, word):
     assert not rules.is_exact(guess, word)

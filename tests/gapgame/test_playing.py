@@ -20,7 +20,7 @@ from gapgame.services import playing
 from gapgame.services.closing import GRACE, close_overdue, close_season
 from people.models import Membership
 from tests.concurrency import together
-from tests.factories import MINUTE, NOW, make_item, make_player, make_season, make_user
+from tests.factories import MINUTE, NOW, make_item, make_language, make_player, make_season, make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
 PAUSE = SHORTEST_PAUSE
@@ -69,6 +69,13 @@ def test_a_turn_ends_with_the_word_or_after_three_attempts_and_scores_the_best(t
     player = Player.objects.get(pk=turn.player_id)
     assert (player.total, player.turns) == (score, 1)
     assert player.reached_at == NOW + len(guesses) * PAUSE
+
+
+def test_a_guess_is_the_word_in_the_lower_case_of_the_language(turn):
+    GapItem.objects.filter(pk=turn.item_id).update(word="ışık", language=make_language("tr"))
+    guess(turn, 1, "IŞIK")
+    turn.refresh_from_db()
+    assert turn.outcome == Outcome.ATTEMPT_1
 
 
 def test_a_guess_without_a_vector_scores_nothing_and_is_told_so(turn):
