@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-JOINERS = "\u200c\u200d"
-"""Zero-width characters inside words, as in Persian."""
+from crosslens_metrics.hidden_characters import JOINERS
 
 # Vowel points, harakat and the tatweel are optional; the word is the same.
 _POINTS = re.compile(

@@ -208,6 +208,9 @@ class ImportRow(models.Model):
     added = _count_of("added")
     already = _count_of("already")
     rejected = _count_of("rejected")
+    had_hidden = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="From how many captions of it invisible characters were removed."
+    )
     image = models.ForeignKey(Image, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     filled_in = models.CharField(
         max_length=100,

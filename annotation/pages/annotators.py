@@ -190,6 +190,7 @@ def _named(code: str) -> str:
         "script": _("another script"),
         "short": _("very short"),
         "repeated": _("the same twice"),
+        "hidden": _("invisible characters"),
         "copied": _("close to the English caption"),
     }
     return names.get(code, code)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from languages.rules.scripts import KNOWN_SCRIPTS, script_of
 from languages.rules.traits import LanguageTraits
 
@@ -55,13 +56,18 @@ class CaptionFault:
 
 
 COPIED = CaptionFault("copied", _("This is almost the same as what was shown on the first screen. Use your own words."))
-WARNINGS = ("script", "short", "repeated", COPIED.code)
+WARNINGS = ("script", "short", "repeated", "hidden", COPIED.code)
 """The codes of faults with which somebody may submit all the same."""
 
 
 def as_nfc(text: str) -> str:
     """Return the text with accents and syllables composed as in Unicode's NFC, untrimmed."""
     return unicodedata.normalize("NFC", text)
+
+
+def as_stored(text: str) -> str:
+    """Return the text as captions are stored: without hidden characters, in NFC, trimmed."""
+    return as_nfc(visible_text(text)).strip()
 
 
 def unstorable(text: str) -> CaptionFault | None:
@@ -84,7 +90,7 @@ def hard_error(text: str) -> CaptionFault | None:
     trimmed = text.strip()
     if not trimmed:
         return CaptionFault("empty", _("This is empty. Write a caption."))
-    if len(trimmed) > LONGEST_CAPTION * _LONGEST_DECOMPOSITION or len(as_nfc(trimmed)) > LONGEST_CAPTION:
+    if len(trimmed) > LONGEST_CAPTION * _LONGEST_DECOMPOSITION or len(as_stored(trimmed)) > LONGEST_CAPTION:
         return CaptionFault("too-long", _("This is too long: you can submit at most 1,000 characters."))
     if all(_is_blank(character) for character in trimmed):
         return CaptionFault("invisible", _("This has only spaces or control characters. Write a caption."))
@@ -109,6 +115,8 @@ def soft_warnings(text: str, *, language: LanguageTraits, others: Iterable[str])
     folded = _folded(text)
     if folded and any(folded == _folded(other) for other in others):
         warnings.append(CaptionFault("repeated", _("You wrote the same text for another image in this batch.")))
+    if has_hidden(text):
+        warnings.append(CaptionFault("hidden", _("This has invisible characters. They will be removed.")))
     return warnings
 
 

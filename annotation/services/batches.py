@@ -38,6 +38,7 @@ from annotation.services.round_batches import (
     rate,
     rate_many,
 )
+from crosslens_metrics.hidden_characters import visible_text
 from people.models import User
 from people.statements import Statement, save_columns
 
@@ -241,8 +242,8 @@ def _submit(batch: CaptionBatch, items: list[CaptionItem], *, person: User, now:
             image_id=item.image_id,
             author=person,
             guidelines_id=batch.guidelines_id,
-            text=text_checks.as_nfc(item.text).strip(),
-            text_as_typed=item.text,
+            text=text_checks.as_stored(item.text),
+            text_as_typed=visible_text(item.text),
             warnings=_codes(warnings[item.position], item),
             state=CaptionState.COUNTED if counts else CaptionState.LATE,
             submitted_at=now,

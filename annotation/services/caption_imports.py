@@ -1,7 +1,7 @@
-"""Import people's captions unchanged from a file in the layout of Crossmodal-3600: all of it or nothing.
+"""Import people's captions from a file in the layout of Crossmodal-3600: all of it or nothing.
 
-The file is read twice: first every line is checked, so that all errors are reported at once; then it is stored, some
-hundred images at a time, in one transaction.
+They stay as they are, but for hidden characters. The file is read twice: first every line is checked, so that all
+errors are reported at once; then it is stored, some hundred images at a time, in one transaction.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.formats.xm3600 import LONGEST_LINE, ImageCaptions, read_line
+from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from images.models import Collection
 from images.selectors.image_names import images_named
@@ -43,23 +44,28 @@ IMPORTED = "imported"
 class Contents:
     """The contents of a file: by line its image, and by language the most captions of an image.
 
-    `names` has the language tag for each name in the file.
+    `names` has the language tag for each name in the file; `had_hidden` is how many captions have hidden characters.
     """
 
     images: dict[int, int] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     captions: int = 0
+    had_hidden: int = 0
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The result. `rounds` by language tag; `is_export_equal` is None if the project has other captions too."""
+    """The result. `rounds` by language tag; `is_export_equal` is None if the project has other captions too.
+
+    `had_hidden` is from how many captions hidden characters were removed.
+    """
 
     rounds: Mapping[str, Round]
     images: int
     captions: int
     is_export_equal: bool | None
+    had_hidden: int
 
 
 def look_through(file: BinaryIO, collection: Collection) -> Contents:
@@ -115,7 +121,7 @@ def import_captions(
             details={"languages": sorted(rounds), "collection": collection.slug, "source": source},
         )
     is_equal = _is_same(file, project, now) if is_alone else None
-    return Imported(rounds, len(contents.images), contents.captions, is_equal)
+    return Imported(rounds, len(contents.images), contents.captions, is_equal, contents.had_hidden)
 
 
 class _Look(LineReader):
@@ -177,6 +183,7 @@ class _Look(LineReader):
             if texts:
                 self.contents.most[tag] = max(self.contents.most.get(tag, 0), len(texts))
                 self.contents.captions += len(texts)
+                self.contents.had_hidden += sum(map(has_hidden, texts))
 
     def _tag(self, number: int, name: str) -> str | None:
         if name not in self.contents.names:
@@ -243,8 +250,8 @@ def _captions(file: BinaryIO, contents: Contents, rounds: Mapping[str, Round], n
                     image_id=contents.images[number],
                     guidelines_id=round.guidelines_id,
                     position=position,
-                    text=text,
-                    text_as_typed=text,
+                    text=visible_text(text),
+                    text_as_typed=visible_text(text),
                     submitted_at=now,
                 )
 

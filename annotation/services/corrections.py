@@ -29,6 +29,7 @@ from annotation.selectors.corrections import warnings_for
 from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
 from annotation.services.feedback import clean_note, record
+from crosslens_metrics.hidden_characters import visible_text
 from people.models import Role, User
 from people.selectors.qualification import still_takes_part
 
@@ -99,7 +100,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
     problem = text_checks.hard_error(text)
     if problem:
         raise InvalidCaptionError(problem)
-    stored = text_checks.as_nfc(text).strip()
+    stored, typed = text_checks.as_stored(text), visible_text(text)
     with transaction.atomic():
         # Withdrawal and exclusion free the place of a returned caption, and lock the person too.
         lock_person(author)
@@ -111,7 +112,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
             .get(pk=caption_id, author=author)
         )
         if caption.state != CaptionState.RETURNED:
-            if caption.text_as_typed == text and caption.corrections.exists():
+            if caption.text_as_typed == typed and caption.corrections.exists():
                 return caption
             raise AlreadyRewrittenError(caption)
         _may_write(author, caption.round)
@@ -119,7 +120,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
             raise RewriteRefusedError(
                 _("Other people described this image while you were away, so this caption is no longer needed.")
             )
-        caption.text, caption.text_as_typed = stored, text
+        caption.text, caption.text_as_typed = stored, typed
         caption.warnings = [warning.code for warning in warnings_for(caption, text)]
         if caption.item is not None and text_checks.is_copied(text, caption.item.english.text):
             caption.warnings.append(text_checks.COPIED.code)

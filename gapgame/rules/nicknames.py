@@ -6,11 +6,11 @@ import unicodedata
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.hidden_characters import has_hidden
+
 SHORTEST, LONGEST = 2, 24
-# Controls, invisible characters, those that change others' direction, surrogates, private use, unassigned.
-HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
-# Some scripts need them inside words.
-JOINERS = {"\u200c", "\u200d"}
+# Controls, surrogates, private use, unassigned.
+UNSEEN = {"Cc", "Cs", "Co", "Cn"}
 
 
 class NicknameError(ValueError):
@@ -24,7 +24,7 @@ def clean_nickname(nickname: str) -> str:
     NicknameError
     """
     cleaned = " ".join(unicodedata.normalize("NFKC", nickname).split())
-    if any(unicodedata.category(sign) in HIDDEN and sign not in JOINERS for sign in cleaned):
+    if has_hidden(cleaned) or any(unicodedata.category(sign) in UNSEEN for sign in cleaned):
         raise NicknameError(_("Use only visible characters in your nickname."))
     if not SHORTEST <= len(cleaned) <= LONGEST or not any(sign.isalnum() for sign in cleaned):
         raise NicknameError(

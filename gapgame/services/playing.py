@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import transaction
 
 from allocation.services.locks import lock_person
+from crosslens_metrics.hidden_characters import visible_text
 from gapgame.models import (
     UNFINISHED,
     Attempt,
@@ -149,7 +150,7 @@ def make_guess(*, turn_id: UUID, user: User, number: int, guess: str, now: datet
     NotPlayingError, GuessTooSoonError, StaleTurnError, InvalidGuessError
     Turn.DoesNotExist
     """
-    guess = " ".join(guess.replace("\0", "").split())
+    guess = " ".join(visible_text(guess).split())
     if not guess or len(guess) > rules.LONGEST_GUESS:
         raise InvalidGuessError
     asked = Turn.objects.select_related("item__language", "batch", "player__season").get(pk=turn_id, player__user=user)

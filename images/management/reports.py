@@ -43,6 +43,8 @@ def finish(job: ImportJob, command: BaseCommand, *, report: Path | None, strict:
     output.write(", ".join(f"{label}: {count}" for _, label, count in made.counts))
     if made.filled_in:
         output.write(f"{gettext('Filled in:')} {', '.join(made.filled_in)}.")
+    if made.had_hidden:
+        output.write(f"{gettext('Captions from which invisible characters were removed:')} {made.had_hidden}.")
     for warning in made.missing.warnings():
         output.write(warning)
     end(job, command, strict=strict)

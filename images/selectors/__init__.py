@@ -133,11 +133,13 @@ class Report:
 
     `percent` is None if the end is not known.
 
-    `filled_in` says how many blank values of stored images it filled in; `missing`, what its images still lack.
+    `filled_in` says how many blank values of stored images it filled in; `missing`, what its images still lack;
+    `had_hidden`, from how many captions hidden characters were removed.
     """
 
     job: ImportJob
     counts: list[tuple[str, str, int]]
+    had_hidden: int
     filled_in: Sequence[str]
     missing: Missing
     percent: int | None
@@ -176,7 +178,8 @@ def keys_in_order(collection_id: int, *, at_once: int) -> Iterator[dict[int, str
 
 def report_of(job: ImportJob) -> Report:
     """Summarise a job by its rows or, where it has rows for some of its lines only, by what it counted."""
-    by_rows = job.rows.aggregate(**{outcome.value: Sum(outcome.value, default=0) for outcome in Outcome})
+    columns = [*(outcome.value for outcome in Outcome), "had_hidden"]
+    by_rows = job.rows.aggregate(**{column: Sum(column, default=0) for column in columns})
     filled = job.rows.exclude(filled_in="").values_list("filled_in").annotate(Count("pk")).order_by()
     by_outcome = job.options.get(COUNTED, by_rows)
     counts = [(outcome.value, str(outcome.label), by_outcome.get(outcome.value, 0)) for outcome in Outcome]
@@ -184,6 +187,7 @@ def report_of(job: ImportJob) -> Report:
     return Report(
         job=job,
         counts=counts,
+        had_hidden=by_rows["had_hidden"],
         filled_in=attributions.filled_in(filled),
         missing=attributions.missing_from(job) if is_finished and job.kind in OF_IMAGES else attributions.NOTHING,
         percent=min(100, 100 * job.done // job.total) if job.total else None,
@@ -193,10 +197,10 @@ def report_of(job: ImportJob) -> Report:
 
 def report_table(job: ImportJob) -> Iterator[list[object]]:
     """Yield the report as a table with a header, safe to open in a spreadsheet."""
-    yield ["number", "name", "outcome", "added", "already", "rejected", "reason", "filled_in"]
+    yield ["number", "name", "outcome", "added", "already", "rejected", "reason", "filled_in", "had_hidden"]
     for row in job.rows.order_by("number").iterator(chunk_size=1000):
         counts = [row.added, row.already, row.rejected]
-        yield csv_safe([row.number, row.name, row.outcome, *counts, row.reason, row.filled_in])
+        yield csv_safe([row.number, row.name, row.outcome, *counts, row.reason, row.filled_in, row.had_hidden])
 
 
 def data_export(person: User) -> Iterator[Part]:

@@ -14,6 +14,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, transact
 from django.db.models import F
 from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import printable
@@ -57,11 +58,23 @@ def row(
     filled_in: Iterable[str] = (),
     *,
     counts: Mapping[Outcome, int] | None = None,
+    had_hidden: int = 0,
 ) -> ImportRow:
-    """`counts` is how many captions of a line have which outcome; otherwise there is one, of this `outcome`."""
+    """`counts` is how many captions of a line have which outcome; otherwise there is one, of this `outcome`.
+
+    `had_hidden` is how many of them had hidden characters, which were removed: the reason says so.
+    """
+    if had_hidden:
+        removed = ngettext(
+            "Invisible characters were removed from %(number)d caption.",
+            "Invisible characters were removed from %(number)d captions.",
+            had_hidden,
+        )
+        reason = f"{reason} {removed % {'number': had_hidden}}".strip()
     # A file name need not be UTF-8, but what is stored of it must be.
     name, reason = printable(name[:NAME_CHARACTERS]), printable(reason)
     about: dict[str, Any] = {"outcome": outcome, "reason": reason, "image": image, "filled_in": " ".join(filled_in)}
+    about["had_hidden"] = had_hidden
     about |= {str(of): count for of, count in (counts or {outcome: 1}).items()}
     return ImportRow(job=job, number=number, name=name, **about)
 

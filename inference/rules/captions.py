@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
+from crosslens_metrics.hidden_characters import has_hidden, visible_text
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
 LANGUAGE = "language"
@@ -22,10 +23,14 @@ MAX_CAPTION_CHARACTERS = 2_000
 
 @dataclass(frozen=True)
 class CaptionLine:
-    """`reference` names the image by key, file name or SHA-256; `text` is in NFC, without blanks around it."""
+    """`reference` names the image by key, file name or SHA-256; `text` is in NFC, without blanks around it.
+
+    `had_hidden` says whether hidden characters were removed from it.
+    """
 
     reference: str
     text: str
+    had_hidden: bool = False
 
 
 def caption_line(value: Any, *, language: str = "") -> CaptionLine:
@@ -46,7 +51,8 @@ def caption_line(value: Any, *, language: str = "") -> CaptionLine:
             "different languages into different files."
         )
         raise LineError(message % {"named": named, "language": language}, reference)
-    return CaptionLine(reference, caption_text(value.get("caption"), reference))
+    text = caption_text(value.get("caption"), reference)
+    return CaptionLine(reference, text, had_hidden=has_hidden(value["caption"]))
 
 
 def language_tag(named: Any, reference: str) -> str:
@@ -80,7 +86,8 @@ def image_named_in(value: dict[str, Any]) -> str:
 
 
 def caption_text(value: Any, reference: str) -> str:
-    """
+    """Return a caption in NFC, without hidden characters and blanks around it.
+
     Raises
     ------
     LineError
@@ -91,7 +98,7 @@ def caption_text(value: Any, reference: str) -> str:
         raise LineError(_("The caption must be text."), reference)
     if not is_text(value):
         raise LineError(_("The caption contains invalid characters."), reference)
-    text = unicodedata.normalize("NFC", value).strip()
+    text = unicodedata.normalize("NFC", visible_text(value)).strip()
     if not any(unicodedata.category(character)[0] not in "CZ" for character in text):
         raise LineError(_("The caption is empty."), reference)
     if len(text) > MAX_CAPTION_CHARACTERS:

@@ -133,7 +133,8 @@ def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[Impor
         if outcome == Outcome.ADDED and image is not None:
             stored[image.pk] = line.text
             fresh.append((image, line.text))
-        rows[number] = jobs.row(job, number, line.reference, outcome, reason, image)
+        hidden = int(line.had_hidden and outcome != Outcome.REJECTED)
+        rows[number] = jobs.row(job, number, line.reference, outcome, reason, image, had_hidden=hidden)
     if fresh:
         by = by or _model_of_job(job)
         # In the order in which runs store them, so that neither waits for the other's for ever.

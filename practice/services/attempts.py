@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import Rating
-from annotation.rules.text_checks import as_nfc, hard_error, soft_warnings
+from annotation.rules.text_checks import as_stored, hard_error, soft_warnings
 from crosslens_metrics.scales import SEVEN_POINTS
 from people.models import Project, User
 from people.services import audit_log
@@ -83,7 +83,7 @@ def answer_item(*, attempt: PracticeAttempt, position: int, answer: str, now: da
         following = next((item for item in items if item.pk not in answered), None)
         if following is None or following.position != position:
             raise NotNextError
-        answer = as_nfc(answer.strip())
+        answer = as_stored(answer)
         stored = PracticeAnswer.objects.create(
             attempt=attempt,
             item=following,

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records, read_record
+from crosslens_metrics.hidden_characters import has_hidden
 from inference.rules.captions import LANGUAGE, caption_text, image_named_in, language_tag
 
 ANNOTATIONS, IMAGES = "annotations", "images"
@@ -30,7 +31,8 @@ MAX_PER_IMAGE = 1_000
 class ReferenceLine:
     """`names` are those that the image may go by, the likeliest first; `captions` are by language and never empty.
 
-    `left_out` says what of the line cannot be taken, and `captions_left_out` how many captions that are.
+    `left_out` says what of the line cannot be taken, and `captions_left_out` how many captions that are; `had_hidden`,
+    from how many hidden characters were removed.
     """
 
     number: int
@@ -38,6 +40,7 @@ class ReferenceLine:
     captions: Mapping[str, list[str]]
     left_out: list[str] = field(default_factory=list)
     captions_left_out: int = 0
+    had_hidden: int = 0
 
     @property
     def name(self) -> str:
@@ -110,7 +113,8 @@ class _Reader:
         image, value = _image_of(parsed)
         text = caption_text(value.get("caption"), image)
         named = files.get(image, "")
-        return ReferenceLine(number, (named, image) if named else (image,), {self.language: [text]})
+        names, hidden = (named, image) if named else (image,), int(has_hidden(value["caption"]))
+        return ReferenceLine(number, names, {self.language: [text]}, had_hidden=hidden)
 
     def line(self, number: int, parsed: Any) -> ReferenceLine:
         image, value = _image_of(parsed)
@@ -127,7 +131,7 @@ class _Reader:
 
     def _line(self, number: int, image: str, by_language: Sequence[tuple[Any, Any]]) -> ReferenceLine:
         taken: dict[str, list[str]] = {}
-        refused, others, captions_refused = [], [], 0
+        refused, others, captions_refused, hidden = [], [], 0, 0
         for key, value in by_language:
             try:
                 tag = self._tag(key, image)
@@ -135,12 +139,13 @@ class _Reader:
                     others.append(tag)
                 elif texts := _texts(value, image):
                     taken.setdefault(tag, []).extend(texts)
+                    hidden += sum(map(has_hidden, value))
             except LineError as problem:
                 refused.append(f"{key}: {problem}" if key and len(by_language) > 1 else str(problem))
                 captions_refused += len(value) if isinstance(value, list) else 1
         if not taken:
             raise LineError(" ".join(refused) or self._nothing(others), image, captions=captions_refused or 1)
-        return ReferenceLine(number, (image,), taken, refused, captions_refused)
+        return ReferenceLine(number, (image,), taken, refused, captions_refused, hidden)
 
     def _nothing(self, others: list[str]) -> str:
         if not others:

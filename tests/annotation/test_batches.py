@@ -269,6 +269,15 @@ class TestHandingIn:
         assert (caption.author, caption.guidelines_id, caption.state) == (ann, writing.guidelines_id, "counted")
         assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.DONE}
 
+    def test_hidden_characters_go_after_a_warning(self, writing, ann):
+        write_all(writing, ann)
+        save(writing, ann, "Ein Hund\u202e am\u200b Strand\ufeff", revision=1)
+        submit(writing, ann)
+
+        caption = Caption.objects.get(item__position=1)
+        assert caption.text == caption.text_as_typed == "Ein Hund am Strand"
+        assert "hidden" in caption.warnings
+
     def test_sent_twice_it_is_one_and_takes_no_more_drafts(self, writing, ann):
         write_all(writing, ann)
         submit(writing, ann)

@@ -78,6 +78,14 @@ def test_a_guess_is_the_word_in_the_lower_case_of_the_language(turn):
     assert turn.outcome == Outcome.ATTEMPT_1
 
 
+def test_hidden_characters_are_no_part_of_a_guess(turn):
+    with pytest.raises(playing.InvalidGuessError):
+        guess(turn, 1, "\u200b\u202e")
+    guess(turn, 1, "c\u200bat\u2069")
+    turn.refresh_from_db()
+    assert (turn.outcome, turn.attempts.get().guess) == (Outcome.ATTEMPT_1, "cat")
+
+
 def test_a_guess_without_a_vector_scores_nothing_and_is_told_so(turn):
     guess(turn, 1, "qwertz")
     guess(turn, 2, "sky")

@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from images.models import CollectionImage, ImportJob, ImportKind, JobState, Outcome
+from images.selectors import report_of, report_table
 from images.services import jobs
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption
@@ -123,6 +124,21 @@ def test_a_line_that_cannot_be_used_is_told_by_its_number_without_its_words(tmp_
     assert says in reason
     assert not any(WORDS in row.name + row.reason for row in job.rows.all())
     assert ModelCaption.objects.count() == 1
+
+
+def test_hidden_characters_are_removed_and_such_captions_counted(tmp_path):
+    collection = make_collection(images=3)
+    one, two, three = keys(collection)
+    hidden = {one: "\ufeffredcar", two: "red\u202eca\u200br\u202c"}
+    content = lines(*({"image": key, "caption": text} for key, text in {**hidden, three: "می\u200cخواهم"}.items()))
+
+    job = run_file(content, tmp_path)
+
+    texts = dict(ModelCaption.objects.values_list("image__entries__key", "text"))
+    assert texts == {one: "redcar", two: "redcar", three: "می\u200cخواهم"}
+    assert report_of(job).had_hidden == 2
+    assert reasons(job)[2] == ("added", "Invisible characters were removed from 1 caption.")
+    assert [row[-1] for row in report_table(job)] == ["had_hidden", 1, 1, 0]
 
 
 def test_what_is_there_is_not_taken_again_and_never_changed(tmp_path):

@@ -212,6 +212,16 @@ def report_counts(job: ImportJob) -> dict[str, int]:
     return {outcome: count for outcome, _, count in report_of(job).counts}
 
 
+def test_hidden_characters_of_references_are_removed_and_counted(tmp_path):
+    collection = make_collection(1)
+    (key,) = keys(collection)
+
+    job = take(tmp_path, [{"image": key, "captions": ["ein\u200b Hund", "\ufeffHund", "Katze"]}], collection)
+
+    assert texts() == {key: ["ein Hund", "Hund", "Katze"]}
+    assert report_of(job).had_hidden == 2
+
+
 def test_a_file_without_a_language_has_to_be_given_one(tmp_path):
     collection = make_collection(images=1)
     (one,) = keys(collection)

@@ -63,13 +63,15 @@ class Command(BaseCommand):
             f"{made.captions:,} captions of {made.images:,} images in {', '.join(made.rounds)}, each language as an "
             "accepted main round."
         )
+        if made.had_hidden:
+            self.stdout.write(f"Captions from which invisible characters were removed: {made.had_hidden:,}.")
         if made.is_export_equal:
             self.stdout.write("An export in the layout xm3600 is identical to the file, byte for byte.")
         elif made.is_export_equal is False:
             self.stdout.write(
                 "An export in the layout xm3600 differs from the file: images are in the order of the "
                 "collection with their keys, languages are in the order of their tags, every line has every language "
-                "and a line feed, and characters are not escaped."
+                "and a line feed, and characters are neither escaped nor hidden."
             )
 
     def _as_references(

@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("images", "0004_counts_of_an_import")]
+
+    operations = [
+        migrations.AddField(
+            model_name="importrow",
+            name="had_hidden",
+            field=models.PositiveIntegerField(
+                db_default=0, default=0, help_text="From how many captions of it invisible characters were removed."
+            ),
+        ),
+    ]
