@@ -75,6 +75,6 @@ def statistics_of(images: Iterable[ImageCaptions]) -> dict[str, CaptionStatistic
     """By the tag of the language, in its order. A language that has lists but no caption is there with zeros."""
     statistics: dict[str, CaptionStatistics] = {}
     for image in images:
-        for tag, captions in image.captions.items():
+        for tag, captions in image.by_language().items():
             statistics.setdefault(tag, CaptionStatistics()).add(captions)
     return dict(sorted(statistics.items()))

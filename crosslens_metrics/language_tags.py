@@ -73,6 +73,12 @@ def canonical_tag(tag: str) -> str:
     return ALIASES.get(cased, cased)
 
 
+def comparable(text: str) -> str:
+    """A cell of a table as cells compare: whatever its capitals, and other names of a language as its tag."""
+    folded = text.strip().casefold()
+    return ALIASES.get(folded, folded)
+
+
 def spaces_separate_words(tag: str) -> bool:
     """Whether there are spaces between words in a language, as it is usually written; in Latin letters there are."""
     language, *rest = tag.lower().split("-")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
 KEY = "image/key"
 LONGEST_LINE = 2**24
@@ -28,7 +29,22 @@ class ImageCaptions:
     line: int
     key: str
     captions: Mapping[str, Sequence[str]]
-    """By the tag of the language, in the order of the file."""
+    """By the tag of the language as it is written, in the order of the file."""
+
+    def by_language(self) -> dict[str, list[str]]:
+        """The captions by the tag that languages are stored under: those of `iw` and `he` are of one language.
+
+        Raises
+        ------
+        LineError
+        """
+        captions: dict[str, list[str]] = {}
+        for written, texts in self.captions.items():
+            try:
+                captions.setdefault(canonical_tag(written), []).extend(texts)
+            except MalformedTagError as error:
+                raise LineError(str(error), number=self.line) from error
+        return captions
 
 
 def read_captions(file: BinaryIO) -> Iterator[ImageCaptions]:

@@ -12,6 +12,7 @@ import numpy as np
 from crosslens_metrics.correlations import Coefficient
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
 from crosslens_metrics.formats.tables import Table
+from crosslens_metrics.language_tags import comparable
 from crosslens_metrics.reports.metric_agreement import ALL, METHOD, Agreement, Part, agreement, group_parts, is_mirrored
 from crosslens_metrics.reports.score_figures import Undefined
 from crosslens_metrics.reports.text import table_lines, with_interval
@@ -186,8 +187,8 @@ def _parts(table: Table, group: tuple[str, Sequence[str]] | None) -> tuple[list[
         return [everything], []
     place = table.place(group[0])
     cells, column = table.texts(place), table.columns[place]
-    there = {cell.strip().casefold() for cell in cells}
-    notes = [f"No evaluation has {column} {value}." for value in group[1] if value.casefold() not in there]
+    there = {comparable(cell) for cell in cells}
+    notes = [f"No evaluation has {column} {value}." for value in group[1] if comparable(value) not in there]
     empty = sum(not cell.strip() for cell in cells)
     if empty:
         notes.append(f"{empty} evaluations have no {column}; they are not in the group.")

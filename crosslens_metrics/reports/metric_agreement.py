@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from crosslens_metrics.correlation_intervals import correlation_interval
 from crosslens_metrics.correlations import Coefficient, correlation
 from crosslens_metrics.intervals import Interval
+from crosslens_metrics.language_tags import comparable
 from crosslens_metrics.reports.figures import Figure, as_json
 from crosslens_metrics.reports.score_figures import Undefined, defined
 
@@ -99,8 +100,8 @@ def agreement(human: ArrayLike, metric: ArrayLike, *, flip: bool, resamples: int
 
 def group_parts(column: str, cells: Sequence[str], values: Sequence[str]) -> list[Part]:
     """Those whose cell is one of the values, whatever its capitals, and the rest."""
-    wanted = {value.casefold() for value in values}
-    chosen = np.array([cell.strip().casefold() in wanted for cell in cells], dtype=bool)
+    wanted = {comparable(value) for value in values}
+    chosen = np.array([comparable(cell) in wanted for cell in cells], dtype=bool)
     named = ", ".join(values)
     return [
         Part(GROUP, f"{column} is {named}", chosen),

@@ -16,6 +16,7 @@ from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
+from inference.rules.captions import language_tag
 from inference.training.options import Targets, TrainingError
 
 ENGLISH = "en"
@@ -48,7 +49,8 @@ def read_examples(path: Path, *, language: str = "") -> list[Example]:
             with reader.line(record):
                 fields = Fields(record.value, example=LINE)
                 image = fields.image()
-                tag = fields.text("language") or language
+                named = fields.text("language")
+                tag = language_tag(named, image) if named else language
                 if not tag:
                     raise LineError(f"image {image} needs “language”, the tag of its captions' language.")
                 captions = [fields.values["caption"]] if "caption" in fields.values else fields.list("captions")

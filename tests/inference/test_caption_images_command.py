@@ -79,7 +79,7 @@ def test_the_command_says_what_is_not_there_and_why_a_run_is_refused():
         ((slug, "--model", "Other", "--languages", "de"), "no model named Other"),
         (("nowhere", "--model", "Fake", "--languages", "de"), "no collection nowhere"),
         ((slug, "--model", "Fake", "--languages", "xx"), "no language xx"),
-        ((slug, "--model", "Fake", "--languages", "quz"), "no code for Cusco Quechua"),
+        ((slug, "--model", "Fake", "--languages", "qu"), "no code for Cusco Quechua"),
     ):
         with pytest.raises(CommandError, match=message):
             command(*arguments)

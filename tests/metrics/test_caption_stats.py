@@ -73,6 +73,11 @@ class TestCounting:
         assert statistics(line(zh=["一只\u3000猫"]))["zh"].words == 2
         assert statistics(line(fr=["l'eau , claire"]))["fr"].words == 3
 
+    def test_another_name_of_a_language_is_that_language(self):
+        found = statistics(line("a", iw=["x"], he=["y"]), line("b", he=["z"], qu=["w"], PT=["v"]))
+        assert {tag: one.captions for tag, one in found.items()} == {"he": 3, "pt": 1, "quz": 1}
+        assert (found["he"].images_with_1, found["he"].images_with_2) == (1, 1)
+
     def test_languages_come_in_the_order_of_their_tags(self):
         assert list(statistics(line(zh=["a"], de=["a"]), line("b", fr=["a"]))) == ["de", "fr", "zh"]
 

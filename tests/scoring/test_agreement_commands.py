@@ -96,6 +96,14 @@ def test_equal_scores_share_the_best_rank_where_that_is_asked_for():
     assert rounded == {"WMDRel": [0.794, 0.929], "CLinRel": [0.867, 0.524], "WCC": [0.965, 0.833]}
 
 
+def test_a_group_knows_other_names_of_a_language(table):
+    file = table("language,x,y\niw,2.7,2.6\nHE,-1.5,-0.2\nde,4.5,3.1\n", "other-names.csv")
+
+    report = correlate(file, "--metric", "y", "--group", "language=he", human="x")
+
+    assert [part["metrics"]["y"]["evaluations"] for part in report["parts"]] == [3, 2, 1]
+
+
 def test_figures_are_over_all_over_the_group_and_over_the_rest(table):
     report = correlate(table(EVALUATIONS), "--metric", "ΔCIDEr", "--group", "Language=EN,zh,hi")
 

@@ -16,8 +16,7 @@ from inference.models import GOING, CaptioningModel, Run, RunState
 from inference.services import executor, runs, worker_status
 from inference.services.heartbeat import heartbeat
 from inference.services.runs import RunRefusedError
-from languages.models import Language
-from people.management.arguments import PROJECT_HELP, named, project_of
+from people.management.arguments import PROJECT_HELP, language_of, named, project_of
 from people.permissions import usable_in
 
 SLICE_S = 5.0
@@ -59,7 +58,7 @@ class Command(BaseCommand):
             run = runs.start(
                 model=named(models, model, kind="model named", project=project),
                 collection=collection_named(collection, project=project),
-                languages=[_existing(Language.objects.filter(pk=tag).first(), f"language {tag}") for tag in languages],
+                languages=list(dict.fromkeys(map(language_of, languages))),
                 decoding=decoding,
                 name=name,
                 project=project,
@@ -97,9 +96,3 @@ class Command(BaseCommand):
             last_event = event.pk
         self.stdout.write(f"{run.already + run.done + run.failed} of {run.total}")
         return last_event
-
-
-def _existing(row: Any, description: str) -> Any:
-    if row is None:
-        raise CommandError(f"There is no {description}.")
-    return row
