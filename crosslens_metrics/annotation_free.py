@@ -54,7 +54,9 @@ def projections_of(
                 "they cannot be compared."
             )
     return Projections(
-        encoder="+".join(dict.fromkeys(vectors.signature for _what, vectors in parts)),
+        encoder=candidates.signature,
+        english_encoder=references and references.signature,
+        features_encoder=features and features.signature,
         candidates=_rows(images, candidates, "candidates"),
         references=None if references is None else _rows(images, references, "references", several=True),
         images=None if features is None else _rows(images, features, "images"),

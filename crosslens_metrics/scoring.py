@@ -88,7 +88,7 @@ class Projections:
     Attributes
     ----------
     encoder : str
-        What made them, with its version: it stands in the signature.
+        What made those of the captions, with its version: it stands in the signature.
     candidates : array_like of float, shape (n_images, dimensions)
         Of the model's captions.
     references : array_like of float, shape (n_images, dimensions), optional
@@ -97,6 +97,9 @@ class Projections:
         Features of the images. CLinRel does without.
     english : str, optional
         Digest of the English references (`crosslens_metrics.signatures.references_digest`): it stands in the signature.
+    english_encoder, features_encoder : str, optional
+        What made those of the references and of the images, where it is not `encoder`. Only signatures of metrics that
+        use them have them.
     sample : str, optional
         Digest of the images' names (`crosslens_metrics.signatures.sample_digest`): it stands in CMedRel's signature,
         which has no references to tell the images by.
@@ -107,7 +110,13 @@ class Projections:
     references: ArrayLike | None = None
     images: ArrayLike | None = None
     english: str | None = None
+    english_encoder: str | None = None
+    features_encoder: str | None = None
     sample: str | None = None
+
+    def encoders(self, *others: str | None) -> str:
+        """The names of the captions' encoder and of others, each once."""
+        return "+".join(dict.fromkeys([self.encoder, *(other for other in others if other)]))
 
 
 @dataclass(frozen=True)
@@ -475,7 +484,8 @@ def _clinrel(prepared: Prepared) -> list[Scored]:
     if given.references is None:
         raise MissingInputError("CLinRel needs projections of the English references; none were given.")
     scores = _of_images(clin_rel(given.candidates, given.references))
-    settings = {"v": IMPLEMENTATION, "encoder": given.encoder, "english": given.english}
+    encoder = given.encoders(given.english_encoder)
+    settings = {"v": IMPLEMENTATION, "encoder": encoder, "english": given.english}
     return [Scored("clinrel", Signature.of("clinrel", settings), scores)]
 
 
@@ -484,14 +494,17 @@ def _cmedrel(prepared: Prepared) -> list[Scored]:
     if given.images is None:
         raise MissingInputError("CMedRel needs features of the images; none were given.")
     scores = _of_images(cmed_rel(given.candidates, given.images))
-    settings = {"v": IMPLEMENTATION, "encoder": given.encoder, "sample": given.sample}
+    encoder = given.encoders(given.features_encoder)
+    settings = {"v": IMPLEMENTATION, "encoder": encoder, "sample": given.sample}
     return [Scored("cmedrel", Signature.of("cmedrel", settings), scores)]
 
 
 def _wcc(prepared: Prepared) -> list[Scored]:
     parts = [prepared.scored(name)[0] for name in ("wmdrel", "clinrel", "cmedrel")]
     settings = {key: parts[0].signature.get(key) for key in ("z", "vectors")}
-    settings |= {key: parts[1].signature.get(key) for key in ("encoder", "english")}
+    given = _projections(prepared, "WCC")
+    encoder = given.encoders(given.english_encoder, given.features_encoder)
+    settings |= {"encoder": encoder, "english": given.english}
     signature = prepared.signature("wcc", **settings)
     return [Scored("wcc", signature, _summed(wcc, [part.scores for part in parts]), parts[0].notes)]
 

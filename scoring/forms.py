@@ -22,12 +22,20 @@ from inference.services.encoders import visual_encoders
 from languages.models import Language
 from people.models import Project, User
 from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
-from scoring.rules.metrics import ENGLISH, MetricChoiceError, check_metrics, needs_projections, needs_vectors
+from scoring.rules.metrics import (
+    ENGLISH,
+    MetricChoiceError,
+    check_metrics,
+    needs_projections,
+    needs_references,
+    needs_vectors,
+)
 from scoring.selectors.setup import Coverage, english_for, features_for, vectors_for
 
 LONGEST_NAME = 120
 NEEDS_JAVA = "java"
 BASIC_METRICS = ("cider", "cider-d", "bleu", "rouge-l")
+WITHOUT_REFERENCES = ("cmedrel",)
 IMPORTED_KINDS = (ReferenceKind.IMPORTED, ReferenceKind.TRANSLATED)
 
 
@@ -56,6 +64,19 @@ class ReferenceSetForm(forms.Form):
         field: Any = self.fields["references"]
         field.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in sets])
         field.choices = [("", _("Choose…")), *((one.pk, reference_label(one)) for one in sets)]
+
+
+class WithoutReferencesForm(forms.Form):
+    """Images and a language to score captions in, for metrics that need no references."""
+
+    collection = forms.ModelChoiceField(
+        Collection.objects.none(), to_field_name="slug", label=_("Collection"), empty_label=_("Choose…")
+    )
+    language = forms.ModelChoiceField(Language.objects.all(), label=_("Language"), empty_label=_("Choose…"))
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, project: Project) -> None:
+        super().__init__(data)
+        self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
 
 
 def reference_label(one: ReferenceSet) -> str:
@@ -93,7 +114,8 @@ class ScoringForm(forms.Form):
     ) -> None:
         spaced = references.language.spaced
         initial = {"tokenizer": Tokenizer.WHITESPACE if spaced else Tokenizer.ICU, "normalise": True}
-        super().__init__(data, initial={**initial, "metrics": BASIC_METRICS})
+        basic = WITHOUT_REFERENCES if references.is_without_captions else BASIC_METRICS
+        super().__init__(data, initial={**initial, "metrics": basic})
         self.references = references
         self.vectors = vectors_for(references)
         self.by_key = {str(row.model.pk): row.model for row in coverage}
@@ -105,8 +127,14 @@ class ScoringForm(forms.Form):
         metrics.choices = [
             (name, ", ".join(figure.title for figure in metric.figures))
             for name, metric in METRICS.items()
-            if (has_vectors or not needs_vectors(name)) and (self.encoders or not needs_projections(name))
+            if (has_vectors or not needs_vectors(name))
+            and (self.encoders or not needs_projections(name))
+            and not (references.is_without_captions and needs_references(name))
         ]
+        if references.is_without_captions:
+            # Nothing is cut into tokens.
+            for name in ("tokenizer", "normalise"):
+                del self.fields[name]
         self.why_no_java = why_no_java()
         metrics.help_text = " ".join([self._about_java(), *self._about_encoders()])
         if has_vectors:
@@ -151,13 +179,15 @@ class ScoringForm(forms.Form):
                     cleaned["metrics"],
                     language=self.references.language_id,
                     vectors_language=vectors.language_id if vectors else None,
+                    has_references=not self.references.is_without_captions,
                     has_encoder=cleaned.get("encoder") is not None,
-                    has_english=self.references.language_id == ENGLISH or cleaned.get("english") is not None,
+                    has_english=cleaned.get("english") is not None
+                    or (self.references.language_id == ENGLISH and not self.references.is_without_captions),
                     has_features=cleaned.get("features") is not None,
                 )
         except MetricChoiceError as refused:
             self.add_error("metrics", str(refused))
-        return cleaned
+        return {"tokenizer": Tokenizer.WHITESPACE, "normalise": False} | cleaned
 
 
 def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict[str, forms.Field]:
@@ -244,7 +274,7 @@ class ReferenceTrainingForm(TrainingForm):
         super().__init__(data, by=by, initial=initial)
         for name in ("references", "validation"):
             field: Any = self.fields[name]
-            offered = [one for one in sets if not one.is_evaluation]
+            offered = [one for one in sets if not one.is_evaluation and not one.is_without_captions]
             field.queryset = ReferenceSet.objects.filter(pk__in=[one.pk for one in offered])
             field.choices = [(one.pk, reference_label(one)) for one in offered]
         first = ("name", "base", "features", "references", "validation", "validation_percent", "leaves_out_evaluated")

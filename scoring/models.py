@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from images.models import OPEN_STATES, Collection, Image, Leased
+from images.models import OPEN_STATES, Collection, CollectionImage, Image, Leased
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator, WordVectorSet
 from languages.models import Language
 from people.models import Project
@@ -22,12 +22,14 @@ class ReferenceKind(models.TextChoices):
     COLLECTED = "collected", _("Written in this project")
     TRANSLATED = "translated", _("Translated from English")
     MIXED = "mixed", _("Written by people and translated from English")
+    NONE = "none", _("None: images without captions")
 
 
 class ReferenceSet(models.Model):
     """Captions by people of a collection's images in one language, against which models' captions are scored.
 
-    `digest` is of all its captions by image; it changes with them, in the same transaction.
+    `digest` is of all its captions by image; it changes with them, in the same transaction. One of the kind NONE has no
+    captions: it stands for all images of the collection, for metrics that need no references.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reference_sets")
@@ -59,6 +61,16 @@ class ReferenceSet(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.language_id})"
+
+    @property
+    def is_without_captions(self) -> bool:
+        return self.kind == ReferenceKind.NONE
+
+    def image_ids(self) -> models.QuerySet[Any, Any]:
+        """The images that are scored: those with captions, or those of the collection where there are none."""
+        if self.is_without_captions:
+            return CollectionImage.objects.filter(collection=self.collection_id).order_by().values("image")
+        return Reference.objects.filter(reference_set=self).order_by().values("image")
 
 
 class Reference(models.Model):
@@ -189,7 +201,9 @@ class Scoring(models.Model):
 
     @property
     def text_version(self) -> str:
-        """The tokenisation in a few words."""
+        """The tokenisation in a few words; empty where nothing is cut into tokens."""
+        if self.references.is_without_captions:
+            return ""
         name = str(Tokenizer(self.tokenizer).label)
         return gettext("%(tokenizer)s, normalised") % {"tokenizer": name} if self.normalise else name
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from django.contrib.auth.models import AnonymousUser
 from django.shortcuts import get_object_or_404
 
+from images.models import CollectionImage
 from inference.selectors import assigned_work
 from people.models import Role, User
 from people.permissions import project_for
@@ -32,5 +33,9 @@ def reference_set_for(user: User | AnonymousUser, slug: str, set_id: int, *roles
 
 def has_assigned_images(user: User, reference_sets: Iterable[ReferenceSet]) -> bool:
     """Whether `user` writes about or judges an image of `reference_sets` right now: they must not read of it then."""
-    of_sets = Reference.objects.filter(reference_set__in=list(reference_sets))
-    return of_sets.filter(assigned_work.is_assigned(user, "image")).exists()
+    sets = list(reference_sets)
+    of_sets = Reference.objects.filter(reference_set__in=sets)
+    collections = [one.collection_id for one in sets if one.is_without_captions]
+    of_collections = CollectionImage.objects.filter(collection__in=collections)
+    is_assigned = assigned_work.is_assigned(user, "image")
+    return of_sets.filter(is_assigned).exists() or bool(collections and of_collections.filter(is_assigned).exists())

@@ -21,6 +21,10 @@ def needs_vectors(metric: str) -> bool:
     return Need.VECTORS in METRICS[metric].needs
 
 
+def needs_references(metric: str) -> bool:
+    return Need.REFERENCES in METRICS[metric].needs
+
+
 def needs_projections(metric: str) -> bool:
     return Need.PROJECTIONS in METRICS[metric].needs
 
@@ -30,6 +34,7 @@ def check_metrics(
     *,
     language: str,
     vectors_language: str | None,
+    has_references: bool = True,
     has_encoder: bool = False,
     has_english: bool = False,
     has_features: bool = False,
@@ -38,8 +43,8 @@ def check_metrics(
     Raises
     ------
     MetricChoiceError
-        Where no metric is named or one is not known, or one lacks what it needs: word vectors in `language`, an encoder
-        of the captions, English references, features of the images.
+        Where no metric is named or one is not known, or one lacks what it needs: references, word vectors in
+        `language`, an encoder of the captions, English references, features of the images.
     """
     if not metrics:
         raise MetricChoiceError(_("Choose a metric."))
@@ -50,6 +55,8 @@ def check_metrics(
             % {"name": unknown[0], "known": ", ".join(METRICS)}
         )
     for metric in metrics:
+        if needs_references(metric) and not has_references:
+            raise MetricChoiceError(_("%(metric)s needs references. Choose some.") % {"metric": metric})
         if needs_vectors(metric) and vectors_language != language:
             raise MetricChoiceError(
                 _("%(metric)s needs word vectors in the language of the references. Choose some.") % {"metric": metric}

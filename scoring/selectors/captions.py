@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Max
 
 from crosslens_metrics.signatures import sample_digest
+from images.models import CollectionImage
 from inference.models import ModelCaption
 from scoring.models import Reference, Scoring
 from scoring.rules.digests import as_digest, image_digest
@@ -17,6 +18,8 @@ from scoring.rules.digests import as_digest, image_digest
 @dataclass(frozen=True)
 class Material:
     """Images (primary keys, in the order of their digests' hashes) with a caption and at least one reference.
+
+    Of a set without captions, all images of its collection with a caption; their references are empty.
 
     The digests are of the captions that are scored, and of all references of the set.
     """
@@ -37,16 +40,11 @@ def material_of(scoring: Scoring) -> Material:
     language = scoring.references.language_id
     # Before the captions: of one that comes in between, the mark knows nothing, and it is noticed later.
     mark = marks_of([(scoring.model_id, language)])[scoring.model_id, language]
-    rows = Reference.objects.filter(reference_set=scoring.references_id).order_by("image", "position")
-    references: dict[int, list[str]] = defaultdict(list)
-    digests: dict[int, str] = {}
-    for image, digest, text in rows.values_list("image_id", "image__sha256", "text"):
-        references[image].append(text)
-        digests[image] = digest
+    references, digests = _without_captions(scoring) if scoring.references.is_without_captions else _references(scoring)
     stored = ModelCaption.objects.filter(
         model=scoring.model_id,
         language=language,
-        image__in=Reference.objects.filter(reference_set=scoring.references_id).values("image"),
+        image__in=scoring.references.image_ids(),
     )
     # A reference that came in between may be of an image that the first query did not see.
     captions = {image: text for image, text in stored.values_list("image_id", "text") if image in references}
@@ -57,10 +55,29 @@ def material_of(scoring: Scoring) -> Material:
         references=[references[image] for image in images],
         left_out=len(references) - len(images),
         captions_digest=as_digest(sum(image_digest(digests[image], [captions[image]]) for image in images)),
-        references_digest=as_digest(sum(image_digest(digests[image], texts) for image, texts in references.items())),
+        references_digest=scoring.references.digest
+        if scoring.references.is_without_captions
+        else as_digest(sum(image_digest(digests[image], texts) for image, texts in references.items())),
         sample=sample_digest([digests[image] for image in images]),
         mark=mark,
     )
+
+
+def _references(scoring: Scoring) -> tuple[dict[int, list[str]], dict[int, str]]:
+    """The references of each image, and its SHA-256."""
+    rows = Reference.objects.filter(reference_set=scoring.references_id).order_by("image", "position")
+    references: dict[int, list[str]] = defaultdict(list)
+    digests: dict[int, str] = {}
+    for image, digest, text in rows.values_list("image_id", "image__sha256", "text"):
+        references[image].append(text)
+        digests[image] = digest
+    return references, digests
+
+
+def _without_captions(scoring: Scoring) -> tuple[dict[int, list[str]], dict[int, str]]:
+    rows = CollectionImage.objects.filter(collection=scoring.references.collection_id).order_by("image")
+    digests = dict(rows.values_list("image_id", "image__sha256"))
+    return {image: [] for image in digests}, digests
 
 
 def marks_of(asked: Iterable[tuple[int, str]]) -> Mapping[tuple[int, str], str]:

@@ -10,7 +10,7 @@ from inference.models import CaptioningModel, EmbeddingSet, ModelCaption, WordVe
 from inference.permissions import models_in
 from inference.selectors.embeddings import whole_sets
 from people.models import Project
-from scoring.models import Reference, ReferenceKind, ReferenceSet
+from scoring.models import ReferenceKind, ReferenceSet
 from scoring.rules.metrics import ENGLISH
 from scoring.selectors.captions import marks_of
 from scoring.selectors.scores import ScoringRow
@@ -40,8 +40,8 @@ def written_by_people(english: ReferenceSet) -> list[ReferenceSet]:
 
 def coverage_of(references: ReferenceSet) -> list[Coverage]:
     """List models with captions in the language of the references, those with most images first."""
-    of_set = Reference.objects.filter(reference_set=references).values("image")
-    captions = ModelCaption.objects.filter(language=references.language_id, image__in=of_set).order_by()
+    captions = ModelCaption.objects.filter(language=references.language_id, image__in=references.image_ids())
+    captions = captions.order_by()
     counts = dict(captions.values_list("model").annotate(Count("pk")))
     models = models_in(references.project_id).in_bulk(counts)
     coverages = [Coverage(model, counts[pk]) for pk, model in models.items()]
@@ -63,7 +63,8 @@ def features_for(references: ReferenceSet) -> QuerySet[EmbeddingSet]:
 def english_for(references: ReferenceSet) -> QuerySet[ReferenceSet]:
     """List English references of the same collection; none if these are English themselves."""
     sets = ReferenceSet.objects.filter(project=references.project_id, collection=references.collection_id)
-    return sets.filter(language=ENGLISH).exclude(language=references.language_id)
+    sets = sets.filter(language=ENGLISH).exclude(kind=ReferenceKind.NONE)
+    return sets if references.is_without_captions else sets.exclude(language=references.language_id)
 
 
 def is_outdated(row: ScoringRow) -> bool:

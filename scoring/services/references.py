@@ -17,6 +17,8 @@ from people.models import Project, User
 from scoring.models import Reference, ReferenceKind, ReferenceSet
 from scoring.rules.digests import as_digest, as_total, image_digest
 
+LONGEST_NAME = 120
+
 
 class ReferenceFileError(Exception):
     """The file or set is refused; the message says why, and what to do."""
@@ -77,6 +79,28 @@ def set_of(
         )
         raise ReferenceFileError(message % values)
     return reference_set
+
+
+def without_references(
+    *, project: Project, collection: Collection, language: Language, by: User | None, now: datetime
+) -> ReferenceSet:
+    """Get or create what stands for the images of a collection, for metrics that need no references in the language.
+
+    Raises
+    ------
+    ReferenceFileError
+        Where its name is another set's.
+    """
+    return set_of(
+        project=project,
+        collection=collection,
+        language=language,
+        name=(_("Images of %(collection)s") % {"collection": collection.name})[:LONGEST_NAME],
+        kind=ReferenceKind.NONE,
+        origin=f"images {collection.pk} {language.pk}",
+        by=by,
+        now=now,
+    )
 
 
 def put_references(

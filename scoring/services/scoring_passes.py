@@ -126,7 +126,7 @@ class _Inputs:
             try:
                 self._prepared = prepare(
                     self.material.captions,
-                    self.material.references,
+                    None if self.scoring.references.is_without_captions else self.material.references,
                     tokenizer=self.scoring.tokenizer,
                     language=self.scoring.references.language_id,
                     spaced=self.scoring.references.language.spaced,

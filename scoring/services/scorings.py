@@ -57,8 +57,9 @@ def create_scorings(
         metrics,
         language=references.language_id,
         vectors_language=vectors.language_id if vectors else None,
+        has_references=not references.is_without_captions,
         has_encoder=encoder is not None,
-        has_english=ENGLISH in (references.language_id, english.language_id if english else None),
+        has_english=ENGLISH in (english.language_id if english else None, _language_of_captions(references)),
         has_features=features is not None,
     )
     needed = {
@@ -82,6 +83,10 @@ def create_scorings(
             _ask(scoring, now=now)
             scorings.append(scoring)
     return scorings
+
+
+def _language_of_captions(references: ReferenceSet) -> str | None:
+    return None if references.is_without_captions else references.language_id
 
 
 def ask_again(*, scoring: Scoring, now: datetime) -> Pass | None:

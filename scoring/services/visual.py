@@ -52,22 +52,23 @@ class Visual:
         inference.backends.captioners.BackendSettingsError, inference.backends.encoders.ExtraMissingError
         inference.selectors.embeddings.EmbeddingsUnavailableError
         """
-        spaces = {self._facts(self.encoder)[1]}
-        signatures = [self._facts(self.encoder)[0]]
-        if self.english is not None:
-            signature, space = self._facts(self.english_encoder)
-            signatures.append(signature)
-            spaces |= {space} if metric in NEED_ENGLISH else set()
-        if self.scoring.features is not None:
-            signatures.append(_signature_of(self.scoring.features))
-            spaces |= {self.scoring.features.encoder.space} if metric in NEED_FEATURES else set()
+        signature, space = self._facts(self.encoder)
+        spaces, english_encoder, features_encoder = {space}, None, None
+        if self.english is not None and metric in NEED_ENGLISH:
+            english_encoder, space = self._facts(self.english_encoder)
+            spaces.add(space)
+        if self.scoring.features is not None and metric in NEED_FEATURES:
+            features_encoder = _signature_of(self.scoring.features)
+            spaces.add(self.scoring.features.encoder.space)
         if len(spaces) > 1:
             raise MissingInputError(
                 _("The vectors are in different spaces, so they cannot be compared: %(spaces)s.")
                 % {"spaces": ", ".join(sorted(spaces))}
             )
         return Projections(
-            encoder="+".join(dict.fromkeys(signatures)),
+            encoder=signature,
+            english_encoder=english_encoder,
+            features_encoder=features_encoder,
             candidates=self._candidates(),
             references=self._english_vectors() if metric in NEED_ENGLISH else None,
             images=self._features() if metric in NEED_FEATURES else None,
@@ -143,6 +144,8 @@ def visual_of(scoring: Scoring, material: Material) -> Visual | None:
 def _english_of(scoring: Scoring, material: Material) -> Sequence[Sequence[str]] | None:
     """Read the English references of each image; the scoring's own if they are English."""
     if scoring.english is None:
+        if scoring.references.is_without_captions:
+            return None
         return material.references if scoring.references.language_id == ENGLISH else None
     rows = Reference.objects.filter(reference_set=scoring.english).order_by("image", "position")
     texts: Mapping[int, list[str]] = defaultdict(list)

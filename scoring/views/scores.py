@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -21,7 +22,7 @@ from people.permissions import project_for
 from people.requests import user_of
 from scoring import tasks
 from scoring.formats.scores import Layout
-from scoring.forms import ReferenceSetForm, ScoringForm
+from scoring.forms import ReferenceSetForm, ScoringForm, WithoutReferencesForm
 from scoring.models import ReferenceSet, Scoring
 from scoring.pages.progress import progress_of
 from scoring.pages.scores import ScoresQuery, scores_page
@@ -34,6 +35,7 @@ from scoring.selectors.restricting import by_level, restricted, with_intervals
 from scoring.selectors.scores import score_cells, scoring_details, scoring_rows
 from scoring.selectors.some_figures import FEWEST_IMAGES, RESAMPLES
 from scoring.services import scorings as services
+from scoring.services.references import ReferenceFileError, without_references
 
 
 @require_safe
@@ -80,10 +82,24 @@ def scoring_create(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     sets = list(setup.reference_sets(project))
     chosen = ReferenceSetForm(request.GET if "references" in request.GET else None, sets=sets)
+    is_without = request.method == "POST" and "references" not in request.GET
+    without = WithoutReferencesForm(request.POST if is_without else None, project=project)
+    if without.is_valid():
+        return _without_references(request, project, without)
     if not chosen.is_valid():
-        context = {"project": project, "form": chosen, "sets": sets}
-        return render(request, "scoring/scoring_references.html", context)
+        context = {"project": project, "form": chosen, "without": without, "sets": sets}
+        return render(request, "scoring/scoring_references.html", context, status=422 if without.is_bound else 200)
     return _create(request, project, chosen.cleaned_data["references"])
+
+
+def _without_references(request: HttpRequest, project: Project, form: WithoutReferencesForm) -> HttpResponse:
+    """Go on to the second step."""
+    try:
+        made = without_references(project=project, by=user_of(request), now=timezone.now(), **form.cleaned_data)
+    except ReferenceFileError as refused:
+        messages.error(request, str(refused))
+        return redirect("scoring:scoring-create", project.slug)
+    return redirect(f"{reverse('scoring:scoring-create', args=[project.slug])}?references={made.pk}")
 
 
 def _create(request: HttpRequest, project: Project, references: ReferenceSet) -> HttpResponse:

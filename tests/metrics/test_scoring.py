@@ -211,12 +211,13 @@ def test_words_that_no_spaces_separate_are_not_cut_at_spaces_without_a_warning(l
 
 
 def test_a_metric_that_reads_no_references_needs_none_and_names_none():
-    projections = Projections("tiny-1", candidates=np.eye(3), images=np.eye(3), references=np.eye(3), english="ab")
+    made_by = {"english": "ab", "english_encoder": "tiny-en", "features_encoder": "tiny-1"}
+    projections = Projections("tiny-1", candidates=np.eye(3), images=np.eye(3), references=np.eye(3), **made_by)
 
     scored = score(CANDIDATES, None, metrics=["clinrel", "cmedrel"], projections=projections)
 
     assert [str(one.signature) for one in scored] == [
-        "clinrel|v:1|encoder:tiny-1|english:ab",
+        "clinrel|v:1|encoder:tiny-1+tiny-en|english:ab",
         "cmedrel|v:1|encoder:tiny-1",
     ]
     with pytest.raises(MissingInputError, match="no references"):

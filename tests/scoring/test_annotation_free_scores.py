@@ -13,6 +13,7 @@ import pytest
 from django.urls import reverse
 
 from crosslens_metrics.scoring import Projections, score
+from crosslens_metrics.signatures import sample_digest
 from inference.backends.encoders import ExtraMissingError
 from inference.models import Precision
 from inference.projections.folder import Manifest
@@ -24,6 +25,7 @@ from scoring.models import Pass, Reference, ReferenceKind, Scoring
 from scoring.rules.metrics import MetricChoiceError
 from scoring.rules.packing import unpack_floats, unpack_integers
 from scoring.services.references import put_references
+from scoring.services.scoring_sweep import ask_where_changed
 from scoring.services.scorings import ask_again
 from tests.factories import NOW, make_captioner, make_project, make_vectors
 from tests.inference import embedded
@@ -147,11 +149,32 @@ def test_on_the_platform_it_is_what_the_metrics_give_for_the_same_vectors(refere
     of_collection = [one.pk for one in images_of(references.collection)]
     pixels = dict(zip(of_collection, np.diag([255.0, 128.0, 255.0]), strict=True))
     vectors = [vector(texts[one]) for one in images]
-    given = Projections("mean-colours-1", vectors, images=[pixels[one] for one in images])
+    sample = sample_digest([one.sha256 for one in images_of(references.collection)])
+    given = Projections("mean-colours-1", vectors, images=[pixels[one] for one in images], sample=sample)
     (expected,) = score([texts[one] for one in images], said, metrics=["cmedrel"], normalise=True, projections=given)
     kept = scored.scores.get()
     assert kept.value == pytest.approx(expected.scores.corpus, abs=1e-6)
     assert kept.signature == str(expected.signature)
+
+
+def test_images_without_references_are_scored_by_what_needs_none(client, project, collection, encoder, features, model):
+    client.force_login(project.created_by)
+    at = reverse("scoring:scoring-create", args=[project.slug])
+    images = client.post(at, {"collection": collection.slug, "language": "de"}).headers["Location"]
+    form = client.get(images).context["form"]
+    assert [name for name, _title in form.fields["metrics"].choices] == ["clinrel", "cmedrel"]
+
+    asked = {"models": [model.pk], "metrics": ["cmedrel"], "encoder": encoder.pk, "features": features.pk}
+    assert client.post(images, asked).status_code == 302
+    scored = run(Scoring.objects.get())
+
+    kept = scored.scores.get()
+    assert (scored.images, scored.error, kept.why_undefined) == (3, "", "")
+    assert kept.signature.startswith("cmedrel|v:1|encoder:mean-colours-1|sample:")
+    assert ask_where_changed(now=NOW) == []
+    assert client.get(reverse("scoring:score-list", args=[project.slug])).status_code == 200
+    with pytest.raises(MetricChoiceError, match="bleu needs references"):
+        make_scoring(scored.scoring.references, model=model, metrics=["bleu"])
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
