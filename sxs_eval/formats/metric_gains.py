@@ -23,7 +23,7 @@ from tabular.downloads import stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
 
 HUMAN, GROUP = "gain", "language"
-COLUMNS = ("comparison", "base_model", "test_model", GROUP, "images", HUMAN)
+COLUMNS = ("comparison", "base_model", "test_model", GROUP, "references", "images", HUMAN)
 """Then one column for each metric: test − base on the metric's own scale, empty where there is none."""
 SEED = 0
 KEPT_S = 24 * 3600
@@ -62,7 +62,9 @@ def rows(evaluations: Evaluations) -> list[dict[str, Any]]:
     lines = []
     for row in evaluations.rows:
         comparison = row.comparison
-        about = (comparison.pk, comparison.base.name, comparison.test.name, comparison.language_id, row.images)
+        used = [one.references for one in row.differences.values() if one.value is not None]
+        models = (comparison.base.name, comparison.test.name)
+        about = (comparison.pk, *models, comparison.language_id, "; ".join(dict.fromkeys(used)), row.images)
         gain = None if isinstance(row.gain, Undefined) else row.gain
         line: dict[str, Any] = dict(zip(COLUMNS, (*about, gain), strict=True))
         lines.append(line | {metric: row.differences[metric].value for metric in evaluations.metrics})

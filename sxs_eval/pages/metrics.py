@@ -58,6 +58,8 @@ class MetricsPage:
     title: str
     metrics: Sequence[tuple[str, str]]
     flip: bool
+    references: str
+    known_references: Sequence[str]
     lines: Sequence[EvaluationLine]
     plot: ScatterPlot | None
     coefficients: Sequence[str]
@@ -79,6 +81,8 @@ def metrics_page(evaluations: Evaluations, *, metric: str, flip: bool) -> Metric
         title=title,
         metrics=[(name, title_of(name)) for name in names],
         flip=flip,
+        references=evaluations.references,
+        known_references=evaluations.known,
         lines=lines,
         plot=_plot(title, points, lines) if points else None,
         coefficients=["Pearson", "Spearman", "Kendall τ-b", "Matthews"],

@@ -47,32 +47,54 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """`metrics` are the figures that any model of a comparison has, in the order of tables."""
+    """`metrics` are the figures that any model of a comparison has, in the order of tables.
+
+    `references` is the chosen name of reference sets, or empty for the first by name in each language; `known` are the
+    names that can be chosen.
+    """
 
     metrics: Sequence[str]
     rows: Sequence[Evaluation]
+    references: str
+    known: Sequence[str]
+
+
+class UnknownReferencesError(LookupError):
+    """No model of a comparison is scored against references of that name."""
 
 
 Scores = Mapping[tuple[str, str, str], Sequence[ScoreCell]]
 """By language, model and metric."""
 
 
-def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES) -> Evaluations:
-    """Collect evaluations, over the images that a filter leaves.
+def evaluations_of(project: Project, filter: ImageFilter = ALL_IMAGES, *, references: str = "") -> Evaluations:
+    """Collect evaluations, over the images that a filter leaves, by scores against the `references` of a name.
 
-    Without a filter, the number of queries does not depend on how many comparisons and scores there are.
+    Sets of one name in several languages are chosen together. Without a filter, the number of queries does not depend
+    on how many comparisons and scores there are.
+
+    Raises
+    ------
+    UnknownReferencesError
     """
     comparisons = comparisons_of(project)
     evidence = evidence_of(comparisons, filter)
+    compared = {(row.language_id, model.name) for row in comparisons for model in (row.base, row.test)}
+    of_compared = [cell for cell in score_cells(project) if (cell.language, cell.model) in compared]
+    known = sorted({cell.reference_set for cell in of_compared}, key=str.casefold)
+    if references and references not in known:
+        raise UnknownReferencesError(references)
+    chosen = [cell for cell in of_compared if references in ("", cell.reference_set)]
     cells: dict[tuple[str, str, str], list[ScoreCell]] = defaultdict(list)
-    for cell in restricted(score_cells(project), project=project, filter=filter):
+    for cell in restricted(chosen, project=project, filter=filter):
         if cell.value is not None:
             cells[cell.language, cell.model, cell.metric].append(cell)
-    compared = {(row.language_id, model.name) for row in comparisons for model in (row.base, row.test)}
-    metrics = sorted({metric for *of, metric in cells if tuple(of) in compared}, key=metric_order)
+    metrics = sorted({metric for *_of, metric in cells}, key=metric_order)
     return Evaluations(
         metrics,
         [_evaluation(row, decided_of(row, evidence[row.pk]), metrics, cells) for row in comparisons],
+        references,
+        known,
     )
 
 

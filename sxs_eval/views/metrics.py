@@ -10,12 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from corpora.pages.image_filters import asked_images, over
+from corpora.pages.image_filters import AskedImages, asked_images, over
+from people.models import Project
 from people.permissions import project_for
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
 from sxs_eval.permissions import READERS
-from sxs_eval.selectors.metrics import evaluations_of
+from sxs_eval.selectors.metrics import Evaluations, UnknownReferencesError, evaluations_of
 
 
 @require_safe
@@ -23,7 +24,7 @@ from sxs_eval.selectors.metrics import evaluations_of
 def metrics_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     flip = request.GET.get("flip") != "no"
-    images, evaluations = over(asked_images(request.GET, project), lambda filter: evaluations_of(project, filter))
+    images, evaluations = _evaluations(request, project)
     context = {
         "project": project,
         "page": metrics_page(evaluations, metric=request.GET.get("metric", ""), flip=flip),
@@ -41,7 +42,7 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
         known = ", ".join(MetricsLayout.values)
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": known})
     wanted = MetricsLayout(layout)
-    images, evaluations = over(asked_images(request.GET, project), lambda filter: evaluations_of(project, filter))
+    images, evaluations = _evaluations(request, project)
     if images.error:
         messages.error(request, images.error)
         return redirect("sxs_eval:metrics-show", slug)
@@ -49,3 +50,12 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
     response = HttpResponse(content, content_type=wanted.content_type)
     response["Content-Disposition"] = f'attachment; filename="{file_name(project, wanted, timezone.now())}"'
     return response
+
+
+def _evaluations(request: HttpRequest, project: Project) -> tuple[AskedImages, Evaluations]:
+    name = request.GET.get("references", "")
+    try:
+        return over(asked_images(request.GET, project), lambda filter: evaluations_of(project, filter, references=name))
+    except UnknownReferencesError as error:
+        message = _("The models of no comparison are scored against references called “%(name)s”. Choose others.")
+        raise Http404(message % {"name": name}) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import pytest
@@ -89,8 +91,25 @@ def page(client, **asked):
     return client.get(reverse("sxs_eval:metrics-show", args=["lions"]), asked)
 
 
-def exported(client, layout):
-    return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout])).content
+def exported(client, layout, **asked):
+    return client.get(reverse("sxs_eval:metrics-export", args=["lions", layout]), asked).content
+
+
+def test_the_reference_set_is_chosen_on_the_page_and_in_its_files(manager, project, collection, scored):
+    silver = make_references(project=project, collection=collection, name="Silver", texts=["ein Hund"])
+    for model in scored.values():
+        run(make_scoring(silver, model=model, metrics=["rouge-l"]))
+    shown = {name: page(manager, references=name) for name in ("", "People", "Silver")}
+
+    lines = {name: one.context["page"].lines for name, one in shown.items()}
+    signs = {name: [line.difference[:1] for line in some if line.difference] for name, some in lines.items()}
+    assert signs == {"": ["+"] * 5, "People": ["+"] * 5, "Silver": ["−"] * 3}
+    assert '<option value="Silver" selected>' in shown["Silver"].content.decode()
+    rows = json.loads(exported(manager, "json", references="Silver"))["evaluations"]
+    assert {row["language"]: row["references"] for row in rows} == {"de": "Silver", "es": ""}
+    table = csv.DictReader(io.StringIO(exported(manager, "csv", references="Silver").decode("utf-8-sig")))
+    assert [row["references"] for row in table] == [row["references"] for row in rows]
+    assert page(manager, references="Gold").status_code == 404
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
