@@ -10,6 +10,7 @@ from django.db.models import Model
 from rest_framework import serializers
 
 from annotation.models import Caption, CaptionState, Feedback, Rating, Round, RoundKind, RoundState, Verdict
+from corpora.selectors.chosen import UNKNOWN, origins_of
 from images.api import ServedImageSerializer, served_fields
 from images.models import CollectionImage
 from images.selectors import served_image
@@ -18,14 +19,19 @@ from people.rules.pseudonyms import pseudonym
 
 
 def context_of(project: Project, rows: Sequence[Model]) -> dict[str, Any]:
-    """Prepare `keys` of the images of `rows` by (collection, image), and `name_of`, the pseudonym of a person."""
+    """Prepare `keys` of the images of `rows` by (collection, image), their `origins`, and `name_of`, a pseudonym."""
     captions = [getattr(row, "caption", row) for row in rows]
     rounds = {caption.round for caption in captions if isinstance(caption, Caption)}
     collections = {round.pk: round.collection_id for round in rounds}
     images = {caption.image_id for caption in captions if isinstance(caption, Caption)}
     entries = CollectionImage.objects.filter(collection__in=set(collections.values()), image__in=images)
     keys = {(collection, image): key for collection, image, key in entries.values_list("collection", "image", "key")}
-    return {"keys": keys, "collections": collections, "name_of": cache(partial(pseudonym, project))}
+    return {
+        "keys": keys,
+        "collections": collections,
+        "origins": origins_of(project, images),
+        "name_of": cache(partial(pseudonym, project)),
+    }
 
 
 class LanguageSerializer(serializers.Serializer[Any]):
@@ -118,6 +124,9 @@ def image_shown(entry: CollectionImage, viewer: User) -> dict[str, Any]:
 class CaptionSerializer(serializers.ModelSerializer[Caption]):
     language = serializers.CharField(source="round.language_id")
     image = serializers.SerializerMethodField()
+    image_origin = serializers.SerializerMethodField(
+        help_text="Where the image was taken, the language and level that it was chosen for, and versions; or empty."
+    )
     author = serializers.SerializerMethodField(help_text="A pseudonym; null if the caption was imported from a file.")
     state = serializers.ChoiceField(CaptionState.choices)
     guidelines_version = serializers.IntegerField(source="guidelines.version")
@@ -132,6 +141,7 @@ class CaptionSerializer(serializers.ModelSerializer[Caption]):
             "round",
             "language",
             "image",
+            "image_origin",
             "author",
             "text",
             "text_as_typed",
@@ -143,6 +153,9 @@ class CaptionSerializer(serializers.ModelSerializer[Caption]):
 
     def get_image(self, caption: Caption) -> str | None:
         return key_of(caption, self.context)
+
+    def get_image_origin(self, caption: Caption) -> dict[str, str]:
+        return self.context["origins"].get(caption.image_id, UNKNOWN)._asdict()
 
     def get_author(self, caption: Caption) -> str | None:
         return name_of(caption.author_id, self.context)

@@ -30,6 +30,7 @@ from annotation.selectors.caption_rows import (
 )
 from annotation.selectors.filtered import captions_within
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
+from corpora.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from tabular.downloads import JSON_LINES_TYPE, csv_lines, in_pieces, json_line, stamp
@@ -52,7 +53,7 @@ READ: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
     "writing_ms": ("item__writing_ms", None),
 }
 """Columns that are read from a caption: their source, and how to convert the stored value."""
-COLUMNS = ("image", "language", "author", *READ)
+COLUMNS = ("image", "language", "author", *READ, *ORIGIN_COLUMNS)
 _CONVERTED = [(place, read) for place, (_stored, read) in enumerate(READ.values()) if read is not None]
 
 _BY_AUTHOR = itemgetter(AUTHOR, POSITION)
@@ -79,6 +80,7 @@ class ImageCaptions:
 
     key: str
     captions: Mapping[str, list[Row]]
+    origin: ImageOrigin
 
 
 def file_name(project: Project, layout: Layout, until: datetime, images: ImageFilter = ALL_IMAGES) -> str:
@@ -126,12 +128,13 @@ def _with_captions(
     # A project has far fewer authors than captions.
     name_of = cache(partial(pseudonym, project))
     for images in counted_by_image(rounds, fields, until=until, at_once=IMAGES_AT_ONCE, within=within):
+        origins = origins_of(project, images.rows) if images.rows else {}
         for image, key in images.keys.items():
             if image in images.rows:
                 rows: dict[str, list[Row]] = {tag: [] for tag in tags}
                 for row in sorted(_named(images.rows[image], name_of), key=_BY_AUTHOR):
                     rows[row[LANGUAGE]].append(row)
-                yield ImageCaptions(key, rows)
+                yield ImageCaptions(key, rows, origins.get(image, UNKNOWN))
 
 
 def _named(rows: Iterable[Row], name_of: Callable[[int], str]) -> Iterator[Row]:
@@ -140,12 +143,17 @@ def _named(rows: Iterable[Row], name_of: Callable[[int], str]) -> Iterator[Row]:
 
 
 def _xm3600_line(image: ImageCaptions) -> str:
-    return xm3600_line(image.key, {tag: [row[_REST] for row in rows] for tag, rows in image.captions.items()})
+    texts = {tag: [row[_REST] for row in rows] for tag, rows in image.captions.items()}
+    return xm3600_line(image.key, texts, origin=image.origin)
 
 
-def xm3600_line(key: str, captions: Mapping[str, Sequence[str]]) -> str:
-    """The layout of Crossmodal-3600. A language in which an image has no caption yet has an empty list."""
-    return json_line({"image/key": key} | {tag: {"caption": texts} for tag, texts in captions.items()})
+def xm3600_line(key: str, captions: Mapping[str, Sequence[str]], *, origin: ImageOrigin = UNKNOWN) -> str:
+    """The layout of Crossmodal-3600. A language in which an image has no caption yet has an empty list.
+
+    What is known of the image's origin has keys with a slash, which readers of the layout pass over.
+    """
+    about = {f"image/{name}": value for name, value in origin._asdict().items() if value}
+    return json_line({"image/key": key, **about} | {tag: {"caption": texts} for tag, texts in captions.items()})
 
 
 def _rows(images: Iterable[ImageCaptions]) -> Iterator[Row]:
@@ -156,4 +164,4 @@ def _rows(images: Iterable[ImageCaptions]) -> Iterator[Row]:
                 values = list(row[_REST:])
                 for place, read in _CONVERTED:
                     values[place] = read(values[place])
-                yield image.key, tag, row[AUTHOR] or None, *values
+                yield image.key, tag, row[AUTHOR] or None, *values, *image.origin

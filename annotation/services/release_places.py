@@ -12,9 +12,12 @@ from typing import Any
 from annotation.models import Caption, Release, Round
 from annotation.rules.release_places import NOWHERE, ReleasedPlace
 from corpora.models import ImagePlace, Level
-from corpora.selectors.subsets import newest_choices
+from corpora.selectors.chosen import origins_of
+from images.models import Image
 
 NO_FAULT = ""
+PLACE_AND_CHOICE = ("countries", "regions", "continent", "chosen_for", "level")
+"""What a release says of each image; it names the versions of tables and borders once."""
 
 
 def snapshot_of(release: Release, rounds: Iterable[Round]) -> dict[str, Any]:
@@ -24,27 +27,19 @@ def snapshot_of(release: Release, rounds: Iterable[Round]) -> dict[str, Any]:
     """
     counted = Caption.objects.counted().filter(round__in=list(rounds), submitted_at__lte=release.until)
     images = counted.order_by().values("image")
-    found: dict[str, ReleasedPlace] = {}
-    borders: set[str] = set()
-    tables: set[str] = set()
-    places = ImagePlace.objects.filter(image__in=images, problem=NO_FAULT).order_by()
-    about = ("countries", "regions", "continent")
-    columns = ("image__sha256", "borders", *about, "latitude", "longitude")
-    for digest, version, countries, regions, continent, *point in places.values_list(*columns).iterator():
-        latitude, longitude = point if release.has_coordinates else (None, None)
-        found[digest] = ReleasedPlace(countries, regions, continent, latitude=latitude, longitude=longitude)
-        borders.add(version)
-    chosen = newest_choices(release.project).filter(image__in=images)
-    rows = chosen.values_list("image__sha256", "selection__borders", "selection__table", *about, "language", "level")
-    for digest, version, table, countries, regions, continent, language, level in rows.iterator():
-        found[digest] = found.get(digest, NOWHERE)._replace(
-            countries=countries, regions=regions, continent=continent, chosen_for=language, level=level
-        )
-        borders.add(version)
-        tables.add(table)
+    digests = dict(Image.objects.filter(pk__in=images).order_by().values_list("pk", "sha256"))
+    points: dict[int, tuple[float, float]] = {}
+    if release.has_coordinates:
+        located = ImagePlace.objects.filter(image__in=images, problem=NO_FAULT).order_by()
+        points = {image: point for image, *point in located.values_list("image", "latitude", "longitude").iterator()}
+    origins = origins_of(release.project, digests)
+    found = {
+        digests[image]: ReleasedPlace(*origin[: len(PLACE_AND_CHOICE)], *points.get(image, ()))
+        for image, origin in origins.items()
+    }
     return {
-        "borders": sorted(borders - {""}),
-        "tables": sorted(tables - {""}),
+        "borders": sorted({origin.borders for origin in origins.values()} - {""}),
+        "tables": sorted({origin.table for origin in origins.values()} - {""}),
         "images": {digest: list(place) for digest, place in sorted(found.items())},
     }
 

@@ -1,11 +1,12 @@
-"""Read which language each image was chosen for, and from which level."""
+"""Read which language each image was chosen for, from which level, and where it was taken: what exports say of it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from corpora.models import SelectedImage, Selection
+from corpora.models import ImagePlace, SelectedImage, Selection
 from corpora.rules.levels import Level
 from people.models import Project
 
@@ -33,6 +34,49 @@ class Chosen:
     selection: int
     table: str
     borders: str
+
+
+class ImageOrigin(NamedTuple):
+    """Where an image comes from, as every export of captions says it; codes are separated by spaces.
+
+    The place of an image that was chosen is the one that it was chosen by; `table` is the version of the table of where
+    languages are spoken, and `borders` that of the borders.
+    """
+
+    countries: str = ""
+    regions: str = ""
+    continent: str = ""
+    chosen_for: str = ""
+    level: str = ""
+    table: str = ""
+    borders: str = ""
+
+
+UNKNOWN = ImageOrigin()
+ORIGIN_COLUMNS = tuple(f"image_{name}" for name in ImageOrigin._fields)
+"""The columns of a file of captions, in the order of `ImageOrigin`."""
+
+
+def origins_of(project: Project, image_ids: Collection[int]) -> dict[int, ImageOrigin]:
+    """Return where images come from; one is missing if nothing is known of it."""
+    found: dict[int, ImageOrigin] = {}
+    ids = sorted(set(image_ids))
+    for start in range(0, len(ids), AT_ONCE):
+        # Without a problem: the coordinates of the others cannot be right.
+        places = ImagePlace.objects.filter(image__in=ids[start : start + AT_ONCE], problem="").order_by()
+        for image, borders, *place in places.values_list("image", "borders", "countries", "regions", "continent"):
+            found[image] = ImageOrigin(*place, borders=borders)
+    for image, chosen in chosen_of(project, ids).items():
+        found[image] = ImageOrigin(
+            " ".join(chosen.countries),
+            " ".join(chosen.regions),
+            chosen.continent,
+            chosen.language,
+            chosen.level.value,
+            chosen.table,
+            chosen.borders,
+        )
+    return found
 
 
 def chosen_of(project: Project, image_ids: Collection[int]) -> dict[int, Chosen]:

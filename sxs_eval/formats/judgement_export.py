@@ -20,6 +20,7 @@ from django.db.models import F, Q, QuerySet, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
+from corpora.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
 from corpora.selectors.subsets import images_of
 from crosslens_metrics.scales import SCALES, Scale
 from images.models import CollectionImage, Image
@@ -46,6 +47,7 @@ class JudgementRow:
     answer: Mapping[str, Any]
     rater: str = ""
     why_not: str = ""
+    origin: ImageOrigin = UNKNOWN
 
     @property
     def scale(self) -> Scale:
@@ -56,6 +58,10 @@ class JudgementRow:
 
     def moment(self, name: str) -> str:
         return as_iso(self.answer[name]) if name in self.answer else ""
+
+
+def _origin_of(row: JudgementRow, *, name: str) -> str:
+    return str(getattr(row.origin, name))
 
 
 COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
@@ -87,6 +93,9 @@ COLUMNS: Mapping[str, Callable[[JudgementRow], Any]] = {
     "scale": lambda row: row.comparison.scale,
     "batch": lambda row: row.text("batch"),
     "position": lambda row: row.answer.get("position"),
+    **{
+        column: partial(_origin_of, name=name) for column, name in zip(ORIGIN_COLUMNS, ImageOrigin._fields, strict=True)
+    },
 }
 """Return the values of the columns. Unknown numbers are null and unknown texts are empty."""
 
@@ -137,13 +146,29 @@ def _rows(
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
         for keys in _left(_keys(comparison), left.get(comparison.pk)):
+            origins = origins_of(comparison.project, keys)
             judged = [
-                JudgementRow(comparison, keys[one["shown"]], one, name_of(one["person"]), _why_not(one, of_this))
+                JudgementRow(
+                    comparison,
+                    keys[one["shown"]],
+                    one,
+                    name_of(one["person"]),
+                    _why_not(one, of_this),
+                    origins.get(one["shown"], UNKNOWN),
+                )
                 for one in _answers(comparison, keys, until)
                 if of_this.get(one["person"]) != RaterState.WITHDRAWN
             ]
             unseen = _unseen(comparison, keys)
-            judged += [JudgementRow(comparison, keys[pair.image_id], _unseen_answer(pair)) for pair in unseen]
+            judged += [
+                JudgementRow(
+                    comparison,
+                    keys[pair.image_id],
+                    _unseen_answer(pair),
+                    origin=origins.get(pair.image_id, UNKNOWN),
+                )
+                for pair in unseen
+            ]
             rows = cells_of(COLUMNS, judged)
             place = {key: number for number, key in enumerate(keys.values())}
             # One rater's answers have different times, unless one request followed the other at once.

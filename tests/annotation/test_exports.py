@@ -21,6 +21,8 @@ from annotation.formats import captions as exports
 from annotation.formats.captions import COLUMNS, Layout, export_captions
 from annotation.models import Caption, CaptionBatch, RoundKind
 from annotation.services import batches
+from corpora.models import Level
+from corpora.selectors.chosen import ORIGIN_COLUMNS
 from images.models import Collection, CollectionImage, Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
@@ -28,6 +30,7 @@ from tabular import downloads
 from tabular.downloads import as_iso, write_whole
 from tabular.spreadsheets import csv_safe, plain_cell, safe_cell
 from tests.annotation.submitting import make_captions, submit_captions, take, write
+from tests.corpora.placing import choose, place
 from tests.factories import (
     NOW,
     images_of,
@@ -158,7 +161,28 @@ class TestWhatIsInIt:
             "submitted_at": "2026-03-02T09:00:00.000Z",
             "rating_ms": 0,
             "writing_ms": 0,
+            **dict.fromkeys(ORIGIN_COLUMNS, ""),
         }
+
+    def test_every_layout_says_where_an_image_was_taken_and_for_what_it_was_chosen(self):
+        round = make_round(images=2)
+        submit_captions(round, make_annotator(round), "Ein Bild")
+        chosen, other = (entry.image for entry in round.collection.entries.all())
+        place(chosen, "DE", "DE-BY", continent="EU")
+        choose(round.project, "de", {chosen: Level.REGION})
+        place(chosen, "FR", continent="EU")
+        place(other, "PL", continent="EU")
+        key = dict(round.collection.entries.values_list("image_id", "key"))
+        found = {row["image"]: [row[column] for column in ORIGIN_COLUMNS] for row in rows(round.project)}
+        origin = ["DE", "DE-BY", "EU", "de", "region", "made-table-1", "made-1"]
+        assert found == {key[chosen.pk]: origin, key[other.pk]: ["PL", "", "EU", "", "", "", "made-1"]}
+        lines = {
+            line["image/key"]: line for line in map(json.loads, exported(round.project, Layout.XM3600).splitlines())
+        }
+        assert [lines[key[chosen.pk]][column.replace("_", "/", 1)] for column in ORIGIN_COLUMNS] == origin
+        assert [name for name in lines[key[other.pk]] if "/" in name] == [
+            *("image/key", "image/countries", "image/continent", "image/borders")
+        ]
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_times_are_in_milliseconds_however_the_database_writes_them(self):

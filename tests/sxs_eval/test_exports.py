@@ -18,6 +18,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from corpora.models import Level
+from corpora.selectors.chosen import ORIGIN_COLUMNS
 from images.models import CollectionImage, Image
 from inference.models import CaptioningModel
 from people.rules.pseudonyms import pseudonym
@@ -30,7 +32,7 @@ from tabular import downloads
 from tabular.downloads import write_whole
 from tabular.spreadsheets import plain_cell
 from tests.clients import client_of
-from tests.corpora.placing import make_subset
+from tests.corpora.placing import choose, make_subset, place
 from tests.factories import (
     NOW,
     make_captioner,
@@ -167,8 +169,17 @@ class TestRows:
             "scale": 7,
             "batch": str(judgement.batch_id),
             "position": judgement.position,
+            **dict.fromkeys(ORIGIN_COLUMNS, ""),
         }
         assert list(row) == list(COLUMNS)
+
+    def test_a_row_says_where_its_image_was_taken_and_for_what_it_was_chosen(self, comparison):
+        image = comparison.collection.entries.get(key="image-3").image
+        place(image, "DE", "DE-BY", continent="EU")
+        choose(comparison.project, "de", {image: Level.REGION})
+        found = {row["image"]: [row[column] for column in ORIGIN_COLUMNS] for row in rows(comparison)}
+        assert found.pop("image-3") == ["DE", "DE-BY", "EU", "de", "region", "made-table-1", "made-1"]
+        assert {"".join(origin) for origin in found.values()} == {""}
 
     def test_of_a_gold_pair_the_better_caption_stands_for_the_test_one(self, comparison):
         golds = [row for row in rows(comparison) if row["kind"] == "gold"]
