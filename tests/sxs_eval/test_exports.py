@@ -194,8 +194,8 @@ class TestRows:
         exported = rows(comparison)
         places = [int(row["image"].removeprefix("image-")) for row in exported]
         assert places == sorted(places)
-        for place in range(1, 9):
-            raters = [row["rater"] for row in exported if row["image"] == f"image-{place}"]
+        for number in range(1, 9):
+            raters = [row["rater"] for row in exported if row["image"] == f"image-{number}"]
             assert raters == sorted(raters)
 
     def test_what_does_not_count_says_why_not(self, comparison):
