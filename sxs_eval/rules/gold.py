@@ -14,11 +14,12 @@ from sxs_eval.rules.judging import are_equal
 
 @dataclass(frozen=True)
 class GoldLine:
-    """`reference` names the image by key, file name or SHA-256."""
+    """`reference` names the image by key, file name or SHA-256; `had_hidden` counts captions with hidden characters."""
 
     reference: str
     better: str
     worse: str
+    had_hidden: int = 0
 
 
 def gold_line(value: Any) -> GoldLine:
@@ -33,7 +34,7 @@ def gold_line(value: Any) -> GoldLine:
     better, worse = (_caption(value, name) for name in ("better", "worse"))
     if are_equal(better.text, worse.text):
         raise LineError(_("Both captions are the same, so neither can be the better one."))
-    return GoldLine(better.reference, better.text, worse.text)
+    return GoldLine(better.reference, better.text, worse.text, better.had_hidden + worse.had_hidden)
 
 
 def _caption(value: dict[str, Any], name: str) -> CaptionLine:

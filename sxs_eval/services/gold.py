@@ -22,10 +22,14 @@ LINES_AT_ONCE = 250
 
 @dataclass
 class GoldImport:
-    """The result of a file: gold pairs added, those that existed, and errors in the other lines."""
+    """The result of a file: gold pairs added, those that existed, and errors in the other lines.
+
+    `had_hidden` is from how many captions hidden characters were removed.
+    """
 
     added: int = 0
     already: int = 0
+    had_hidden: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -77,6 +81,7 @@ def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome
             outcome.problems.append((number, problem))
             continue
         images.append(image.pk)
+        outcome.had_hidden += line.had_hidden
         if image.pk in there:
             outcome.already += 1
             continue

@@ -97,3 +97,10 @@ def _say_what_was_added(request: HttpRequest, outcome: services.GoldImport) -> N
         outcome.added,
     )
     messages.success(request, text % {"number": outcome.added, "already": outcome.already})
+    if outcome.had_hidden:
+        removed = ngettext(
+            "Invisible characters were removed from %(number)d caption.",
+            "Invisible characters were removed from %(number)d captions.",
+            outcome.had_hidden,
+        )
+        messages.warning(request, removed % {"number": outcome.had_hidden})
