@@ -55,8 +55,8 @@ def projections_of(
             )
     return Projections(
         encoder=candidates.signature,
-        english_encoder=references and references.signature,
-        features_encoder=features and features.signature,
+        english_encoder=None if references is None else references.signature,
+        features_encoder=None if features is None else features.signature,
         candidates=_rows(images, candidates, "candidates"),
         references=None if references is None else _rows(images, references, "references", several=True),
         images=None if features is None else _rows(images, features, "images"),

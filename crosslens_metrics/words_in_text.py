@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from crosslens_metrics.hidden_characters import JOINERS
+from crosslens_metrics.text import lower_case
 
 # Vowel points, harakat and the tatweel are optional; the word is the same.
 _POINTS = re.compile(
@@ -13,10 +14,10 @@ _POINTS = re.compile(
 )
 
 
-def folded(text: str) -> str:
-    """Normalise the spelling of a word: NFKC, case folded, without vowel points."""
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return _POINTS.sub("", text)
+def folded(text: str, *, language: str = "") -> str:
+    """Normalise the spelling of a word: NFKC, case folded as its language writes, without vowel points."""
+    small = lower_case(unicodedata.normalize("NFKC", text), language=language)
+    return _POINTS.sub("", unicodedata.normalize("NFKC", small.casefold()))
 
 
 def occurrences(text: str, word: str, *, spaced: bool) -> list[tuple[int, int]]:
@@ -36,9 +37,9 @@ def _is_apart(text: str, start: int, end: int, *, spaced: bool) -> bool:
     return not is_wordy(text[start - 1 : start] if start else "") and not is_wordy(following)
 
 
-def stands_in(text: str, word: str, *, spaced: bool) -> bool:
+def stands_in(text: str, word: str, *, spaced: bool, language: str = "") -> bool:
     """Return whether `word` is in `text`, also in another spelling."""
-    return bool(occurrences(folded(text), folded(word), spaced=spaced))
+    return bool(occurrences(folded(text, language=language), folded(word, language=language), spaced=spaced))
 
 
 def _is_mark(character: str) -> bool:

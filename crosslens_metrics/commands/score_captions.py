@@ -91,8 +91,8 @@ def run(options: Namespace, *, write: Write, note: Write, open_vectors: OpenVect
     try:
         ours = candidates_in(options.candidates, language=language)
         theirs = None if options.references is None else references_in(options.references, language=language)
-        language = _one_language(language, ours.language, theirs and theirs.language)
-        pairs = paired(ours.captions, theirs and theirs.captions)
+        language = _one_language(language, ours.language, None if theirs is None else theirs.language)
+        pairs = paired(ours.captions, None if theirs is None else theirs.captions)
         with ExitStack() as stack:
             prepared = prepare(
                 pairs.candidates,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crosslens_metrics.scored_tokens import EmptyTexts
 from crosslens_metrics.scoring import FIGURES, Prepared, Scored
 
 
@@ -53,12 +54,12 @@ class FileScores:
 
     def as_json(self, *, per_image: bool) -> dict[str, Any]:
         """Values as they are, unrounded; per image where it is asked for."""
-        empty = self.prepared.against and self.prepared.against.empty
+        empty = self.prepared.against.empty if self.prepared.against else EmptyTexts(0, 0, 0)
         report: dict[str, Any] = {
             "images": len(self.images),
             "references": self.n_references,
-            "empty_candidates": empty and empty.candidates,
-            "empty_references": empty and empty.references,
+            "empty_candidates": empty.candidates,
+            "empty_references": empty.references,
             "corpus": {scored.metric: scored.scores.corpus for scored in self.scored},
             "signatures": {scored.metric: str(scored.signature) for scored in self.scored},
             "notes": self.notes,

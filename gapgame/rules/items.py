@@ -75,7 +75,7 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     tag = _language(value.get("language"), languages)
     spaced = languages[tag].spaced
     word = _word(fields)
-    before, after = _parts(value, word, spaced=spaced)
+    before, after = _parts(value, word, spaced=spaced, language=tag)
     images, representative = _images(fields)
     split, sense = split_of(value.get("split")), _sense(value.get("sense"))
     given = fields.text("key", longest=LONGEST_KEY)
@@ -84,7 +84,7 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     warnings = []
     if len(images) < len(value["images"]):
         warnings.append(_("An image is named twice. It is used once."))
-    if stem_in(before, word, spaced=spaced) or stem_in(after, word, spaced=spaced):
+    if any(stem_in(part, word, spaced=spaced, language=tag) for part in (before, after)):
         warnings.append(_("Another word in the sentence looks like a form of the word and may give it away."))
     return ItemLine(
         key=given or key_of(tag, before, after, word),
@@ -136,7 +136,7 @@ def _is_joined(word: str) -> bool:
     return all(character.isprintable() or character in "\u200c\u200d" for character in word)
 
 
-def _parts(value: Mapping[str, Any], word: str, *, spaced: bool) -> tuple[str, str]:
+def _parts(value: Mapping[str, Any], word: str, *, spaced: bool, language: str) -> tuple[str, str]:
     sentence = value.get("sentence")
     if not isinstance(sentence, str) or not sentence.strip() or not is_text(sentence):
         raise LineError(_("There is no “sentence”."))
@@ -155,7 +155,7 @@ def _parts(value: Mapping[str, Any], word: str, *, spaced: bool) -> tuple[str, s
         character.isprintable() or unicodedata.category(character) in ("Cf", "Zs") for character in before + after
     ):
         raise LineError(_("The sentence contains control characters. Remove them."))
-    if stands_in(before, word, spaced=spaced) or stands_in(after, word, spaced=spaced):
+    if any(stands_in(part, word, spaced=spaced, language=language) for part in (before, after)):
         raise LineError(_("The word also occurs outside the gap, which gives it away. Choose another sentence."))
     return before, after
 

@@ -14,12 +14,12 @@ SHORTEST_PART = 3
 """(ours) A shorter word is not searched inside others: too many contain it by chance."""
 
 
-def stem_in(text: str, word: str, *, spaced: bool) -> bool:
+def stem_in(text: str, word: str, *, spaced: bool, language: str = "") -> bool:
     """Return whether a word of `text` contains `word`, is part of it, or begins like it, giving it away (ours)."""
     if not spaced:
         return False  # any part of the text that equals the word is an occurrence there
-    wanted = folded(word)
-    return any(_is_akin(wanted, other) for other in words_of(folded(text)))
+    wanted = folded(word, language=language)
+    return any(_is_akin(wanted, other) for other in words_of(folded(text, language=language)))
 
 
 def words_of(text: str) -> Iterator[str]:

@@ -91,7 +91,7 @@ def without_references(
     ReferenceFileError
         Where its name is another set's.
     """
-    return set_of(
+    made = set_of(
         project=project,
         collection=collection,
         language=language,
@@ -101,6 +101,9 @@ def without_references(
         by=by,
         now=now,
     )
+    made.images = collection.entries.count()
+    made.save(update_fields=["images"])
+    return made
 
 
 def put_references(

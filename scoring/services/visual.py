@@ -53,7 +53,9 @@ class Visual:
         inference.selectors.embeddings.EmbeddingsUnavailableError
         """
         signature, space = self._facts(self.encoder)
-        spaces, english_encoder, features_encoder = {space}, None, None
+        spaces = {space}
+        english_encoder: str | None = None
+        features_encoder: str | None = None
         if self.english is not None and metric in NEED_ENGLISH:
             english_encoder, space = self._facts(self.english_encoder)
             spaces.add(space)

@@ -98,6 +98,7 @@ def test_what_is_decomposed_is_the_same_word_line_breaks_are_spaces_and_a_start_
         ({"sentence": ...}, "no “sentence”"),
         ({"sentence": 5}, "no “sentence”"),
         ({"sentence": "A ____ \u202egnirts."}, "change its direction"),
+        ({"language": "tr", "sentence": "____ yandı, IŞIK söndü.", "word": "ışık"}, "also occurs outside the gap"),
         ({"sentence": "A ____ \x1b[0m."}, "control characters"),
         ({"word": ...}, "word is empty"),
         ({"word": "!?"}, "no letter or digit"),

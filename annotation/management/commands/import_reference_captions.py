@@ -71,7 +71,7 @@ class Command(BaseCommand):
             self.stdout.write(
                 "An export in the layout xm3600 differs from the file: images are in the order of the "
                 "collection with their keys, languages are in the order of their tags, every line has every language "
-                "and a line feed, and characters are neither escaped nor hidden."
+                "and a line feed, characters are neither escaped nor hidden, and it says where images were taken."
             )
 
     def _as_references(
