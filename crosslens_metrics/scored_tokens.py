@@ -39,14 +39,33 @@ def empty_texts(captions: EncodedCaptions) -> EmptyTexts:
     )
 
 
-def note_on_empty_texts(captions: EncodedCaptions, *, text: str) -> tuple[str, ...]:
-    """For all metrics of these tokens, which were made by `text` (`crosslens_metrics.text.text_version`)."""
-    empty = empty_texts(captions)
-    if not empty.candidates and not empty.references:
+def note_on_texts_without_tokens(
+    written: Sequence[Sequence[str]], tokens: Sequence[Sequence[str]], *, text: str
+) -> tuple[str, ...]:
+    """For all metrics of these tokens: how many texts are not blank and yet have none.
+
+    Parameters
+    ----------
+    written : two sequences of str
+        Candidates and all references, as they were given.
+    tokens : two sequences of str
+        The same as tokens.
+    text : str
+        How they were made (`crosslens_metrics.text.text_version`).
+
+    Returns
+    -------
+    tuple of str
+        One sentence, or none.
+    """
+    lost = [
+        sum(bool(one.strip()) and not its_tokens.split() for one, its_tokens in zip(*texts, strict=True))
+        for texts in zip(written, tokens, strict=True)
+    ]
+    if not any(lost):
         return ()
-    references = len(captions.lengths) - captions.n_images
-    how_many = f"{empty.candidates:,} of {captions.n_images:,} candidates and {empty.references:,} of {references:,}"
-    return (f"{how_many} references have no token by {text}. They are scored as empty captions.",)
+    how_many = f"{lost[0]:,} of {len(written[0]):,} candidates and {lost[1]:,} of {len(written[1]):,} references"
+    return (f"{how_many} are not blank, but have no token by {text}. They are scored as empty captions.",)
 
 
 def note_on_spaces(

@@ -21,8 +21,8 @@ from crosslens_metrics.scored_tokens import (
     EmptyTexts,
     empty_texts,
     note_on_empty_matches,
-    note_on_empty_texts,
     note_on_spaces,
+    note_on_texts_without_tokens,
     note_on_weights,
 )
 from crosslens_metrics.scores import MetricScores
@@ -43,9 +43,8 @@ FARTHEST = 2.0
 
 
 class Need(StrEnum):
-    """What a metric needs besides captions."""
+    """What a metric needs besides captions and references."""
 
-    REFERENCES = "references"
     JAVA = "java"
     VECTORS = "vectors"
     PROJECTIONS = "projections"
@@ -188,7 +187,7 @@ class Prepared:
         """
         metric = metric_named(name)
         if metric.name not in self.done:
-            notes = self.tokens.notes if Need.REFERENCES in metric.needs else ()
+            notes = self.tokens.notes if metric.reads_references else ()
             self.done[metric.name] = [
                 replace(scored, notes=tuple(dict.fromkeys([*notes, *scored.notes]))) for scored in metric.compute(self)
             ]
@@ -205,12 +204,13 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by name, and the figures it gives."""
+    """A metric by name, and the figures it gives. Where it does not read references, it needs none."""
 
     name: str
     figures: tuple[Figure, ...]
     compute: Callable[[Prepared], list[Scored]]
     needs: frozenset[Need] = frozenset()
+    reads_references: bool = True
 
 
 def prepare(
@@ -301,7 +301,9 @@ def _tokens_of(
         text=text,
         digest=references_digest(references),
         notes=(
-            *note_on_empty_texts(encoded, text=text),
+            *note_on_texts_without_tokens(
+                [candidates, list(chain(*references))], [tokenised, list(chain(*grouped))], text=text
+            ),
             *note_on_spaces(chain(tokenised, *grouped), tokenizer=tokenizer, language=language, spaced=spaced),
         ),
     )
@@ -524,18 +526,17 @@ def _summed(total: Callable[..., NDArray[np.float64]], parts: Sequence[MetricSco
     return MetricScores(corpus=corpus, per_image=total(*(part.per_image for part in parts)))
 
 
-_OF_TOKENS = frozenset({Need.REFERENCES})
 _ALL = (
-    Metric("cider", (Figure("cider", "CIDEr"),), _cider, _OF_TOKENS),
-    Metric("cider-d", (Figure("cider-d", "CIDEr-D"),), _cider_d, _OF_TOKENS),
-    Metric("bleu", tuple(Figure(f"bleu-{order}", f"BLEU-{order}") for order in (1, 2, 3, 4)), _bleu, _OF_TOKENS),
-    Metric("rouge-l", (Figure("rouge-l", "ROUGE-L"),), _rouge_l, _OF_TOKENS),
-    Metric("meteor", (Figure("meteor", "METEOR"),), _meteor, _OF_TOKENS | {Need.JAVA}),
-    Metric("bmrc", (Figure("bmrc", "BMRC", shown_times=1.0),), _bmrc, _OF_TOKENS | {Need.JAVA}),
-    Metric("wmdrel", (Figure("wmdrel", "WMDRel"),), _wmdrel, _OF_TOKENS | {Need.VECTORS}),
-    Metric("clinrel", (Figure("clinrel", "CLinRel"),), _clinrel, frozenset({Need.PROJECTIONS})),
-    Metric("cmedrel", (Figure("cmedrel", "CMedRel"),), _cmedrel, frozenset({Need.PROJECTIONS})),
-    Metric("wcc", (Figure("wcc", "WCC", shown_times=1.0),), _wcc, _OF_TOKENS | {Need.VECTORS, Need.PROJECTIONS}),
+    Metric("cider", (Figure("cider", "CIDEr"),), _cider),
+    Metric("cider-d", (Figure("cider-d", "CIDEr-D"),), _cider_d),
+    Metric("bleu", tuple(Figure(f"bleu-{order}", f"BLEU-{order}") for order in (1, 2, 3, 4)), _bleu),
+    Metric("rouge-l", (Figure("rouge-l", "ROUGE-L"),), _rouge_l),
+    Metric("meteor", (Figure("meteor", "METEOR"),), _meteor, frozenset({Need.JAVA})),
+    Metric("bmrc", (Figure("bmrc", "BMRC", shown_times=1.0),), _bmrc, frozenset({Need.JAVA})),
+    Metric("wmdrel", (Figure("wmdrel", "WMDRel"),), _wmdrel, frozenset({Need.VECTORS})),
+    Metric("clinrel", (Figure("clinrel", "CLinRel"),), _clinrel, frozenset({Need.PROJECTIONS}), reads_references=False),
+    Metric("cmedrel", (Figure("cmedrel", "CMedRel"),), _cmedrel, frozenset({Need.PROJECTIONS}), reads_references=False),
+    Metric("wcc", (Figure("wcc", "WCC", shown_times=1.0),), _wcc, frozenset({Need.VECTORS, Need.PROJECTIONS})),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 FIGURES: Mapping[str, Figure] = {figure.name: figure for metric in _ALL for figure in metric.figures}

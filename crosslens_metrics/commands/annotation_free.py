@@ -45,7 +45,7 @@ def check_given(metrics: Sequence[str], options: Namespace) -> None:
     CommandFailedError
     """
     for name in metrics:
-        if Need.REFERENCES in metric_named(name).needs and options.references is None:
+        if metric_named(name).reads_references and options.references is None:
             raise CommandFailedError(f"{name} needs a file of references after that of the candidates.")
         for need, option in OPTION_FOR.items():
             if need in metric_named(name).needs and getattr(options, option) is None:

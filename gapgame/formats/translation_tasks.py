@@ -162,7 +162,7 @@ def most_frequent(folder: Path, part: str) -> Iterator[str]:
     """Yield a prediction for each question of `part`: the most frequent translation of its word in training."""
     model = MostFrequent()
     for line in objects_of(folder / f"{TRAIN}.jsonl"):
-        model.learn(line["lemma"], line["translation"]["word"], language=line["translate_to"])
+        model.learn(line["lemma"], line["translation"]["word"], language=line.get("translate_to", ""))
     for question in objects_of(folder / f"{part}.jsonl"):
         yield json_line({"id": question["id"], "prediction": model.predict(question["lemma"])})
 

@@ -45,7 +45,7 @@ def read_predictions(predictions: Path, folder: Path, part: str) -> list[Transla
     """
     gold = list(objects_of(folder / f"{part}.gold.jsonl"))
     asked = {
-        line["id"]: {"word": line["lemma"], "translate_to": line["translate_to"]}
+        line["id"]: {"word": line["lemma"], "translate_to": line.get("translate_to", "")}
         for line in objects_of(folder / f"{part}.jsonl")
     }
     given: list[tuple[str, str]] = []

@@ -22,7 +22,7 @@ def needs_vectors(metric: str) -> bool:
 
 
 def needs_references(metric: str) -> bool:
-    return Need.REFERENCES in METRICS[metric].needs
+    return METRICS[metric].reads_references
 
 
 def needs_projections(metric: str) -> bool:

@@ -308,7 +308,7 @@ class TestCost:
     def test_queries_are_for_chunks_not_for_captions(self, project):
         with CaptureQueriesContext(connection) as queries:
             exported(project)
-        assert len(queries) <= 6
+        assert len(queries) <= 7
 
 
 @pytest.mark.sqlite

@@ -216,7 +216,7 @@ def test_hidden_characters_of_references_are_removed_and_counted(tmp_path):
     collection = make_collection(1)
     (key,) = keys(collection)
 
-    job = take(tmp_path, [{"image": key, "captions": ["ein\u200b Hund", "\ufeffHund", "Katze"]}], collection)
+    job = take([{"image": key, "captions": ["ein\u200b Hund", "\ufeffHund", "Katze"]}], tmp_path, collection)
 
     assert texts() == {key: ["ein Hund", "Hund", "Katze"]}
     assert report_of(job).had_hidden == 2

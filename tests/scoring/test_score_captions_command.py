@@ -173,7 +173,9 @@ def test_texts_are_counted_as_empty_once_they_are_tokens(tmp_path, capsys):
     assert (report["empty_candidates"], report["empty_references"]) == (1, 2)
     assert report["notes"] == capsys.readouterr().err.splitlines()
     text, rouge, cider = report["notes"]
-    assert text.startswith("1 of 2 candidates and 2 of 3 references have no token by whitespace-1+norm-1.")
+    assert text.startswith(
+        "1 of 2 candidates and 2 of 3 references are not blank, but have no token by whitespace-1+norm-1."
+    )
     assert rouge.startswith("ROUGE-L is 1 for an empty candidate with an empty reference")
     assert "Those without a token count as 0" in cider
 

@@ -93,7 +93,7 @@ def test_what_a_figure_cannot_say_stands_above_it_and_in_the_file(manager, proje
     addresses = [address("score-list"), address("scoring-show", scoring.pk), address("score-export", "csv")]
     for text in [text_of(manager.get(addresses[0])), text_of(manager.get(addresses[1])), csv_of(manager, addresses[2])]:
         assert "CIDEr is 0 by definition, whatever the captions are" in text
-        assert "0 of 2 candidates and 2 of 4 references have no token by whitespace-1+norm-1" in text
+        assert "0 of 2 candidates and 2 of 4 references are not blank, but have no token by whitespace-1+norm-1" in text
 
 
 class TestTable:
