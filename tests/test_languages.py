@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
 
-from crosslens_metrics.language_tags import ALIASES, MalformedTagError, canonical_tag
+from crosslens_metrics.language_tags import ALIASES, MalformedTagError, canonical_tag, spaces_separate_words
 from languages.admin import LanguageForm
 from languages.models import Language
 from languages.rules.registry import LANGUAGES
@@ -30,6 +30,8 @@ def test_only_arabic_hebrew_and_persian_run_from_right_to_left():
 
 def test_only_chinese_japanese_and_thai_write_without_spaces_between_words():
     assert {entry.tag for entry in LANGUAGES if not entry.spaced} == {"zh", "ja", "th"}
+    for entry in LANGUAGES:
+        assert spaces_separate_words(entry.tag) == entry.spaced
 
 
 def test_no_two_languages_share_a_name_and_every_tag_and_script_is_canonical():

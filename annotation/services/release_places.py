@@ -16,8 +16,7 @@ from corpora.selectors.chosen import origins_of
 from images.models import Image
 
 NO_FAULT = ""
-PLACE_AND_CHOICE = ("countries", "regions", "continent", "chosen_for", "level")
-"""What a release says of each image; it names the versions of tables and borders once."""
+POINT = ("image", "latitude", "longitude")
 
 
 def snapshot_of(release: Release, rounds: Iterable[Round]) -> dict[str, Any]:
@@ -31,12 +30,20 @@ def snapshot_of(release: Release, rounds: Iterable[Round]) -> dict[str, Any]:
     points: dict[int, tuple[float, float]] = {}
     if release.has_coordinates:
         located = ImagePlace.objects.filter(image__in=images, problem=NO_FAULT).order_by()
-        points = {image: point for image, *point in located.values_list("image", "latitude", "longitude").iterator()}
+        points = {image: (north, east) for image, north, east in located.values_list(*POINT).iterator()}
     origins = origins_of(release.project, digests)
-    found = {
-        digests[image]: ReleasedPlace(*origin[: len(PLACE_AND_CHOICE)], *points.get(image, ()))
-        for image, origin in origins.items()
-    }
+    found: dict[str, ReleasedPlace] = {}
+    for image, origin in origins.items():
+        latitude, longitude = points.get(image, (None, None))
+        found[digests[image]] = ReleasedPlace(
+            origin.countries,
+            origin.regions,
+            origin.continent,
+            chosen_for=origin.chosen_for,
+            level=origin.level,
+            latitude=latitude,
+            longitude=longitude,
+        )
     return {
         "borders": sorted({origin.borders for origin in origins.values()} - {""}),
         "tables": sorted({origin.table for origin in origins.values()} - {""}),

@@ -64,8 +64,8 @@ def origins_of(project: Project, image_ids: Collection[int]) -> dict[int, ImageO
     for start in range(0, len(ids), AT_ONCE):
         # Without a problem: the coordinates of the others cannot be right.
         places = ImagePlace.objects.filter(image__in=ids[start : start + AT_ONCE], problem="").order_by()
-        for image, borders, *place in places.values_list("image", "borders", "countries", "regions", "continent"):
-            found[image] = ImageOrigin(*place, borders=borders)
+        for place in places:
+            found[place.pk] = ImageOrigin(place.countries, place.regions, place.continent, borders=place.borders)
     for image, chosen in chosen_of(project, ids).items():
         found[image] = ImageOrigin(
             " ".join(chosen.countries),

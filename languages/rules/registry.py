@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from crosslens_metrics.language_tags import spaces_separate_words
-
 
 def _(message: str) -> str:
     """Mark a message for the catalogues. Django's own needs the settings, which read this."""
@@ -27,17 +25,14 @@ class RegisteredLanguage(NamedTuple):
     own_name: str
     scripts: tuple[str, ...] = ("Latn",)
     direction: str = "ltr"
-
-    @property
-    def spaced(self) -> bool:
-        return spaces_separate_words(self.tag)
+    spaced: bool = True
 
 
 LANGUAGES: tuple[RegisteredLanguage, ...] = (
     RegisteredLanguage("en", _("English"), "English"),
     # Thirty by their share of web content.
     RegisteredLanguage("ar", _("Arabic"), "العربية", ("Arab",), direction="rtl"),
-    RegisteredLanguage("zh", _("Chinese"), "中文", ("Hani",)),
+    RegisteredLanguage("zh", _("Chinese"), "中文", ("Hani",), spaced=False),
     RegisteredLanguage("hr", _("Croatian"), "Hrvatski"),
     RegisteredLanguage("cs", _("Czech"), "Čeština"),
     RegisteredLanguage("da", _("Danish"), "Dansk"),
@@ -52,7 +47,7 @@ LANGUAGES: tuple[RegisteredLanguage, ...] = (
     RegisteredLanguage("hu", _("Hungarian"), "Magyar"),
     RegisteredLanguage("id", _("Indonesian"), "Bahasa Indonesia"),
     RegisteredLanguage("it", _("Italian"), "Italiano"),
-    RegisteredLanguage("ja", _("Japanese"), "日本語", ("Hira", "Kana", "Hani")),
+    RegisteredLanguage("ja", _("Japanese"), "日本語", ("Hira", "Kana", "Hani"), spaced=False),
     RegisteredLanguage("ko", _("Korean"), "한국어", ("Hang", "Hani")),
     RegisteredLanguage("no", _("Norwegian"), "Norsk"),
     RegisteredLanguage("fa", _("Persian"), "فارسی", ("Arab",), direction="rtl"),
@@ -62,7 +57,7 @@ LANGUAGES: tuple[RegisteredLanguage, ...] = (
     RegisteredLanguage("ru", _("Russian"), "Русский", ("Cyrl",)),
     RegisteredLanguage("es", _("Spanish"), "Español"),
     RegisteredLanguage("sv", _("Swedish"), "Svenska"),
-    RegisteredLanguage("th", _("Thai"), "ไทย", ("Thai",)),
+    RegisteredLanguage("th", _("Thai"), "ไทย", ("Thai",), spaced=False),
     RegisteredLanguage("tr", _("Turkish"), "Türkçe"),
     RegisteredLanguage("uk", _("Ukrainian"), "Українська", ("Cyrl",)),
     RegisteredLanguage("vi", _("Vietnamese"), "Tiếng Việt"),

@@ -230,8 +230,17 @@ class _Import:
         outcome = Outcome.ADDED if counts[Outcome.ADDED] else Outcome.ALREADY
         if outcome == Outcome.ALREADY:
             left_out.insert(0, _("The image already has these captions."))
-        about = {"counts": counts, "had_hidden": line.had_hidden}
-        return jobs.row(self.job, line.number, line.name, outcome, " ".join(left_out), unit.image, **about)
+        reason = " ".join(left_out)
+        return jobs.row(
+            self.job,
+            line.number,
+            line.name,
+            outcome,
+            reason,
+            unit.image,
+            counts=counts,
+            had_hidden=line.had_hidden,
+        )
 
     def _rejected(self, line: LineError) -> ImportRow:
         name = line.name or _("line %(number)s") % {"number": line.number}

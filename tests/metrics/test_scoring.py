@@ -156,8 +156,8 @@ def test_meteor_has_its_english_parameters_where_it_has_none_of_the_language_and
 
 
 def test_turkish_captions_that_differ_only_in_case_are_the_same_words():
-    given = {"metrics": ["bleu-1"], "normalise": True, "language": "tr"}
-    [scored] = score(["İki köpek", "Işıklı bir sokak"], [["iki köpek"], ["IŞIKLI bir sokak"]], **given)
+    candidates, references = ["İki köpek", "Işıklı bir sokak"], [["iki köpek"], ["IŞIKLI bir sokak"]]
+    [scored] = score(candidates, references, metrics=["bleu-1"], normalise=True, language="tr")
 
     assert scored.scores.corpus == pytest.approx(1)
     assert scored.signature.get("text") == "whitespace-1+norm-1.tr"
