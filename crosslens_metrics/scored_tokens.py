@@ -29,6 +29,16 @@ class EmptyTexts:
 
 
 def empty_texts(captions: EncodedCaptions) -> EmptyTexts:
+    """How many texts have no token.
+
+    Parameters
+    ----------
+    captions : EncodedCaptions
+
+    Returns
+    -------
+    EmptyTexts
+    """
     empty = captions.lengths == 0
     candidates = empty[captions.candidates]
     in_image = np.add.reduceat(empty, captions.caption_starts[:-1], dtype=np.int64)
@@ -101,7 +111,17 @@ def _are_words(texts: Sequence[Sequence[str]]) -> bool:
 
 
 def note_on_empty_matches(captions: EncodedCaptions) -> tuple[str, ...]:
-    """For ROUGE-L."""
+    """For ROUGE-L, whose empty texts match each other.
+
+    Parameters
+    ----------
+    captions : EncodedCaptions
+
+    Returns
+    -------
+    tuple of str
+        One sentence, or none.
+    """
     images = empty_texts(captions).images_with_both
     if not images:
         return ()

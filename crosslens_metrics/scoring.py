@@ -328,8 +328,10 @@ def score(
 
     Parameters
     ----------
-    candidates, references, tokenizer, language, spaced, normalise, frequencies, workers, vectors, projections
-        See `prepare`, and for `meteor_language` too.
+    candidates, references, tokenizer, language, spaced, normalise, frequencies, workers, vectors
+        See `prepare`.
+    projections, meteor_language
+        See `prepare`.
     metrics : iterable of str
         Names in `METRICS`, one of which may give several figures ("bleu" gives bleu-1 to bleu-4), or of a figure.
 

@@ -197,10 +197,10 @@ def report_of(job: ImportJob) -> Report:
 
 def report_table(job: ImportJob) -> Iterator[list[object]]:
     """Yield the report as a table with a header, safe to open in a spreadsheet."""
-    yield ["number", "name", "outcome", "added", "already", "rejected", "reason", "filled_in", "had_hidden"]
+    yield ["number", "name", "outcome", "added", "already", "rejected", "reason", "filled_in"]
     for row in job.rows.order_by("number").iterator(chunk_size=1000):
         counts = [row.added, row.already, row.rejected]
-        yield csv_safe([row.number, row.name, row.outcome, *counts, row.reason, row.filled_in, row.had_hidden])
+        yield csv_safe([row.number, row.name, row.outcome, *counts, row.reason, row.filled_in])
 
 
 def data_export(person: User) -> Iterator[Part]:

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from images.models import CollectionImage, ImportJob, ImportKind, JobState, Outcome
-from images.selectors import report_of, report_table
+from images.selectors import report_of
 from images.services import jobs
 from inference import tasks
 from inference.models import CaptioningModel, ModelCaption
@@ -138,7 +138,6 @@ def test_hidden_characters_are_removed_and_such_captions_counted(tmp_path):
     assert texts == {one: "redcar", two: "redcar", three: "می\u200cخواهم"}
     assert report_of(job).had_hidden == 2
     assert reasons(job)[2] == ("added", "Invisible characters were removed from 1 caption.")
-    assert [row[-1] for row in report_table(job)] == ["had_hidden", 1, 1, 0]
 
 
 def test_what_is_there_is_not_taken_again_and_never_changed(tmp_path):
