@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("images", "0004_counts_of_an_import")]
+    dependencies = [("images", "0005_further_names_of_images")]
 
     operations = [
         migrations.AddField(
