@@ -21,9 +21,12 @@ from django.db.models.signals import post_save, pre_save
 from django.db.transaction import TransactionManagementError
 
 M = TypeVar("M", bound=Model)
+Result = TypeVar("Result")
 LARGEST = 2**63 - 1
 LONGEST, MOST_MADE = 64, 200
 """Values in a list, and kept statements: there is one for each length of a list and each limit."""
+STALE = {"0A000", "26000"}
+"""What PostgreSQL says of a planned statement of which a column has another type since, or that it no longer has."""
 # As many of each type as are needed; numbers fit into the smallest column.
 STAND_INS: Mapping[type, Callable[[int], Any]] = {
     int: lambda number: 31_000 + number,
@@ -73,9 +76,7 @@ class Statement(Generic[M]):
         for name, each in given.items():
             for at, value in zip(made.places[name], cycle(map(_as_stored, each)), strict=False):
                 stored[at] = value
-        with _cursor() as cursor:
-            cursor.execute(made.sql, stored)
-            found = cursor.fetchall()
+        found = _executed(made.sql, stored, lambda cursor: cursor.fetchall())
         return [made.read(row) for row in _converted(found, made.converters)]
 
     def get(self, **values: Any) -> M:
@@ -144,10 +145,28 @@ def save_columns(row: Model, *names: str) -> None:
     *columns, key = (f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
     values = [field.get_db_prep_save(field.pre_save(row, add=False), connection) for field in fields]
     table = connection.ops.quote_name(model._meta.db_table)
+    sql = f"UPDATE {table} SET {', '.join(columns)} WHERE {key}"  # noqa: S608
+    if not _executed(sql, values, lambda cursor: cursor.rowcount):
+        raise DatabaseError("The row to save is gone.")
+
+
+def _executed(sql: str, values: Sequence[Any], result: Callable[[CursorWrapper], Result]) -> Result:
+    try:
+        return _executed_once(sql, values, result)
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlstate", "") not in STALE:
+            raise
+        # This connection would refuse the statement for as long as it lives. The next one plans it anew.
+        connection.close()
+        if connection.in_atomic_block:
+            raise
+    return _executed_once(sql, values, result)
+
+
+def _executed_once(sql: str, values: Sequence[Any], result: Callable[[CursorWrapper], Result]) -> Result:
     with _cursor() as cursor:
-        cursor.execute(f"UPDATE {table} SET {', '.join(columns)} WHERE {key}", values)  # noqa: S608
-        if not cursor.rowcount:
-            raise DatabaseError("The row to save is gone.")
+        cursor.execute(sql, values)
+        return result(cursor)
 
 
 def _cursor() -> CursorWrapper:

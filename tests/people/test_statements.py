@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from django.apps import apps
-from django.db import DatabaseError, connection, models, transaction
+from django.db import DatabaseError, connection, connections, models, transaction
 from django.utils import timezone
 
 from allocation.models import Task
@@ -245,6 +246,36 @@ def test_postgresql_plans_a_statement_once(batch: CaptionBatch) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT parameter_types::text FROM pg_prepared_statements WHERE statement LIKE '%captionitem%'")
         assert [types for (types,) in cursor.fetchall() if "uuid" in types] == ["{uuid,smallint}"]
+
+
+@pytest.fixture
+def planned(transactional_db: None) -> Iterator[Statement[Project]]:
+    """A statement that PostgreSQL has planned, before a column of it got another type."""
+    statement = Statement(lambda slug: Project.objects.filter(slug=slug), slug=str)
+    for _ in range(6):
+        statement.rows(slug="lions")
+    # As a migration does it: this connection does not hear of it.
+    other = connections.create_connection("default")
+    change = "ALTER TABLE people_project ALTER COLUMN description TYPE {}"
+    with other.cursor() as cursor:
+        cursor.execute(change.format("varchar(9000)"))
+    yield statement
+    with other.cursor() as cursor:
+        cursor.execute(change.format("text"))
+    other.close()
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no statements kept on a server")
+def test_a_planned_statement_is_planned_anew_once_a_column_has_changed(planned: Statement[Project]) -> None:
+    assert planned.rows(slug="lions") == []
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no statements kept on a server")
+def test_a_changed_column_ends_one_transaction_and_not_the_next(planned: Statement[Project]) -> None:
+    with pytest.raises(DatabaseError, match="cached plan"), transaction.atomic():
+        planned.rows(slug="lions")
+    with transaction.atomic():
+        assert planned.rows(slug="lions") == []
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
