@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
@@ -12,7 +13,8 @@ from django.db import connection
 
 ORDER = (
     *("people_user", "people_membership", "annotation_round", "sxs_eval_comparison", "allocation_pool"),
-    *("allocation_batch", "allocation_task", "annotation_caption", "annotation_tally", "scoring_referenceset"),
+    *("allocation_batch", "annotation_captionbatch", "annotation_verificationbatch", "sxs_eval_judgingbatch"),
+    *("allocation_task", "annotation_caption", "annotation_tally", "scoring_referenceset"),
     *("annotation_roundfigures", "sxs_eval_raterstatus", "gapgame_season", "gapgame_player"),
     *("the name of a person", "people_project"),
 )
@@ -90,3 +92,16 @@ def check_order(step: Callable[[], Any]) -> None:
     assert found, "locks nothing, so that this says nothing"
     for tables in found:
         assert tables == sorted(tables, key=ORDER.index), tables
+
+
+def wait_for_a_waiter(*, deadlocks_after_ms: int = 10) -> None:
+    """Return once another connection waits for a lock of this one's transaction, which notices a deadlock soon."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL deadlock_timeout = {deadlocks_after_ms}")
+        waiting = "SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        for _try in range(1000):
+            cursor.execute(f"SELECT EXISTS ({waiting})")
+            if cursor.fetchone() == (True,):
+                return
+            time.sleep(0.01)
+    raise AssertionError("nobody waits")

@@ -85,8 +85,8 @@ def lock_if_free(batches: QuerySet[Batch], pk: UUID) -> Batch | None:
 
 
 def lock_with_lease(batches: QuerySet[BatchT]) -> QuerySet[BatchT]:
-    """Lock an app's rows of batches with their leases as they are read. Both are one lock: nobody locks only one."""
-    return batches.select_for_update(no_key=True, of=("self", "lease"))
+    """Lock an app's rows of batches as they are read, each after its lease, which others lock by itself."""
+    return batches.select_for_update(no_key=True, of=("lease", "self"))
 
 
 def lock_open_batches(pool: Pool, person: User) -> list[Batch]:

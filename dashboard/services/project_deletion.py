@@ -25,9 +25,11 @@ from dashboard.services.project_archive import LifecycleError
 from gapgame.models import Player, Season
 from images.models import ImportJob
 from images.services import file_storage
-from people.models import Membership, Owned, Project, ProjectDeletion, User
+from people.models import Invitation, Membership, Owned, Project, ProjectDeletion, User
 from people.services import audit_log
-from scoring.models import ReferenceSet
+from practice.models import PracticeAttempt
+from recruitment.models import Participant, Study
+from scoring.models import ReferenceSet, Scoring
 from sxs_eval.models import Comparison
 
 Path = tuple[str, ...]
@@ -127,18 +129,33 @@ def rows_of_projects() -> list[tuple[type[Model], Path]]:
 
 def _lock_all(project: Project) -> list[int]:
     """Lock what others lock first, in the order of docs/decisions/0039; returns the primary keys of the pools."""
-    for first in (Membership, Round, Comparison):
-        _lock(first._default_manager.filter(project=project))
+
+    def of_project(*wanted: type[Model]) -> list[QuerySet[Any]]:
+        return [model._default_manager.filter(project=project) for model in wanted]
+
+    people = User.objects.filter(pk__in=Participant.objects.filter(study__project=project).values("user"))
+    above = of_project(Membership, Round, Comparison)
+    for rows in [*of_project(Study), people, *above]:
+        _lock(rows)
     pools = lock_pools(pools_of(project))
-    _lock(Batch.objects.filter(pool__in=pools))
-    for last in (ReferenceSet, Season):
-        _lock(last._default_manager.filter(project=project))
-    _lock(Player.objects.filter(season__project=project))
+    below = [
+        Batch.objects.filter(pool__in=pools),
+        *of_project(ReferenceSet, Season),
+        Player.objects.filter(season__project=project),
+        *of_project(Invitation, Scoring),
+        PracticeAttempt.objects.filter(practice__project=project),
+    ]
+    for rows in [*below, *of_project(*_owned_models())]:
+        _lock(rows)
+    # Work refers to these rows when it is committed, and locked a batch or a player before. So the locks that keep
+    # others from referring to them come when nobody is at work any more.
+    for rows in [*above, *below]:
+        _lock(rows, no_key=False)
     return pools
 
 
-def _lock(rows: QuerySet[Any]) -> None:
-    list(rows.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
+def _lock(rows: QuerySet[Any], *, no_key: bool = True) -> None:
+    list(rows.order_by("pk").select_for_update(of=("self",), no_key=no_key).values_list("pk", flat=True))
 
 
 def _references_to(model: type[Model]) -> Iterator[tuple[type[Model], Any]]:
@@ -157,12 +174,15 @@ def _is_owner(field: Any) -> bool:
 
 
 def _give_to_makers(project: Project) -> None:
-    for model in apps.get_models():
-        if issubclass(model, Owned):
-            for thing in model._default_manager.filter(project=project, is_shared=False):
-                if hasattr(thing, "name"):
-                    _rename_namesake(thing, project)
-            model._default_manager.filter(project=project).update(project=None)
+    for model in _owned_models():
+        for thing in model._default_manager.filter(project=project, is_shared=False):
+            if hasattr(thing, "name"):
+                _rename_namesake(thing, project)
+        model._default_manager.filter(project=project).update(project=None)
+
+
+def _owned_models() -> list[type[Model]]:
+    return [model for model in apps.get_models() if issubclass(model, Owned)]
 
 
 def _rename_namesake(thing: Any, project: Project) -> None:

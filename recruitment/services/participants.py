@@ -15,6 +15,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from allocation.models import Batch, Pool
+from allocation.services.locks import lock_person
 from allocation.services.managing import return_all_work
 from people.models import Level, Role, User
 from people.rules.roles import qualifies_to_judge, qualifies_to_write
@@ -153,6 +154,9 @@ def forget(*, person: User, now: datetime) -> None:
 
 
 def _locked(participant: Participant) -> Participant:
+    # First, as everywhere: their batches are returned.
+    if participant.user is not None:
+        lock_person(participant.user)
     return (
         Participant.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study__project", "user")
