@@ -64,7 +64,7 @@ class Connections(Variables):
             }
         parts = self._url("CELERY_BROKER_URL", {"redis", "rediss"})
         if not re.fullmatch(r"/?\d*", parts.path):
-            raise self._malformed("CELERY_BROKER_URL", f"names the database {parts.path[1:]!r}, which is not a number")
+            raise self._malformed("CELERY_BROKER_URL", "names a database that is not a number")
         # A task in flight when its worker dies comes back after this long; the sweeps do not wait for it.
         return {
             "broker_url": self.variables["CELERY_BROKER_URL"],
@@ -108,18 +108,21 @@ class Connections(Variables):
             return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": parts.path}}
         if not parts.hostname:
             raise self._malformed("STORAGE_URL", "names no bucket")
+        if "@" in parts.netloc:
+            raise self._malformed(
+                "STORAGE_URL", "has a key in it. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead"
+            )
         if parts.path.strip("/"):
-            raise self._malformed("STORAGE_URL", f"has a path ({parts.path}); a bucket is used as a whole")
-        try:
-            query = parse_qs(parts.query, strict_parsing=bool(parts.query))
-        except ValueError as error:
-            raise self._malformed("STORAGE_URL", f"is not an address ({error})") from error
+            raise self._malformed("STORAGE_URL", "has a path; a bucket is used as a whole")
+        query = parse_qs(parts.query, keep_blank_values=True)
         unknown = set(query) - {"region", "endpoint", "addressing"}
         if unknown:
-            raise self._malformed("STORAGE_URL", f"has unknown settings ({', '.join(sorted(unknown))})")
+            raise self._malformed("STORAGE_URL", "has settings other than region, endpoint and addressing")
+        if not all(value for [value, *_more] in query.values()):
+            raise self._malformed("STORAGE_URL", "has a setting without a value")
         endpoint = query.get("endpoint", ["https://s3"])[0]
         if self._split("STORAGE_URL", endpoint).scheme not in ("http", "https"):
-            raise self._malformed("STORAGE_URL", f"has the endpoint {endpoint!r}, which is not an http address")
+            raise self._malformed("STORAGE_URL", "has an endpoint that is not an http address")
         if query.get("addressing", ["auto"])[0] not in ("auto", "path", "virtual"):
             raise self._malformed("STORAGE_URL", "has an addressing other than auto, path or virtual")
         options: dict[str, Any] = {

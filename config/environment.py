@@ -109,7 +109,6 @@ class Environment(Connections):
         try:
             parts = self._split("CAPTION_ENDPOINTS", address)
         except ImproperlyConfigured:
-            # Without what is wrong with it: in place of a port, that may be a part of a password.
             parts = urlsplit("")
         wrong = None
         if parts.scheme not in ("http", "https") or not parts.hostname or not address.isprintable() or " " in address:

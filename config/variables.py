@@ -87,20 +87,30 @@ class Variables:
         return Path(value)
 
     def _split(self, name: str, value: str) -> SplitResult:
+        """Split an address. An error repeats no part of it, since any part may be one of a password."""
+        parts: SplitResult | None
         try:
             parts = urlsplit(value)
             _ = parts.port
-        except ValueError as error:
-            raise self._malformed(name, f"is not an address ({error})") from error
+        except ValueError:
+            parts = None
+        # After such a character in a password, the rest, with the host, would be read as something else.
+        if parts is None or parts.fragment or (parts.netloc and "@" in parts.path + parts.query):
+            raise self._malformed(
+                name,
+                "is not an address, or its password has a character that must be escaped: "
+                "write # as %23, / as %2F, ? as %3F, @ as %40, : as %3A, [ as %5B and ] as %5D",
+            )
         return parts
 
     def _url(self, name: str, schemes: set[str], *, host: bool = True) -> Any:
         value = self.variables[name]
         parts = self._split(name, value)
         if parts.scheme not in schemes:
-            raise self._malformed(
-                name, f"begins with {parts.scheme or value[:20]!r}, not with {' or '.join(sorted(schemes))}"
-            )
+            # Without "//", what is before the colon may be a user name, or part of a password.
+            is_scheme = value.lower().startswith(f"{parts.scheme}://")
+            begins = f"begins with {parts.scheme!r}, not" if is_scheme else "does not begin"
+            raise self._malformed(name, f"{begins} with {' or '.join(sorted(schemes))}")
         if host and parts.scheme != "file" and not parts.hostname:
             raise self._malformed(name, "names no host")
         return parts

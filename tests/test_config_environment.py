@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,8 +43,8 @@ MALFORMED = [
     ("STORAGE_URL", "/srv/media", "file or s3"),
     ("STORAGE_URL", "file://srv/media", "does not name an absolute folder"),
     ("STORAGE_URL", "s3://", "no bucket"),
-    ("STORAGE_URL", "s3://images?regoin=eu", "regoin"),
-    ("STORAGE_URL", "s3://images?region", "region"),
+    ("STORAGE_URL", "s3://images?regoin=eu", "settings other than region"),
+    ("STORAGE_URL", "s3://images?region", "a setting without a value"),
     ("EMAIL_URL", "mail.example.org:25", "smtp"),
     ("DEFAULT_FROM_EMAIL", "Crosslens", "no address"),
     ("CSRF_TRUSTED_ORIGINS", "crosslens.example.org", "not an origin"),
@@ -193,10 +194,40 @@ def test_a_malformed_variable_is_named_with_what_is_wrong(name: str, value: str,
     assert "It should look like: " in sentence
 
 
-def test_a_password_is_never_repeated_in_a_refusal(tmp_path):
-    with pytest.raises(ImproperlyConfigured) as refusal:
-        read_everything(PRODUCTION | {"DATABASE_URL": "mysql://ann:hunter2@db.example.org/crosslens"}, tmp_path)
+ADDRESSES = {
+    "DATABASE_URL": "postgres://ann:{}@db.example.org/crosslens",
+    "CELERY_BROKER_URL": "redis://:{}@queue.example.org:6379/0",
+    "CACHE_URL": "redis://:{}@cache.example.org:6379/1",
+    "STORAGE_URL": "s3://key:{}@images?region=eu-central-1",
+    "EMAIL_URL": "smtp+tls://mailer:{}@mail.example.org:587",
+}
+"""What a password can stand in."""
 
+
+@pytest.mark.parametrize("name", ADDRESSES)
+@pytest.mark.parametrize("between", "#/?[]")
+def test_a_password_with_an_unescaped_character_is_never_repeated_in_a_refusal(name, between, tmp_path):
+    for password in (f"hunter{between}2tail", f"4431{between}7702", f"{between}hunter"):
+        address = ADDRESSES[name].format(password)
+        with pytest.raises(ImproperlyConfigured) as refusal:
+            read_everything(PRODUCTION | {name: address}, tmp_path)
+        assert str(refusal.value).startswith(f"{name} is not an address, or its password has")
+        # What stands in the log of a start is the whole chain of errors.
+        told = "".join(traceback.format_exception(refusal.value))
+        assert not re.search("hunter|2tail|4431|7702", told), told
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+@pytest.mark.parametrize("cut", ["ftp://ann:hunter2@example.org/x", ":hunter2@example.org", "hunter2:x@example.org"])
+def test_a_password_is_never_repeated_in_a_refusal(name, cut, tmp_path):
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} ") as refusal:
+        read_everything(PRODUCTION | {name: cut}, tmp_path)
+    assert "hunter2" not in "".join(traceback.format_exception(refusal.value))
+
+
+def test_keys_of_the_storage_have_settings_of_their_own(tmp_path):
+    with pytest.raises(ImproperlyConfigured, match="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY") as refusal:
+        read_everything(PRODUCTION | {"STORAGE_URL": "s3://ann:hunter2@images"}, tmp_path)
     assert "hunter2" not in str(refusal.value)
 
 
