@@ -1,4 +1,5 @@
 // On every page: the server learns of this device's time zone, and signing out takes everything of ours off the device.
+// If somebody else signs in first, the pages and saved texts of the last person go; texts that were not sent wait for them.
 
 // Times are shown in it from the next page on.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
@@ -8,6 +9,21 @@ if (timeZone) document.cookie = `timezone=${timeZone};path=/;max-age=31536000;sa
 const OURS = "crosslens.";
 const UNSENT = "crosslens.draft/";
 const SIGNING_OUT = "crosslens:signing-out";
+const OF_ONE_PERSON = ["crosslens.batch/", "crosslens.stored/"];
+
+const person = document.querySelector('meta[name="person"]')?.content;
+const isOfOthers = (name) => OF_ONE_PERSON.some((start) => name.startsWith(start) && !name.startsWith(`${start}${person}/`));
+
+async function forgetOthers() {
+  try {
+    for (const name of (await globalThis.caches?.keys()) ?? []) if (isOfOthers(name)) await caches.delete(name);
+    for (const key of Object.keys(localStorage).filter(isOfOthers)) localStorage.removeItem(key);
+  } catch {
+    // No storage, so nothing is on it.
+  }
+}
+
+if (person) forgetOthers();
 
 // It asks first, if a text has not been sent yet.
 const form = document.querySelector("form[data-signs-out]");

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Dialog, Page, Playwright, expect
+from playwright.sync_api import Dialog, Error, Page, Playwright, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import CaptionBatch, CaptionItem, Stage
@@ -16,7 +16,7 @@ from people.models import User
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
 from tests.browser.network import Network
 from tests.browser.phone import WITHIN_MS, Phone, until
-from tests.factories import make_annotator, make_round
+from tests.factories import make_annotator, make_round, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IMAGES = 5
@@ -190,6 +190,22 @@ def test_signing_out_asks_and_takes_everything_off_the_device(
     page.wait_for_url(lambda url: "/write/" not in url)
     assert page.evaluate("caches.keys()") == []
     assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('crosslens.'))") == []
+
+
+def test_the_kept_pages_go_as_soon_as_somebody_else_signs_in(phone: Phone, batch: CaptionBatch) -> None:
+    page = open_first(phone, batch)
+    unsent = f"crosslens.draft/{User.objects.get(username='annotator').pk}/{batch.pk}/2/0"
+    page.evaluate("(key) => localStorage.setItem(key, JSON.stringify({ text: 'పిల్లి', at: Date.now() }))", unsent)
+    page.fill("#text", "కుర్చీ")
+    expect(page.locator("[data-state]").first).to_have_text("Saved")
+    sign_in(phone.context, make_user("next"), phone.address)
+    page.goto(f"{phone.address}/")
+    until(page, "caches.keys().then((names) => names.length === 0)")
+    mine = "Object.keys(localStorage).filter((key) => /draft|stored/.test(key))"
+    assert page.evaluate(mine) == [unsent], "its writer can still send it"
+    phone.network.down()
+    with pytest.raises(Error, match="net::"):
+        page.goto(writing(phone, batch, 1))
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
