@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.formats.arrays import ArchiveRefusedError, opened_arrays
 from crosslens_metrics.n_grams import ORDERS, NGrams, Places, SmallNumbers, sweep
 from crosslens_metrics.vocabulary import Numbers, to_bytes
 
@@ -125,14 +127,16 @@ class DocumentFrequencies:
             Not such a file, or of a format to come.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with opened_arrays(path) as file:
                 version, documents = int(file["format"]), int(file["documents"])
                 together = file["words"].tobytes()
                 encoded = _unpacked(together, file["word_lengths"])
                 words = tuple(word.decode("utf-8", "surrogatepass") for word in encoded)
                 text = str(file["text"]) if "text" in file else ""
                 tables = [tuple(file[f"{name}_{n}"] for n in ORDERS) for name in ("before", "last", "counts")]
-        except (BadZipFile, KeyError, EOFError, TypeError, ValueError) as error:
+        except ArchiveRefusedError as error:
+            raise ValueError(f"{path}: {error}") from error
+        except (BadZipFile, KeyError, EOFError, RuntimeError, TypeError, ValueError, zlib.error) as error:
             message = f"{path} does not hold document frequencies: write one by DocumentFrequencies.save."
             raise ValueError(message) from error
         if version != FORMAT:

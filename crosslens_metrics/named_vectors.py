@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.formats.arrays import opened_arrays
 from crosslens_metrics.formats.names import ImageNames
 
 ENTRIES = ("keys", "vectors", "signature", "space")
@@ -82,7 +83,7 @@ def read_named_vectors(path: Path) -> NamedVectors:
         Where the file cannot be read, lacks an entry, or holds another kind of value in it.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with opened_arrays(path) as file:
             missing = [entry for entry in ENTRIES if entry not in file]
             if missing:
                 raise MalformedVectorsError(f"{path} has no entry {missing[0]}; it needs {', '.join(ENTRIES)}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,8 @@ from numpy.typing import NDArray
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.word_vectors import Vectors
 from parallel_text.problems import CorpusError, Problems
+from parallel_text.readers.lines import lines_of
+from parallel_text.readers.packed import opened
 
 LEAST, MOST = 100.0, 700.0
 """The scale of the MRC psycholinguistic database."""
@@ -58,8 +59,11 @@ def read_ratings(path: Path, problems: Problems, *, name: str) -> dict[str, floa
     CorpusError
         Where the columns are missing, or no line can be read.
     """
-    text = path.read_bytes().decode("utf-8-sig", errors="replace")
-    rows = csv.reader(io.StringIO(text, newline=""))
+    with opened(path, name) as file:
+        return _ratings(csv.reader(text or "" for _number, text in lines_of(file, name, problems)), problems, name)
+
+
+def _ratings(rows: Any, problems: Problems, name: str) -> dict[str, float]:
     header = [column.strip().lower() for column in next(rows, [])]
     if not {"word", "imageability"} <= set(header):
         raise CorpusError(_("%(file)s, line 1: the columns word and imageability are needed.") % {"file": name})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import gzip
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -14,12 +12,14 @@ from typing import Any
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Inventory
 from parallel_text.problems import CorpusError, Problems
+from parallel_text.readers.lines import LONGEST_BYTES, lines_of
+from parallel_text.readers.packed import faults_of, opened
 
 NOUN = "n"
 _OFFSET = re.compile(r"([0-9]{8})-([nvasr])$")
 _BABELNET = re.compile(r"bn:[0-9]{8}([nvar])$")
 _OMW_TYPE = re.compile(r"(?:[\w-]+:)?lemma$")
-_GZIP = b"\x1f\x8b"
+FIRST_LINES = 1000
 _LONGEST = 200
 """Characters of a lemma."""
 
@@ -50,7 +50,7 @@ def format_of(path: Path) -> str:
         return "wordnet"
     if name.endswith(".xml"):
         return "lmf"
-    for _number, line in zip(range(1000), _lines(path), strict=False):
+    for line in _first_lines(path):
         text = line.decode("utf-8", errors="replace")
         if text.startswith("<?xml"):
             return "lmf"
@@ -76,12 +76,8 @@ def read_inventory(inventory: Inventory, path: Path, problems: Problems) -> Iter
         Where the file cannot be read at all.
     """
     readers = {"tsv": _tsv, "omw": _omw, "wordnet": _wordnet, "lmf": _lmf, "babelnet": _babelnet}
-    try:
+    with faults_of(inventory.file):
         yield from readers[inventory.format or format_of(path)](inventory, path, problems)
-    except (OSError, EOFError) as error:  # gzip raises both
-        raise CorpusError(
-            _("%(file)s cannot be read: %(error)s.") % {"file": inventory.file, "error": error}
-        ) from error
 
 
 def _tsv(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
@@ -169,23 +165,15 @@ def _fields(inventory: Inventory, path: Path, problems: Problems) -> Iterator[tu
 
 
 def _texts(inventory: Inventory, path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
-    for line, raw in enumerate(_lines(path), start=1):
-        raw = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
-        try:
-            yield line, raw.decode().rstrip("\r\n")
-        except UnicodeDecodeError:
-            problems.add("bad_encoding", _("This line is not in UTF-8."), file=inventory.file, line=line)
+    with opened(path, inventory.file) as file:
+        for line, text in lines_of(file, inventory.file, problems):
+            if text is not None:
+                yield line, text
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        is_packed = file.read(2) == _GZIP
-        file.seek(0)
-        if is_packed:
-            with gzip.open(file) as unpacked:
-                yield from unpacked
-        else:
-            yield from file
+def _first_lines(path: Path) -> list[bytes]:
+    with opened(path, path.name) as file:
+        return [file.readline(LONGEST_BYTES) for _line in range(FIRST_LINES)]
 
 
 def _bad(problems: Problems, inventory: Inventory, line: int, message: str) -> None:

@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from crosslens_metrics.formats import limits
 from crosslens_metrics.word_vectors import (
     MANIFEST,
     TableWriter,
@@ -25,6 +26,7 @@ from crosslens_metrics.word_vectors import (
 )
 
 MOST_DIMENSIONS = 10_000
+LONGEST_LINE_BYTES = 1 << 20
 FIRST_BYTES, FIRST_NUMBERS = 1 << 16, 3
 WriterOf = Callable[[int], TableWriter]
 """Makes the writer, once it is known how many numbers a word has."""
@@ -170,7 +172,7 @@ def copy_file(path: Path, file_format: FileFormat, writer_of: WriterOf) -> Table
 
 def _copy(progress: _Progress, writer_of: WriterOf) -> TableWriter:
     path, is_binary = progress.path, progress.file_format == FileFormat.WORD2VEC_BINARY
-    size, lines = _extent(path, count_lines=not is_binary)
+    size, lines = _extent(path, is_text=not is_binary)
     if not size:
         raise WordVectorFileError(f"{path} is empty.")
     _through(progress, writer_of).load_word2vec_format(str(path), binary=is_binary, no_header=not progress.has_header)
@@ -225,15 +227,25 @@ def _through(progress: _Progress, writer_of: WriterOf) -> Any:
     return Through
 
 
-def _extent(path: Path, *, count_lines: bool) -> tuple[int, int]:
-    """How many bytes there are, unpacked, and how many lines."""
-    size = lines = 0
+def _extent(path: Path, *, is_text: bool) -> tuple[int, int]:
+    """How many bytes there are, unpacked, and how many lines, where it is text."""
+    size = lines = line_bytes = 0
     last = b"\n"
+    most = limits.most_unpacked_bytes(path.stat().st_size)
     try:
         with _opened(path) as file:
-            while chunk := file.read(1 << 22):
+            while chunk := file.read(LONGEST_LINE_BYTES):
                 size += len(chunk)
-                lines += chunk.count(b"\n") if count_lines else 0
+                if size > most:
+                    why = f"would unpack to more than {limits.MAX_TEXT_RATIO} times its size, which no vectors do"
+                    raise WordVectorFileError(f"{path} {why}.")
+                start = chunk.rfind(b"\n") + 1
+                line_bytes = len(chunk) - start + (0 if start else line_bytes)
+                # gensim would read it into memory whole.
+                if line_bytes > LONGEST_LINE_BYTES and (is_text or not lines):
+                    why = f"is longer than {LONGEST_LINE_BYTES >> 20} MB, so it is no word with its numbers"
+                    raise WordVectorFileError(f"{path}, line {lines + 1} {why}.")
+                lines += chunk.count(b"\n")
                 last = chunk
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise WordVectorFileError(f"{path} cannot be unpacked ({error}). Fetch it again.") from error
@@ -242,7 +254,7 @@ def _extent(path: Path, *, count_lines: bool) -> tuple[int, int]:
 
 def _first_line_bytes(path: Path) -> int:
     with _opened(path) as file:
-        return len(file.readline())
+        return len(file.readline(FIRST_BYTES))
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from crosslens_metrics.central import most_central
+from crosslens_metrics.formats.arrays import ArchiveRefusedError, opened_arrays
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import ImageNames
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from images.rules.archives import why_not
 
 Vectors = Mapping[str, NDArray[np.float32]]
 ZIP_START = b"PK\x03\x04"
@@ -56,20 +56,17 @@ def central_of(vectors: ImageNames[NDArray[np.float32]], images: Iterable[Iterab
 
 def _archive(file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            for entry in archive.zip.infolist():
-                if reason := why_not(entry):
-                    raise FileRefusedError(
-                        _("Embeddings, %(name)s: %(reason)s") % {"name": entry.filename, "reason": reason}
-                    )
-            if set(archive.files) == {"images", "vectors"}:
-                names, rows = [str(name) for name in archive["images"]], np.asarray(archive["vectors"], np.float32)
+        with opened_arrays(file) as arrays:
+            if set(arrays) == {"images", "vectors"}:
+                names, rows = [str(name) for name in arrays["images"]], np.asarray(arrays["vectors"], np.float32)
                 if rows.ndim != 2 or len(names) != len(rows):
                     raise FileRefusedError(_("“images” and “vectors” in the embeddings file differ in length."))
                 return dict(zip(names, rows, strict=True))
-            return {name: np.asarray(archive[name], np.float32).ravel() for name in archive.files}
+            return {name: np.asarray(array, np.float32).ravel() for name, array in arrays.items()}
     except FileRefusedError:
         raise
+    except ArchiveRefusedError as refused:
+        raise FileRefusedError(_("Embeddings: %(reason)s") % {"reason": refused}) from refused
     except Exception as error:  # NumPy, zipfile and zlib raise almost any exception on a broken file
         raise FileRefusedError(_("The embeddings file is not a NumPy archive of numbers, or is incomplete.")) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,11 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
+from crosslens_metrics.formats.arrays import opened_arrays
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import ImageNames
@@ -183,9 +186,9 @@ def features_of(file: Path) -> Mapping[str, NDArray[np.float32]]:
 
 def _is_named(file: Path) -> bool:
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            return set(ENTRIES) <= set(archive.files)
-    except (ValueError, EOFError, OSError, AttributeError):
+        with opened_arrays(file) as arrays:
+            return set(ENTRIES) <= set(arrays)
+    except (ValueError, RuntimeError, EOFError, OSError, zlib.error, BadZipFile):
         return False
 
 

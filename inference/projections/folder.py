@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crosslens_metrics.formats.arrays import opened_arrays
 from crosslens_metrics.word_vectors import signature_of
 from inference.projections.config import Config, ProjectionError
 
@@ -96,8 +97,8 @@ def read_projection(folder: Path) -> tuple[Manifest, list[str], Weights]:
     manifest = read_manifest(folder)
     try:
         words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
-        with np.load(folder / WEIGHTS, allow_pickle=False) as file:
-            weights = {name: file[name] for name in file}
+        with opened_arrays(folder / WEIGHTS) as arrays:
+            weights = dict(arrays)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise ProjectionError(f"The projection in {folder} is incomplete ({error}). Train it again.") from error
     if (words_sha256(words), weights_sha256(weights)) != (manifest.words_sha256, manifest.weights_sha256):

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile
 
+from crosslens_metrics.formats import limits
 from crosslens_metrics.messages import gettext as _
 from parallel_text.problems import CorpusError
 
 GZIP_START = b"\x1f\x8b"
 BUFFER_BYTES = 1 << 20
-MOST_RATIO = 200
-"""How many times its size a file may unpack to. Text unpacks to 3 to 20 times its size."""
-WORTH_A_LOOK_BYTES = 100 * 10**6
 
 
 @contextmanager
@@ -57,7 +55,7 @@ def faults_of(name: str) -> Iterator[None]:
 
 def limited(file: IO[bytes] | gzip.GzipFile, name: str, *, packed_bytes: int) -> IO[bytes]:
     """Read from `file` until that would be more than packed text unpacks to."""
-    return io.BufferedReader(_Limited(file, name, max(WORTH_A_LOOK_BYTES, MOST_RATIO * packed_bytes)), BUFFER_BYTES)
+    return io.BufferedReader(_Limited(file, name, limits.most_unpacked_bytes(packed_bytes)), BUFFER_BYTES)
 
 
 class _Limited(io.RawIOBase):
@@ -72,6 +70,6 @@ class _Limited(io.RawIOBase):
         self._left_bytes -= len(data)
         if self._left_bytes < 0:
             message = _("%(file)s would unpack to more than %(limit)s times its size, which no text does.")
-            raise CorpusError(message % {"file": self._name, "limit": MOST_RATIO})
+            raise CorpusError(message % {"file": self._name, "limit": limits.MAX_TEXT_RATIO})
         buffer[: len(data)] = data
         return len(data)

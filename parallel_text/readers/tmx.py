@@ -23,6 +23,8 @@ from parallel_text.readers.sentences import BROKEN, LONGEST_CHARACTERS
 from parallel_text.readers.tags import is_of
 
 READ_BYTES = 1 << 16
+LONGEST_TAG_BYTES, MOST_VARIANTS = 10**6, 1_000
+"""Of a tag or comment, and sentences of one unit. Translation memories have 50 languages at most."""
 DECLARED = re.compile(rb"""^<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 CODES = {"bpt", "ept", "it", "ph", "ut"}
@@ -47,9 +49,14 @@ def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[tu
 def _units(file: IO[bytes], name: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     """Give the line at which each unit begins, and its sentences with their tags."""
     units = _Units(name)
+    read_bytes = 0
     try:
         for part in _decoded(file, name):
             units.parser.Parse(part, False)
+            read_bytes += len(part.encode())
+            # What the parser waits for the end of, it has in memory.
+            if read_bytes - units.parser.CurrentByteIndex > LONGEST_TAG_BYTES:
+                raise units.refused(_("a tag or comment has more than %(limit)s bytes") % {"limit": LONGEST_TAG_BYTES})
             yield from units.take()
         units.parser.Parse("", True)
         yield from units.take()
@@ -109,6 +116,10 @@ class _Units:
         done, self._done = self._done, []
         return done
 
+    def refused(self, reason: str) -> CorpusError:
+        about = {"file": self._name, "line": self.parser.CurrentLineNumber, "reason": reason}
+        return CorpusError(_("%(file)s, line %(line)s: %(reason)s, so it is no translation memory.") % about)
+
     def _start(self, element: str, attributes: dict[str, str]) -> None:
         if element == "tu":
             self._line, self._variants = self.parser.CurrentLineNumber, []
@@ -125,6 +136,8 @@ class _Units:
         elif element == "seg" and self._text is not None:
             self._variants.append((self._tag, "".join(self._text)))
             self._text = None
+            if len(self._variants) > MOST_VARIANTS:
+                raise self.refused(_("a unit (tu) has more than %(limit)s sentences") % {"limit": MOST_VARIANTS})
         elif element in CODES:
             self._code_depth -= 1
 

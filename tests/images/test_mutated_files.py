@@ -167,11 +167,3 @@ def test_a_tag_that_cannot_be_read_hides_no_others():
     broken = content.replace(struct.pack("<HHL", 262, 3, 1), struct.pack("<HHL", 262, 3, 100))
     assert broken != content
     assert "SECRET" in words_beside(io.BytesIO(broken), kind="TIFF")
-
-
-def test_embeddings_that_unpack_to_a_thousand_times_their_size_are_not_unpacked():
-    output = io.BytesIO()
-    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.npy", b"\0" * 20_000_000)
-    with pytest.raises(FileRefusedError, match="unpack to more than"):
-        read_embeddings(output)

@@ -190,7 +190,8 @@ def test_ratings_that_cannot_be_used_are_named_by_line(tmp_path):
     path, problems = tmp_path / "ratings.csv", Problems()
     path.write_bytes(b"word,imageability\nseal,610\nseal,300\nrock,high\nhole,701\n,400\nonly\n\xff\xfe,400\n")
     assert read_ratings(path, problems, name="ratings.csv") == {"seal": 610.0}
-    assert [example.line for example in problems.examples["bad_rating"]] == [3, 4, 5, 6, 7, 8]
+    assert [example.line for example in problems.examples["bad_rating"]] == [3, 4, 5, 6, 7]
+    assert [example.line for example in problems.examples["bad_encoding"]] == [8]
     path.write_text("term,score\nseal,610\n")
     with pytest.raises(CorpusError, match="line 1: the columns word and imageability are needed"):
         read_ratings(path, problems, name="ratings.csv")

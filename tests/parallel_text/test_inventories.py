@@ -51,7 +51,7 @@ def test_offsets_and_lemmas_between_tabs_packed_or_not(tmp_path):
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert senses_of(packed)[0] == found
     packed.write_bytes(packed.read_bytes()[:-12])
-    with pytest.raises(CorpusError, match=r"es\.tsv\.gz cannot be read"):
+    with pytest.raises(CorpusError, match=r"es\.tsv\.gz cannot be unpacked"):
         senses_of(packed)
 
 

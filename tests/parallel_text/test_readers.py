@@ -7,9 +7,10 @@ import zipfile
 
 import pytest
 
+from crosslens_metrics.formats import limits
 from parallel_text.config import Text
 from parallel_text.problems import CorpusError, Problems
-from parallel_text.readers import packed, read_pairs
+from parallel_text.readers import read_pairs
 
 SEAL = ("A seal swims.", "Una foca nada.")
 STAMP = ("I have a seal.", "Tengo un sello.")
@@ -155,7 +156,7 @@ def test_a_zip_from_opus_is_read_whichever_language_its_name_has_first(read, tmp
 
 
 def test_files_that_unpack_to_more_than_text_does_are_refused(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(packed, "WORTH_A_LOOK_BYTES", 10**6)
+    monkeypatch.setattr(limits, "UNPACKED_WORTH_A_LOOK_BYTES", 10**6)
     bomb = b"a\tb\n" * 10**6
 
     with pytest.raises(CorpusError, match=r"a.tsv.gz would unpack to more than 200 times its size"):
