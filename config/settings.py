@@ -277,6 +277,11 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES
+FILE_UPLOAD_HANDLERS = [
+    "images.views.uploads.FileNameCheck",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_ENGINE = "people.services.session_store"

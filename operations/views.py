@@ -76,6 +76,11 @@ def bad_request_show(request: HttpRequest, exception: Exception) -> HttpResponse
         return _full(request)
     if is_api(request.path):
         return problem_outside(400, _("The server cannot read this request."))
+    # The web server needs this module, and rarely that one.
+    from images.views.uploads import LongFileNameError
+
+    if isinstance(exception, LongFileNameError):
+        return HttpResponse(loader.render_to_string("400.html", {"reason": str(exception)}, request), status=400)
     return defaults.bad_request(request, exception)
 
 

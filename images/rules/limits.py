@@ -25,6 +25,9 @@ MAX_UPLOAD_BYTES = 2_000 * MEGABYTE
 MAX_UPLOAD_FILES = 1_000
 """In one form sent by a browser; a zip counts as one. `DATA_UPLOAD_MAX_NUMBER_FILES` is set from it."""
 
+MAX_NAME_BYTES = 255
+"""Of the name of a file that is sent, as most file systems have it."""
+
 MAX_ZIP_ENTRIES = 50_000
 """In one zip."""
 

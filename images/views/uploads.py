@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core.exceptions import TooManyFilesSent
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.core.files.uploadhandler import FileUploadHandler, MemoryFileUploadHandler
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,9 +17,34 @@ from django.views.decorators.csrf import csrf_protect
 from images.models import ImportJob
 from images.rules import limits
 
+SHOWN_OF_A_NAME = 50
+"""Characters."""
+
 
 class UploadTooLargeError(Exception):
     """The upload is too large; the message says how much is accepted, and what to do."""
+
+
+class LongFileNameError(MultiPartParserError):
+    """A file has a name that no disk could hold. Django answers with status 400; the message says what to do."""
+
+
+class FileNameCheck(FileUploadHandler):
+    """Checks the name of every file that is sent with a form, before anything is stored."""
+
+    def new_file(self, field_name: str, file_name: str, *about: Any, **more: Any) -> None:
+        super().new_file(field_name, file_name, *about, **more)
+        if len(file_name.encode()) > limits.MAX_NAME_BYTES:
+            raise LongFileNameError(
+                _("The name of the file “%(name)s…” is longer than %(limit)s bytes. Rename it.")
+                % {"name": file_name[:SHOWN_OF_A_NAME], "limit": limits.MAX_NAME_BYTES}
+            )
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        """Leave the file to the handlers that store it."""
 
 
 def receive(request: HttpRequest) -> None:
@@ -28,13 +54,16 @@ def receive(request: HttpRequest) -> None:
     ------
     UploadTooLargeError
         Before anything is read, where there is more than is taken.
+    LongFileNameError
     """
     if int(request.META.get("CONTENT_LENGTH") or 0) > limits.MAX_UPLOAD_BYTES:
         raise UploadTooLargeError(
             _("That is more than %(limit)s MB at once. Upload it in several parts, or have it imported on the server.")
             % {"limit": limits.MAX_UPLOAD_BYTES // 10**6}
         )
-    request.upload_handlers = [TemporaryFileUploadHandler(request)]
+    request.upload_handlers = [
+        handler for handler in request.upload_handlers if not isinstance(handler, MemoryFileUploadHandler)
+    ]
     try:
         request.FILES  # noqa: B018 - reading it is what takes the files in
     except TooManyFilesSent as error:
@@ -64,6 +93,10 @@ def upload_page(
         if _is_for_script(request):
             return JsonResponse({"errors": [str(error)]}, status=413)
         return render(request, template, {**context, "form": form(), "error": str(error)}, status=413)
+    except LongFileNameError as error:
+        if _is_for_script(request):
+            return JsonResponse({"errors": [str(error)]}, status=400)
+        raise
     return _started(request, template, context, form, start)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -15,6 +16,11 @@ class JSONParser(parsers.JSONParser):
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         try:
-            return super().parse(stream, media_type, parser_context)
+            data = super().parse(stream, media_type, parser_context)
+            # An escape can stand for half of a character, which can neither be stored nor repeated in an answer.
+            json.dumps(data, ensure_ascii=False).encode()
         except RecursionError as error:
             raise ParseError(_("The JSON is nested too deeply.")) from error
+        except UnicodeEncodeError as error:
+            raise ParseError(_("A text in the JSON has half of a surrogate pair. Send whole characters.")) from error
+        return data

@@ -35,7 +35,7 @@ def event_take(request: HttpRequest, token: str) -> HttpResponse:
     try:
         event = json.loads(body)
         status, submission = str(event["status"]).upper(), str(event["resource_id"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return JsonResponse({"detail": "Send JSON with status and resource_id."}, status=400)
     changed = (
         status in FREED and submission.isprintable() and free(study=study, session_id=submission, now=timezone.now())

@@ -60,6 +60,7 @@ PLACES = [
     "projects/lions/exports/a%0Ab/",
     "projects/lions/releases/1/files/%00/",
     "projects/lions/releases/1/files/a%0Ab/",
+    "projects/lions/releases/1/files/" + "x" * 300 + "/",
     "projects/lions/releases/1/files/%2e%2e%2f%2e%2e%2fetc%2fpasswd/",
     "projects/lions/releases/99999999999999999999/",
     "projects/lions/rounds/" + "9" * 5_000 + "/",
@@ -114,6 +115,15 @@ def test_a_body_nested_too_deeply_is_malformed(seeded):
     answer = ask(Program(seeded.ann), "PUT", address, b"[" * DEEP)
     assert (told(answer), answer.json()["code"]) == (400, "malformed")
     assert "nested" in answer.json()["detail"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("body", [rb'{"rating": "\ud800"}', rb'{"rating": ["\udfff"], "\uD83D": 1}', rb'"\ud800"'])
+def test_half_of_a_character_is_malformed(seeded, body):
+    address = reverse("api:rating-save", args=(seeded.rating.pk, 1))
+    answer = ask(Program(seeded.ann), "PUT", address, body)
+    assert (told(answer), answer.json()["code"]) == (400, "malformed")
+    assert "half of a surrogate pair" in answer.json()["detail"]
 
 
 @pytest.mark.django_db

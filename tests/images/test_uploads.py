@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -38,6 +39,29 @@ def test_the_script_is_told_where_the_report_is(collection):
     answer = send(collection, ["a.jpg"])
     job = ImportJob.objects.get()
     assert (answer.status_code, answer.json()) == (200, {"location": reverse("images:import-show", args=[job.pk])})
+
+
+class NamedFile(io.BytesIO):
+    """As a browser sends it; Django's own files for tests have their names cut."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        super().__init__(content)
+        self.name = name
+
+
+@pytest.mark.parametrize("name", ["a." + "x" * 300, "a" * 300 + ".zip", "ü" * 150 + ".jpg"])
+def test_a_name_of_a_file_that_no_disk_could_hold_is_refused_with_what_to_do(collection, name):
+    told = f"The name of the file “{name[:50]}…” is longer than 255 bytes. Rename it."
+    by = client_of(collection.created_by)
+    address = reverse("images:images-add", args=[collection.slug])
+    answer = by.post(address, {"images": NamedFile(name, image_file())}, headers=SCRIPT)
+    assert (answer.status_code, answer.json()) == (400, {"errors": [told]})
+    # On every other page, too, where Django keeps small files in memory.
+    address = reverse("people:invitation-import", args=[collection.project.slug])
+    for size in (10, 3_000_000):
+        page = by.post(address, {"file": NamedFile(name, b"x" * size)})
+        assert page.status_code == 400
+        assert told in page.content.decode()
 
 
 def test_files_keep_the_paths_that_they_have_in_their_folder(collection):

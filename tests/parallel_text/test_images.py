@@ -85,6 +85,7 @@ def test_images_that_cannot_be_used_are_counted_by_line_and_the_others_kept(work
         image("", "seal.jpg"),
         image(BABEL, "struck.jpg"),
         image(BABEL, "letter.jpg", license_url="https://l.example"),
+        image(SEAL, "x" * 300 + ".jpg"),
         folder=("02077923-n/seal.jpg", "letter.jpg", "struck.jpg", "free.jpg", "mine.jpg", "ghost.jpg"),
         exclude=["struck.jpg"],
     )
@@ -99,7 +100,7 @@ def test_images_that_cannot_be_used_are_counted_by_line_and_the_others_kept(work
     assert found == {
         "no_licence": [2, 3],
         "unknown_offset": [4],
-        "missing_file": [5],
+        "missing_file": [5, 12],
         "duplicate_image": [6],
         "bad_line": [7, 8, 9],
     }

@@ -399,7 +399,7 @@ class TestEvents:
         assert Participant.objects.get().state == ParticipantState.WORKING
 
     def test_what_is_no_event_is_refused(self, panel):
-        for body in (b"", b"[]", b"{}", b'{"status": "RETURNED"}', b"\xff"):
+        for body in (b"", b"[]", b"{}", b'{"status": "RETURNED"}', b"\xff", b"[" * 50_000):
             assert panel.tell("5f1a", body=body).status_code == 400, body
 
     def test_a_study_without_a_secret_takes_no_events(self, panel):
