@@ -114,15 +114,16 @@ export class CaptionField {
    * null. `end` or `stay` must follow. `about` is sent with the text, and asks for more in the response.
    */
   async settle(about = {}) {
+    // Typed while it was settled before.
+    if (this.isTypedOn) this.saver.change(this.text);
     this.#left = this.text;
     if (await this.saver.flush({ withTime: true, about })) return "saved";
     return this.state === "offline" && this.saver.isKept ? "kept" : null;
   }
 
   stay() {
-    const left = this.#left;
+    if (this.isTypedOn) this.saver.change(this.text);
     this.#left = null;
-    if (left !== null && left !== this.text) this.saver.change(this.text);
     this.focus();
   }
 
@@ -143,6 +144,11 @@ export class CaptionField {
 
   get text() {
     return this.#field.value;
+  }
+
+  /** Whether something was typed since `settle`. */
+  get isTypedOn() {
+    return this.#left !== null && this.#left !== this.text;
   }
 
   showFault() {

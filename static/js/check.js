@@ -109,12 +109,13 @@ function sendWaiting(row) {
   queues.get(row.id)?.push(...later);
 }
 
-// What is being written in another form of a caption while its answer is on the way.
+// What is being written in a form of a caption while an answer is on the way; not what was sent.
 const unsent = new Map();
 
 document.body.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig } }) => {
-  const others = [...target.querySelectorAll("details textarea")].filter((area) => area.value && !requestConfig.elt.contains(area));
-  const kept = others.map((area) => {
+  const { elt: form, parameters } = requestConfig;
+  const isUnsent = (area) => area.value && !(form.contains(area) && area.value === parameters[area.name]);
+  const kept = [...target.querySelectorAll("details textarea")].filter(isUnsent).map((area) => {
     const { dataset, open } = area.closest("details");
     return { doing: dataset.doing, open, text: area.value, isFocused: area === document.activeElement };
   });

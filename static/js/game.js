@@ -106,10 +106,12 @@ function say(text) {
 function adopt(fresh, { keepsWord = false } = {}) {
   const before = { ...turn.dataset, total: Number(total()?.dataset.total ?? 0) };
   const isNew = fresh.dataset.url !== turn.dataset.url;
+  const focused = document.activeElement;
   copyAttributes(fresh, turn);
   for (const now of fresh.querySelectorAll("[data-part]")) {
     const old = part(now.dataset.part);
     if (now.dataset.part === "hints") keepPictures(old, now);
+    if (!isNew) keepReason(old, now);
     copyAttributes(now, old);
     if (old.innerHTML !== now.innerHTML) old.replaceChildren(...now.childNodes);
   }
@@ -126,7 +128,8 @@ function adopt(fresh, { keepsWord = false } = {}) {
   }
   if (isNew) history.replaceState(null, "", turn.dataset.url);
   begin();
-  place({ isNew, isOver: before.state === "open" && !isOpen(), isWordBack: keepsWord && !hasTypedOn });
+  if (focused?.closest("[data-skip]") && focused.isConnected) focused.focus({ preventScroll: true });
+  else place({ isNew, isOver: before.state === "open" && !isOpen(), isWordBack: keepsWord && !hasTypedOn });
   cheer(before, { isNew });
   const told = part("told").textContent.trim();
   announce([told, part("say").textContent.trim()].filter(Boolean).join(" "));
@@ -150,6 +153,12 @@ function keepPictures(old, now) {
     copyAttributes(image, same);
     image.replaceWith(same);
   }
+}
+
+/** Why a sentence is to be skipped is still being said when an answer about it comes. */
+function keepReason(old, now) {
+  const reason = old.querySelector("[data-skip][open]");
+  if (reason) now.querySelector("[data-skip]")?.replaceWith(reason);
 }
 
 function place({ isNew, isOver, isWordBack }) {

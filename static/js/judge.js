@@ -18,6 +18,8 @@ let trial = document.getElementById("trial");
 let deafUntil = 0;
 // What is on its way: {url, fields, button, ms, attempt, timer, isInFlight, isHeldUp}.
 let sending = null;
+// Comments on pairs that were left by undoing.
+const comments = new Map();
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const part = (name) => trial.querySelector(`[data-${name}]`);
@@ -35,6 +37,10 @@ function submit(button) {
   const ms = isUndo ? 0 : time.take(trial.action);
   fields.set("active_ms", ms);
   time.look(null);
+  // A comment goes with its answer, or waits until its pair comes again.
+  trial.elements.comment.readOnly = true;
+  if (isUndo) comments.set(trial.action, trial.elements.comment.value);
+  else comments.delete(trial.action);
   sending = { url: isUndo ? button.formAction : trial.action, fields, button, ms, attempt: 0 };
   button.classList.add("is-chosen");
   for (const other of trial.querySelectorAll("button")) other.setAttribute("aria-disabled", "true");
@@ -83,6 +89,7 @@ function say(name, text = { offline: texts.textOffline, "signed-out": texts.text
 
 function letAnswerAgain(text) {
   sending.button.classList.remove("is-chosen");
+  trial.elements.comment.readOnly = false;
   time.putBack(trial.action, sending.ms);
   time.look(trial.action);
   sending = null;
@@ -107,6 +114,11 @@ function show(html, { isUndone }) {
 function begin() {
   time.look(trial.action);
   trial.querySelector("#keys").checked = areKeysOn;
+  const { comment } = trial.elements;
+  if (comments.get(trial.action)) {
+    comment.value = comments.get(trial.action);
+    comment.closest("details").open = true;
+  }
   const ahead = part("ahead");
   if (ahead) {
     const { sizes } = trial.querySelector(".trial__stage img") ?? {};

@@ -75,10 +75,12 @@ function enter(card) {
 
 async function leave() {
   const card = opened;
-  if (!(await field.settle())) {
+  // What is typed before it is settled is of this caption, too.
+  do {
+    if (await field.settle()) continue;
     field.stay();
     return false;
-  }
+  } while (field.isTypedOn);
   const hadFocus = form.contains(document.activeElement);
   field.end();
   opened = null;

@@ -51,14 +51,14 @@ def checks(live_server: Any, page: Page, context: BrowserContext, round: Round) 
     return page
 
 
-def press_and_hold(page: Page, key: str, times: int | None = None) -> Route:
+def press_and_hold(page: Page, key: str, times: int | None = None, address: str = "**/check/") -> Route:
     """Press a key, and keep what it sends from the server until the test lets it go."""
     waiting: list[Route] = []
 
     def hold(route: Route) -> None:
         waiting.append(route)
 
-    page.route("**/check/", hold, times=times)
+    page.route(address, hold, times=times)
     page.keyboard.press(key)
     expect(page.locator(".htmx-request")).not_to_have_count(0)
     for _ in range(1000):
@@ -151,6 +151,18 @@ def test_what_is_being_written_is_left_alone_by_an_answer_that_comes_late(checks
     expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
     page.keyboard.type("ats?")
     expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats?")
+
+
+def test_what_is_written_after_it_was_sent_stays(checks: Page) -> None:
+    page = checks
+    page.keyboard.press("f")
+    page.keyboard.type("Which boats?")
+    sent = press_and_hold(page, "Control+Enter", address="**/feedback/")
+    page.keyboard.type(" And where?")
+    sent.continue_()
+    expect(page.get_by_text("Feedback sent. They will see it before their next batch.")).to_be_visible()
+    expect(page.locator(".is-current details[data-doing=f] textarea")).to_have_value("Which boats? And where?")
+    assert [feedback.text for feedback in Feedback.objects.all()] == ["Which boats?"]
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")

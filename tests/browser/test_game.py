@@ -180,6 +180,25 @@ def test_what_is_typed_while_a_guess_is_on_its_way_stays(table: Table, page: Pag
     expect(page.locator("[data-typed]")).to_have_text("elephant")
 
 
+def test_a_reason_to_skip_that_is_being_written_stays_when_a_guess_is_answered(table: Table, page: Page) -> None:
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/guess/", hold)
+    page.locator("#guess").fill("dog")
+    with page.expect_request("**/guess/"):
+        page.keyboard.press("Enter")
+    page.locator("[data-skip] summary").click()
+    page.locator("#note").fill("No gap")
+    (held,) = waiting
+    held.continue_()
+    expect(guesses(page)).to_have_count(1)
+    page.keyboard.type("!")
+    expect(page.locator("#note")).to_have_value("No gap!")
+
+
 @pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_word_that_was_typed_is_there_after_a_reload(table: Table, page: Page) -> None:
     page.locator("#guess").press_sequentially("elephan")

@@ -35,6 +35,17 @@ def test_the_next_image_is_there_before_its_pair(desk: Desk, page: Page) -> None
     assert any("/images/" in url for url in asked), "the image after it is fetched"
 
 
+def test_a_comment_is_there_again_after_the_answer_before_it_was_undone(desk: Desk, page: Page) -> None:
+    desk.answer("1")
+    page.get_by_text("Comment (optional)").click()
+    page.locator("#comment").fill("Both name the wrong boat.")
+    page.keyboard.press("Escape")
+    desk.answer("u")
+    expect(page.locator("#comment")).to_have_value("")
+    desk.answer("2")
+    expect(page.locator("#comment")).to_have_value("Both name the wrong boat.")
+
+
 @pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_the_image_of_each_pair_opens_large_and_keys_answer_nothing_meanwhile(desk: Desk, page: Page) -> None:
     for _pair in range(2):

@@ -6,7 +6,7 @@ import re
 from errno import ENOSPC
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from annotation.models import CaptionBatch, CaptionItem, Stage
 from annotation.services import batches
@@ -94,6 +94,23 @@ def test_a_caption_that_is_emptied_stops_the_batch_until_it_is_written_again(rev
     card(page, 2).get_by_role("link", name=re.compile("Write.*Image 2")).click()
     page.keyboard.type(LONGER)
     expect(submit(page)).to_be_enabled()
+
+
+def test_what_is_typed_while_a_caption_is_being_saved_is_saved_too(reviewing: Desk, page: Page) -> None:
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/draft/", hold, times=1)
+    change(page, 2, LONGER)
+    with page.expect_request("**/draft/"):
+        page.keyboard.press("Enter")
+    page.keyboard.type("!")
+    (held,) = waiting
+    held.continue_()
+    expect(card(page, 2).locator(".caption")).to_have_text(f"{LONGER}!")
+    assert reviewing.item(2).text == f"{LONGER}!"
 
 
 @pytest.mark.long(reason="one more way of a page that other tests drive")
