@@ -128,6 +128,7 @@ def manifest_of(folder: Path, drawn: Drawn, **more: Any) -> Object:
         "counts": {part: len(drawn.places[part]) for part in PARTS},
         "reserved_images": {part: list(drawn.reserved.values()).count(part) for part in HELD_OUT},
         "dropped_from_training": {
+            "below_split": drawn.dropped_for_split,
             "sentence_held_out": drawn.dropped_for_sentence,
             "images_reserved": drawn.dropped_for_images,
         },

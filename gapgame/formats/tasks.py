@@ -31,7 +31,7 @@ from gapgame.formats.task_readme import write_readme
 from gapgame.rules.items import BLANK, EXAMPLE, key_of, split_of
 from gapgame.rules.multisubs import as_item, looks_like_it
 from gapgame.rules.play import normalised
-from gapgame.rules.task import HELD_OUT_SPLIT, Instance, draw_parts
+from gapgame.rules.task import DEFAULT_SPLITS, Instance, SplitChoice, draw_parts
 
 VERSION = 2
 GAP = "____"
@@ -129,7 +129,7 @@ def build_task(
     sizes: Mapping[str, int],
     reserve_percent: int,
     seed: int,
-    split: str = HELD_OUT_SPLIT,
+    splits: SplitChoice = DEFAULT_SPLITS,
     extras: Extras = NO_EXTRAS,
 ) -> Built:
     """Draw the parts and write them, all or none; the same corpus, sizes and seed give the same bytes.
@@ -146,14 +146,14 @@ def build_task(
     beside, corpus = corpus, items_of(corpus)
     with new_folder(folder) as making:
         instances = _instances(corpus)
-        drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed, split=split)
+        drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed, splits=splits)
         credits = credits_beside(beside)
         used = write_parts(making, drawn, _questions(corpus, credits), seed=seed)
         facts = {
             "task": "gap-task",
             "version": VERSION,
             "seed": seed,
-            "split": split,
+            **splits._asdict(),
             "reserve_percent": reserve_percent,
             "corpus": {"sha256": sha256_of(corpus), "instances": len(instances), "eligible": drawn.eligible},
             "verified": verified(making, drawn, _whole_of),

@@ -29,7 +29,7 @@ from gapgame.formats.task_images import LISTED, NO_EXTRAS, Credits, Extras, add_
 from gapgame.formats.task_readme import write_readme
 from gapgame.formats.tasks import Built
 from gapgame.rules.play import normalised
-from gapgame.rules.task import HELD_OUT_SPLIT, TRAIN, Instance, draw_parts
+from gapgame.rules.task import DEFAULT_SPLITS, TRAIN, Instance, SplitChoice, draw_parts
 from gapgame.rules.translation_task import MostFrequent, Synonyms, Translations, synsets_of
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import json_line
@@ -106,7 +106,7 @@ def build_translation_task(
     sizes: Mapping[str, int],
     reserve_percent: int,
     seed: int,
-    split: str = HELD_OUT_SPLIT,
+    splits: SplitChoice = DEFAULT_SPLITS,
     synonyms: Synonyms = Synonyms.NEITHER,
     extras: Extras = NO_EXTRAS,
 ) -> Built:
@@ -124,14 +124,14 @@ def build_translation_task(
     read = _read(corpus, language, seed)
     with new_folder(folder) as making:
         instances = _instances(read)
-        drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed, split=split)
+        drawn = draw_parts(instances, sizes=sizes, reserve_percent=reserve_percent, seed=seed, splits=splits)
         used = write_parts(making, drawn, _questions(read, synonyms), seed=seed)
         facts = {
             "task": "lexical-translation",
             "version": VERSION,
             "language": language,
             "seed": seed,
-            "split": split,
+            **splits._asdict(),
             "synonyms": str(synonyms),
             "reserve_percent": reserve_percent,
             "corpus": {

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from crosslens_metrics.commands.arguments import whole_number
 from gapgame.formats.task_images import Extras
-from gapgame.rules.task import HELD_OUT_SPLIT, TEST, VALID
+from gapgame.rules.task import HELD_OUT_SPLIT, TEST, TRAIN_SPLIT, VALID, SplitChoice
 from gapgame.rules.turns import SPLITS
 from tabular.downloads import write_whole
 
@@ -30,7 +30,14 @@ def add_drawing(parser: ArgumentParser) -> None:
         "--split",
         choices=SPLITS,
         default=HELD_OUT_SPLIT,
-        help="where validation and test come from (default %(default)s)",
+        help="where validation and test come from, with the splits above it (default %(default)s)",
+    )
+    parser.add_argument("--exactly", action="store_true", help="without the splits above --split")
+    parser.add_argument(
+        "--train-split",
+        choices=SPLITS,
+        default=TRAIN_SPLIT,
+        help="where training comes from, with the splits above it (default %(default)s)",
     )
     parser.add_argument(
         "--images", type=Path, metavar="FOLDER", help="copy the images that are used from here, with their credits"
@@ -46,7 +53,7 @@ def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
         "sizes": {VALID: options["valid"], TEST: options["test"]},
         "reserve_percent": options["reserve"],
         "seed": options["seed"],
-        "split": options["split"],
+        "splits": SplitChoice(options["split"], options["exactly"], options["train_split"]),
         "extras": Extras(options["images"], options["features"]),
     }
 

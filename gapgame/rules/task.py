@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-HELD_OUT_SPLIT = "intersect_4"
+from gapgame.rules.turns import SPLITS
+
+HELD_OUT_SPLIT, TRAIN_SPLIT = "intersect_4", "intersect_1"
+"""intersect_0 is not disambiguated, and serves the game alone."""
 TRAIN, VALID, TEST = "train", "valid", "test"
 HELD_OUT = (VALID, TEST)
 PARTS = (TRAIN, VALID, TEST)
@@ -28,6 +31,23 @@ class Instance(NamedTuple):
     """A number that two instances share exactly if their whole sentences are the same."""
     split: str
     images: tuple[str, ...]
+
+
+class SplitChoice(NamedTuple):
+    """Where the parts come from: a split holds those above it, unless `exactly` asks for `split` alone."""
+
+    split: str = HELD_OUT_SPLIT
+    exactly: bool = False
+    train_split: str = TRAIN_SPLIT
+
+    def holds_out(self, split: str) -> bool:
+        return split == self.split or (not self.exactly and SPLITS.index(split) > SPLITS.index(self.split))
+
+    def trains(self, split: str) -> bool:
+        return SPLITS.index(split) >= SPLITS.index(self.train_split)
+
+
+DEFAULT_SPLITS = SplitChoice()
 
 
 class TooFewInstancesError(Exception):
@@ -50,6 +70,8 @@ class Drawn:
     places: Mapping[str, tuple[int, ...]]
     reserved: Mapping[str, str]
     eligible: int
+    dropped_for_split: int
+    """Instances left out of training as their split is below that of training, and in no held-out part."""
     dropped_for_sentence: int
     """Instances left out of training as their sentence is in a held-out part."""
     dropped_for_images: int
@@ -79,9 +101,9 @@ def draw_parts(
     sizes: Mapping[str, int],
     reserve_percent: int,
     seed: int,
-    split: str = HELD_OUT_SPLIT,
+    splits: SplitChoice = DEFAULT_SPLITS,
 ) -> Drawn:
-    """Divide instances into parts; validation and test come from `split`.
+    """Divide instances into parts, which come from `splits`.
 
     Nouns are drawn uniformly among those with instances left; each draw gives one instance of each of the noun's
     senses, until the part has its size.
@@ -91,26 +113,29 @@ def draw_parts(
     TooFewInstancesError
         Where validation or test cannot get its size.
     """
-    reserved = _reserve(instances, reserve_percent, _stream(seed, "images"))
-    drawn = Drawn({}, reserved, 0, 0, 0)
-    of_split = [place for place, instance in enumerate(instances) if instance.split == split]
+    of_split = [place for place, instance in enumerate(instances) if splits.holds_out(instance.split)]
+    of_train = [place for place, instance in enumerate(instances) if splits.trains(instance.split)]
+    used = (instances[place] for place in {*of_split, *of_train})
+    reserved = _reserve(used, reserve_percent, _stream(seed, "images"))
+    drawn = Drawn({}, reserved, 0, 0, 0, 0)
     eligible = [place for place in of_split if all(drawn.images(instances[place], part) for part in HELD_OUT)]
     places: dict[str, tuple[int, ...]] = {}
     taken: set[int] = set()
     for part in HELD_OUT:
         chosen = _draw(instances, eligible, taken, sizes[part], _stream(seed, part))
         if len(chosen) < sizes[part]:
-            raise TooFewInstancesError(part, sizes[part], len(chosen), len(eligible), len(of_split), split)
+            raise TooFewInstancesError(part, sizes[part], len(chosen), len(eligible), len(of_split), splits.split)
         places[part] = tuple(sorted(chosen))
         taken |= {instances[place].sentence for place in chosen}
-    free = [place for place, instance in enumerate(instances) if instance.sentence not in taken]
+    free = [place for place in of_train if instances[place].sentence not in taken]
     places[TRAIN] = tuple(place for place in free if drawn.images(instances[place], TRAIN))
-    held_out = sum(len(places[part]) for part in HELD_OUT)
+    held_out = {place for part in HELD_OUT for place in places[part]}
     return Drawn(
         places=places,
         reserved=reserved,
         eligible=len(eligible),
-        dropped_for_sentence=len(instances) - len(free) - held_out,
+        dropped_for_split=len(instances) - len(held_out.union(of_train)),
+        dropped_for_sentence=len(of_train) - len(free) - len(held_out.intersection(of_train)),
         dropped_for_images=len(free) - len(places[TRAIN]),
     )
 

@@ -16,7 +16,7 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.task_folders import refusal
 from gapgame.formats.tasks import build_task
 from gapgame.formats.translation_tasks import build_translation_task
-from gapgame.rules.task import TooFewInstancesError
+from gapgame.rules.task import SplitChoice, TooFewInstancesError
 
 LARGEST_BYTES = 200_000_000
 """Of the instances: with so many, a request takes a minute."""
@@ -50,7 +50,12 @@ def task_archive(
         if (corpus / NEEDED[0]).stat().st_size > LARGEST_BYTES:
             text = _("This corpus is too large for a page. Download its files, and run build_gap_task.")
             raise CorpusTaskError(text)
-        drawing: dict[str, Any] = {"sizes": sizes, "reserve_percent": reserve_percent, "seed": seed, "split": split}
+        drawing: dict[str, Any] = {
+            "splits": SplitChoice(split),
+            "sizes": sizes,
+            "reserve_percent": reserve_percent,
+            "seed": seed,
+        }
         try:
             if language:
                 build_translation_task(corpus, folder, language=language, **drawing)

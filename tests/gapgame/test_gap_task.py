@@ -114,6 +114,29 @@ def test_a_folder_of_multisubs_is_a_corpus_whose_splits_may_be_numbers(tmp_path:
     assert [(line["split"], line["word"]) for line in gold] == [("intersect_4", "cat")] * 4
 
 
+def test_training_begins_at_intersect_1_and_a_split_holds_those_above_it(tmp_path: Path) -> None:
+    source = tmp_path / "corpus.jsonl"
+    lines = objects(corpus(source))
+    # Whole sentences, which have two lines each.
+    lines = [line | {"split": f"intersect_{(0, 1, 4)[number // 2 % 3]}"} for number, line in enumerate(lines)]
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def splits(name: str, *options: str) -> tuple[set[str], set[str]]:
+        folder = tmp_path / name
+        output_of("build_gap_task", source, folder, "--valid", 20, "--test", 90, "--split", "intersect_1", *options)
+        parts = [objects(folder / f"{part}.jsonl") for part in ("train", "test.gold")]
+        trained, tested = ({line["split"] for line in part} for part in parts)
+        return trained, tested
+
+    upwards = {"intersect_1", "intersect_4"}
+    assert splits("nested") == (upwards, upwards)
+    assert splits("exact", "--exactly") == (upwards, {"intersect_1"})
+    assert splits("all", "--train-split", "intersect_0") == (upwards | {"intersect_0"}, upwards)
+    told = json.loads((tmp_path / "exact" / "manifest.json").read_text())
+    assert told["dropped_from_training"]["below_split"] == 200
+    assert (told["split"], told["exactly"], told["train_split"]) == ("intersect_1", True, "intersect_1")
+
+
 def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> None:
     source = corpus(tmp_path / "corpus.jsonl", lines=50)
     with pytest.raises(CommandError, match=r"5000 instances, but only \d+ could be drawn"):
@@ -121,7 +144,7 @@ def test_too_few_instances_are_told_with_how_many_there_are(tmp_path: Path) -> N
     few_images = corpus(tmp_path / "few.jsonl", images=2)
     with pytest.raises(CommandError, match="0 of these have images"):
         output_of("build_gap_task", few_images, tmp_path / "task", "--valid", 1, "--test", 1)
-    options = ("--valid", 1, "--test", 1, "--split", "intersect_3")
+    options = ("--valid", 1, "--test", 1, "--split", "intersect_3", "--exactly")
     with pytest.raises(CommandError, match="0 of the corpus are in intersect_3"):
         output_of("build_gap_task", source, tmp_path / "task", *options)
     assert not (tmp_path / "task").exists()
