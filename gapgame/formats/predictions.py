@@ -37,20 +37,27 @@ def read_filled(gold: Path, predictions: Path, *, splits: Path | None = None, pa
     words = _answers(predictions)
     is_plain = {file: file.suffix.lower() == PLAIN for file in (gold, predictions)}
     if is_plain[predictions] or is_plain[gold]:
-        if len(answers) != len(words):
-            raise _refused(
-                predictions,
-                _(
-                    "Without ids, the two files must have the same number of lines, but there are %(gold)s "
-                    "answers and %(found)s words."
-                )
-                % {"gold": len(answers), "found": len(words)},
-            )
+        check_number(len(answers), len(words), predictions)
         words = [(ours, "", word) for (ours, _item, _word), (_id, _none, word) in zip(answers, words, strict=True)]
     check_ids([one[0] for one in answers], [one[0] for one in words], predictions, gold)
     word_of = {name: word for name, _item, word in words}
     languages = _languages(gold)
     return [Filled(item, word, word_of[name], languages.get(name, "")) for name, item, word in answers]
+
+
+def check_number(answers: int, words: int, predictions: Path) -> None:
+    """Check that predictions without ids are as many as the answers.
+
+    Raises
+    ------
+    FileProblemsError
+    """
+    if answers != words:
+        text = _(
+            "Without ids, the two files must have the same number of lines, but there are %(gold)s "
+            "answers and %(found)s words."
+        )
+        raise _refused(predictions, text % {"gold": answers, "found": words})
 
 
 def check_ids(known: Sequence[str], given: Sequence[str], predictions: Path, gold: Path | None = None) -> None:
@@ -77,11 +84,7 @@ def _answers(file: Path) -> list[tuple[str, str, str]]:
     """Yield (id, item, word) of each line; the line's number is the id if there is none."""
     answers: list[tuple[str, str, Any]]
     if file.suffix.lower() == PLAIN:
-        try:
-            lines = file.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise _refused(file, _("The file cannot be read as UTF-8 text: %(error)s.") % {"error": error}) from error
-        answers = [(str(number), "", line.strip()) for number, line in enumerate(lines, start=1)]
+        answers = [(str(number), "", word) for number, word in enumerate(plain_words(file), start=1)]
     else:
         answers = [(value["id"], str(value.get("item") or ""), value.get("word")) for value in objects_of(file)]
     for number, (_id, _item, word) in enumerate(answers, start=1):
@@ -99,9 +102,29 @@ def _languages(gold: Path) -> dict[str, str]:
     return {value["id"]: str(value.get("language") or "") for value in objects_of(gold)}
 
 
+def plain_words(file: Path) -> list[str]:
+    """Return the words of a file with one a line."""
+    try:
+        return [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refused(file, _("The file cannot be read as UTF-8 text: %(error)s.") % {"error": error}) from error
+
+
 def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]]:
     """Return the answers of sents.json that splits.json lists: ascending and in lower case, as published."""
-    entries, lists = _json(gold), _json(splits)
+    entries = published_entries(gold, splits, part)
+    return [(str(place), str(entry.get("key") or ""), entry["word"].lower()) for place, entry in entries.items()]
+
+
+def published_entries(gold: Path, splits: Path, part: str) -> dict[int, Any]:
+    """Return the entries of MultiSubs' sents.json that splits.json lists, by their place, ascending.
+
+    Raises
+    ------
+    FileProblemsError
+        Where they are not there, or one has no word.
+    """
+    entries, lists = published_json(gold), published_json(splits)
     places = lists.get(part) if isinstance(lists, dict) else None
     if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
         known = ", ".join(lists) if isinstance(lists, dict) else ""
@@ -110,13 +133,14 @@ def _published(gold: Path, splits: Path, part: str) -> list[tuple[str, str, str]
         )
     if not isinstance(entries, list) or not places or not 0 <= min(places) <= max(places) < len(entries):
         raise _refused(gold, _("The file is not a list that covers the positions of “%(part)s”.") % {"part": part})
-    words = [(place, entries[place].get("word")) for place in sorted(set(places)) if isinstance(entries[place], dict)]
-    if len(words) < len(set(places)) or not all(isinstance(word, str) and word for _place, word in words):
+    listed = {place: entries[place] for place in sorted(set(places))}
+    if not all(isinstance(one, dict) and isinstance(one.get("word"), str) and one["word"] for one in listed.values()):
         raise _refused(gold, _("Some entries have no “word”."))
-    return [(str(place), str(entries[place].get("key") or ""), word.lower()) for place, word in words]
+    return listed
 
 
-def _json(file: Path) -> Any:
+def published_json(file: Path) -> Any:
+    """Read a JSON file as a whole."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

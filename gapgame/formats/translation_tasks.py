@@ -149,7 +149,7 @@ def build_translation_task(
             fields=FIELDS,
             answers=ANSWERS,
             prediction='{"id": "test-000001", "prediction": "selo"}',
-            command="score_lexical_translation predictions.jsonl . --split test",
+            command="score_lexical_translation predictions.jsonl . --part test",
             manifest=manifest_of(making, drawn),
             licences=licences,
         )

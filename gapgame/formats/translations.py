@@ -1,7 +1,8 @@
-"""Predictions of lexical translation with what they are compared with, as JSON Lines: docs/game-files.md."""
+"""Predictions of lexical translation with what they are compared with: docs/game-files.md."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,15 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
-from gapgame.formats.predictions import check_ids
+from gapgame.formats.predictions import (
+    PLAIN,
+    PUBLISHED_TEST,
+    check_ids,
+    check_number,
+    plain_words,
+    published_entries,
+    published_json,
+)
 from gapgame.formats.task_folders import objects_of
 from gapgame.rules.translation_scores import Translated, compared
 
@@ -48,19 +57,60 @@ def read_predictions(predictions: Path, folder: Path, part: str) -> list[Transla
         line["id"]: {"word": line["lemma"], "translate_to": line.get("translate_to", "")}
         for line in objects_of(folder / f"{part}.jsonl")
     }
+    found = _predicted(predictions, [line["id"] for line in gold])
+    with LineReader(folder / f"{part}.gold.jsonl"):
+        pairs = zip(gold, found, strict=True)
+        return [_translated({**line, **asked[line["id"]], "prediction": word}) for line, word in pairs]
+
+
+def read_published(predictions: Path, gold: Path, *, splits: Path, dictionary: Path, part: str) -> list[Translated]:
+    """Pair each instance of MultiSubs' sents.json that splits.json lists as `part` with its prediction.
+
+    As in the published script, all translations of the word in the dictionary that are not right are wrong. Ids of
+    predictions are places in sents.json, from 0.
+
+    Raises
+    ------
+    FileProblemsError
+        Where a file cannot be read, or predictions do not fit the instances.
+    """
+    entries = published_entries(gold, splits, part or PUBLISHED_TEST)
+    with LineReader(dictionary):
+        translations = published_json(dictionary)
+        if not isinstance(translations, dict) or not all(map(_is_list, translations.values())):
+            raise LineError(_("The file does not give a list of translations for each word."))
+        known = {compared(word): frozenset(map(compared, words)) for word, words in translations.items()}
+    found = _predicted(predictions, list(map(str, entries)))
+    with LineReader(gold):
+        rows = [(compared(one["word"]), _words(one, "positiveTargets")) for one in entries.values()]
+    return [
+        Translated(word, positives, known.get(word, frozenset()) - positives, compared(prediction))
+        for (word, positives), prediction in zip(rows, found, strict=True)
+    ]
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _predicted(predictions: Path, ids: Sequence[str]) -> list[str]:
+    """Return the prediction of each instance: by its id or, in a .txt file, by its line."""
+    if predictions.suffix.lower() == PLAIN:
+        words = plain_words(predictions)
+        check_number(len(ids), len(words), predictions)
+        return words
     given: list[tuple[str, str]] = []
     with LineReader(predictions) as reader:
         for record in reader.records():
             with reader.line(record):
                 fields = Fields(record.value, example='{"id": "test-000001", "prediction": "selo"}')
-                name = fields.text("id", needed=True)
+                name = fields.text("id", needed=True, numbers=True)
                 if "prediction" not in record.value:
                     raise LineError(_('There is no “prediction”. Write "" where the model predicts nothing.'))
                 given.append((name, fields.text("prediction")))
-    check_ids([line["id"] for line in gold], [name for name, _word in given], predictions)
+    check_ids(ids, [name for name, _word in given], predictions)
     found = dict(given)
-    with LineReader(folder / f"{part}.gold.jsonl"):
-        return [_translated({**line, **asked[line["id"]], "prediction": found[line["id"]]}) for line in gold]
+    return [found[name] for name in ids]
 
 
 def _translated(value: Any) -> Translated:

@@ -147,6 +147,36 @@ def test_the_example_gives_a_half_in_any_order_of_predictions(tmp_path: Path) ->
     assert [(one["word"], one["ali"]) for one in scores["by_word"]] == [("bank", 1), ("seal", 0)]
 
 
+def test_the_published_layout_is_read(tmp_path: Path) -> None:
+    right = {"seal": [["selo", "Sello"], ["foca"], ["selo"]], "Bank": [["banco", "banc"]]}
+    entries = [{"word": "Bank", "target": "x", "positiveTargets": ["x"]}]
+    for word, lists in right.items():
+        entries += [{"word": word, "target": words[0], "positiveTargets": words} for words in lists]
+    known = {"seal": ["foca", "selo", "sello", "stamp"], "bank": ["banco", "banc"]}
+    for name, value in {"sents": entries, "splits": {"testSubset": [1, 2, 3, 4]}, "dict": known}.items():
+        (tmp_path / f"en-pt.{name}.json").write_text(json.dumps(value))
+    gold, predictions = tmp_path / "en-pt.sents.json", tmp_path / "predictions.txt"
+    predictions.write_text("selo\nselo\n\nBanc\n")
+    options = ("--splits", tmp_path / "en-pt.splits.json", "--json")
+
+    scores = json.loads(output_of("score_lexical_translation", predictions, gold, *options))
+    # The example of the publication: 1, -1 and 0 for seal, 1 for bank.
+    assert (scores["ali"], scores["accuracy"], scores["instances"], scores["words"]) == (0.5, 0.5, 4, 2)
+    write(tmp_path / "by_id.jsonl", [{"id": place, "prediction": "sello"} for place in (4, 1, 2, 3)])
+    by_id = json.loads(output_of("score_lexical_translation", tmp_path / "by_id.jsonl", gold, *options))
+    assert [(one["word"], one["ali"]) for one in by_id["by_word"]] == [("bank", 0), ("seal", pytest.approx(-1 / 3))]
+    with pytest.raises(CommandError, match="It has: testSubset"):
+        output_of("score_lexical_translation", predictions, gold, *options, "--part", "val")
+    predictions.write_text("selo\n" * 5)
+    with pytest.raises(CommandError, match="4 answers and 5 words"):
+        output_of("score_lexical_translation", predictions, gold, *options)
+    with pytest.raises(CommandError, match=r"en-pt\.sents\.json is no folder.* give --splits too"):
+        output_of("score_lexical_translation", predictions, gold)
+    (tmp_path / "en-pt.dict.json").unlink()
+    with pytest.raises(CommandError, match=r"en-pt\.dict\.json"):
+        output_of("score_lexical_translation", predictions, gold, *options)
+
+
 @pytest.mark.parametrize(
     ("ids", "says"),
     [

@@ -1,4 +1,4 @@
-"""`manage.py score_lexical_translation FILE.jsonl`: the Ambiguous Lexical Index, accuracy, and both by word."""
+"""`manage.py score_lexical_translation PREDICTIONS [TASK]`: the Ambiguous Lexical Index, accuracy, and both by word."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from crosslens_metrics.commands.arguments import whole_number
 from crosslens_metrics.formats.problems import FileProblemsError
 from gapgame.formats.report_text import between
-from gapgame.formats.translations import EXAMPLE, read_predictions, read_translated
+from gapgame.formats.translations import EXAMPLE, read_predictions, read_published, read_translated
 from gapgame.rules.task import HELD_OUT, TEST
-from gapgame.rules.translation_scores import TranslationScores, score
+from gapgame.rules.translation_scores import Translated, TranslationScores, score
 
 
 class Command(BaseCommand):
@@ -27,20 +27,30 @@ class Command(BaseCommand):
         parser.add_argument(
             "file",
             type=Path,
-            metavar="FILE.jsonl",
-            help=f"predictions: id and prediction per line; without TASK one instance per line: {EXAMPLE}",
+            metavar="PREDICTIONS",
+            help="predictions: .jsonl with id and prediction, or .txt with one word per line; "
+            f"without TASK .jsonl with one instance per line: {EXAMPLE}",
         )
-        parser.add_argument("task", type=Path, nargs="?", metavar="TASK", help="folder made by build_translation_task")
-        parser.add_argument("--split", choices=HELD_OUT, help="part of TASK (default test)")
+        parser.add_argument(
+            "task",
+            type=Path,
+            nargs="?",
+            metavar="TASK",
+            help="folder made by build_translation_task, or MultiSubs' sents.json",
+        )
+        parser.add_argument("--splits", type=Path, metavar="FILE", help="MultiSubs' splits.json, with its sents.json")
+        parser.add_argument(
+            "--dictionary", type=Path, metavar="FILE", help="MultiSubs' dict.json (default: that beside sents.json)"
+        )
+        parser.add_argument(
+            "--part", "--split", default="", help="valid or test of a folder (default test), or a list of --splits"
+        )
         parser.add_argument("--seed", type=whole_number(-(2**63), 2**63 - 1), default=0, help="default 0")
         parser.add_argument("--json", action="store_true", dest="for_programs", help="print JSON")
 
     def handle(self, *, file: Path, task: Path | None, seed: int, for_programs: bool, **options: Any) -> None:
-        if options["split"] and task is None:
-            raise CommandError(_("--split names a part of a task. Give the folder of the task too."))
         try:
-            translated = read_predictions(file, task, options["split"] or TEST) if task else read_translated(file)
-            scores = score(translated, seed=seed)
+            scores = score(_read(file, task, **options), seed=seed)
         except FileProblemsError as refused:
             raise CommandError(str(refused)) from refused
         if for_programs:
@@ -48,6 +58,25 @@ class Command(BaseCommand):
             return
         for line in _lines(scores):
             self.stdout.write(line)
+
+
+def _read(
+    file: Path, task: Path | None, *, splits: Path | None, dictionary: Path | None, part: str, **_options: Any
+) -> list[Translated]:
+    if splits is not None:
+        if task is None:
+            raise CommandError(_("--splits goes with MultiSubs’ sents.json. Give that too."))
+        dictionary = dictionary or task.with_name(task.name.replace("sents", "dict"))
+        return read_published(file, task, splits=splits, dictionary=dictionary, part=part)
+    if task is None:
+        if part:
+            raise CommandError(_("--part names a part of a task. Give the folder of the task too."))
+        return read_translated(file)
+    if not task.is_dir():
+        raise CommandError(_("%(task)s is no folder. With MultiSubs’ sents.json, give --splits too.") % {"task": task})
+    if part and part not in HELD_OUT:
+        raise CommandError(_("A task has these parts to score: %(parts)s.") % {"parts": ", ".join(HELD_OUT)})
+    return read_predictions(file, task, part or TEST)
 
 
 def _lines(scores: TranslationScores) -> Iterator[str]:
