@@ -90,7 +90,7 @@ def _pairs(work: Work, chunk: str) -> tuple[pa.Table, list[list[str]]]:
     language, _dash, number = chunk.rpartition("-")
     query = """
         SELECT pair, pairs.sentence, pairs.text, english.text AS english
-        FROM read_parquet($pairs) AS pairs JOIN read_parquet($english) AS english USING (sentence)
+        FROM parquet($pairs) AS pairs JOIN parquet($english) AS english USING (sentence)
         ORDER BY pair
     """
     files = {
@@ -135,12 +135,12 @@ def _count(work: Work, language: str, problems: Problems) -> dict[str, Any]:
             """
             SELECT count(*), coalesce(sum(len(words)), 0)::BIGINT, coalesce(sum(len(positions)), 0)::BIGINT,
                 count_if(len(positions) = 0)
-            FROM read_parquet($1)
+            FROM parquet($1)
             """,
             [files],
         ).fetchone()
         too_long = database.execute(
-            "SELECT pair, len(words) FROM read_parquet($1) WHERE len(words) > $2 ORDER BY pair", [files, LONGEST]
+            "SELECT pair, len(words) FROM parquet($1) WHERE len(words) > $2 ORDER BY pair", [files, LONGEST]
         ).fetchall()
     for pair, length in too_long:
         message = _("Pair %(pair)s has %(length)s words in %(language)s and was not aligned.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from parallel_text.config import Config
 from parallel_text.fragments import fragments
 from parallel_text.imageability import WORDS_AT_ONCE, Imageability, read_ratings
 from parallel_text.problems import CorpusError, Problems
-from parallel_text.sql import write_table
+from parallel_text.sql import make_view, write_table
 from parallel_text.steps import Report, Work, chunks_of_sentences
 from parallel_text.tagging import COMMON_NOUNS, VERSION, Tagged, Tagger, tagger_version
 
@@ -109,16 +109,17 @@ class Candidates:
         """Keep or reject each fragment, write them all, and count them."""
         settings = work.config.candidates
         database.execute(
-            f"""
+            """
             CREATE TABLE decided AS
             SELECT *, reason IS NULL AS kept FROM (
                 SELECT fragment, kind, occurrences, imageability, source,
-                    CASE WHEN occurrences < {settings.occurrences:d} THEN 'too_rare'
+                    CASE WHEN occurrences < $occurrences THEN 'too_rare'
                         WHEN imageability IS NULL THEN 'no_imageability'
-                        WHEN imageability < {settings.threshold!r} THEN 'not_imageable' END AS reason
+                        WHEN imageability < $threshold THEN 'not_imageable' END AS reason
                 FROM scored
             )
-            """
+            """,
+            {"occurrences": settings.occurrences, "threshold": settings.threshold},
         )
         with work.folder.writing("candidates/fragments.parquet") as path:
             columns = f"fragment, kind, occurrences, {WRITTEN} AS imageability, source, kept, reason"
@@ -171,21 +172,21 @@ def _vectors(work: Work) -> Vectors | None:
     return vectors
 
 
-def _paths(work: Work, prefix: str) -> str:
-    """The Parquet files below a prefix, as DuckDB takes them."""
-    return json.dumps([str(work.folder.read(name)) for name in work.folder.names(prefix)]).replace('"', "'")
+def _paths(work: Work, prefix: str) -> list[Path]:
+    return [work.folder.read(name) for name in work.folder.names(prefix)]
 
 
 def _count(database: DuckDBPyConnection, work: Work) -> None:
-    database.execute(f"CREATE VIEW tokens AS FROM read_parquet({_paths(work, 'candidates/tokens/')})")
+    make_view(database, "tokens", _paths(work, "candidates/tokens/"))
     database.execute(
-        f"""
+        """
         CREATE TABLE readings AS
         SELECT *, row_number() OVER () AS number FROM (
             SELECT fragment, kind, lemmas, forms, sum(occurrences)::BIGINT AS occurrences
-            FROM read_parquet({_paths(work, "candidates/counts/")}) GROUP BY ALL
+            FROM parquet($counts) GROUP BY ALL
         )
-        """
+        """,
+        {"counts": list(map(str, _paths(work, "candidates/counts/")))},
     )
 
 
@@ -244,19 +245,19 @@ def _score_words(database: DuckDBPyConnection, imageability: Imageability) -> No
 
 
 def _write_nouns(database: DuckDBPyConnection, work: Work) -> None:
-    tags = ", ".join(f"'{tag}'" for tag in sorted(COMMON_NOUNS))
     with work.folder.writing("candidates/nouns.parquet") as path:
         write_table(
             database,
-            f"""
+            """
             WITH nouns AS (SELECT fragment FROM decided WHERE kind = 'noun' AND kept),
             each AS (
                 SELECT sentence, unnest(range(len(words))) AS position, unnest(starts) AS start,
                     unnest(words) AS word, unnest(tags) AS tag, unnest(lemmas) AS lemma FROM tokens
             )
             SELECT sentence, position::INTEGER AS position, start, word, lemma
-            FROM each SEMI JOIN nouns ON each.lemma = nouns.fragment WHERE tag IN ({tags})
+            FROM each SEMI JOIN nouns ON each.lemma = nouns.fragment WHERE list_contains($tags, tag)
             ORDER BY sentence, position
             """,
             path,
+            {"tags": sorted(COMMON_NOUNS)},
         )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parallel_text import words
 from parallel_text.config import ENGLISH, Config, Inventory
 from parallel_text.inventories import read_inventory
 from parallel_text.problems import Problems
-from parallel_text.sql import quoted
+from parallel_text.sql import write_table
 from parallel_text.steps import Report, Work
 
 if TYPE_CHECKING:
@@ -26,11 +25,11 @@ COUNT_CHUNK = """
     WITH links AS (
         SELECT sentence, unnest(english_positions) AS position,
             unnest(list_transform(positions, lambda place: words[place + 1])) AS word
-        FROM read_parquet($aligned)
-    ), range AS (SELECT min(sentence) AS first, max(sentence) AS last FROM read_parquet($aligned))
+        FROM parquet($aligned)
+    ), range AS (SELECT min(sentence) AS first, max(sentence) AS last FROM parquet($aligned))
     SELECT lemma, word, count(*)
     FROM links JOIN (
-        SELECT sentence, position, lemma FROM read_parquet($nouns)
+        SELECT sentence, position, lemma FROM parquet($nouns)
         WHERE sentence BETWEEN (SELECT first FROM range) AND (SELECT last FROM range)
     ) USING (sentence, position)
     GROUP BY ALL
@@ -93,13 +92,13 @@ class Dictionary:
             known = _nouns(work, chunk)
             _translate(database, kept, "lemmas", lambda form: words.noun_lemma(form, chunk, known))
             with work.folder.writing(_part(chunk)) as path:
-                _copy(database, ENTRIES_OF_A_LANGUAGE, {"language": chunk}, path)
+                write_table(database, ENTRIES_OF_A_LANGUAGE, path, {"language": chunk})
 
     def finish(self, work: Work) -> Report:
         files = [str(work.folder.read(_part(language))) for language in work.config.languages]
         with work.database() as database, work.folder.writing(ENTRIES) as path:
-            rows = "SELECT * FROM read_parquet($files) ORDER BY language, english, alignments DESC, word"
-            _copy(database, rows, {"files": files}, path)
+            rows = "SELECT * FROM parquet($files) ORDER BY language, english, alignments DESC, word"
+            write_table(database, rows, path, {"files": files})
             counts = _counts(database, str(path))
         tools = {"duckdb": version("duckdb"), **words.lemma_tools(work.config.languages)}
         return Report(counts, tools=tools)
@@ -125,10 +124,6 @@ def _part(language: str) -> str:
     return f"dictionary/languages/{language}.parquet"
 
 
-def _copy(database: DuckDBPyConnection, query: str, values: dict[str, Any], path: Path) -> None:
-    database.execute(f"COPY ({query}) TO '{quoted(path)}' (FORMAT parquet, COMPRESSION zstd)", values)
-
-
 def _form(word: str, language: str) -> str | None:
     return words.lower(word, language) if words.is_word(word) else None
 
@@ -152,7 +147,7 @@ def _counts(database: DuckDBPyConnection, path: str) -> dict[str, Any]:
         SELECT language, count(DISTINCT english) AS nouns, sum(alignments)::BIGINT AS alignments, count(*) AS words,
             count_if(kept) AS kept, coalesce(sum(alignments) FILTER (kept), 0)::BIGINT AS alignments_kept,
             count(DISTINCT (english, lemma)) FILTER (kept) AS lemmas
-        FROM read_parquet($1) GROUP BY language ORDER BY language
+        FROM parquet($1) GROUP BY language ORDER BY language
         """,
         [path],
     ).fetchall()

@@ -18,7 +18,7 @@ from crosslens_metrics.named_vectors import MalformedVectorsError, NamedVectors,
 from parallel_text.config import Config
 from parallel_text.manifest import ImageLine, Manifest
 from parallel_text.problems import CorpusError, Problems
-from parallel_text.sql import quoted, write_table
+from parallel_text.sql import make_view, write_table
 from parallel_text.steps import Report, WholeStep, Work
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ STEP = Images()
 LINES = """CREATE TABLE lines (line BIGINT, synset VARCHAR, file VARCHAR, named VARCHAR, licence VARCHAR,
     licence_url VARCHAR, author VARCHAR, source VARCHAR, title VARCHAR)"""
 
-KNOWN = (
-    """CREATE TABLE known AS SELECT DISTINCT synset FROM read_parquet($1) WHERE synset IN (SELECT synset FROM lines)"""
-)
+KNOWN = """CREATE TABLE known AS SELECT DISTINCT synset FROM parquet($1) WHERE synset IN (SELECT synset FROM lines)"""
 
 UNKNOWN = """SELECT line, any_value(synset) FROM lines WHERE synset NOT IN (SELECT synset FROM known)
     GROUP BY line ORDER BY line"""
@@ -91,7 +89,7 @@ IMAGES = """SELECT synset, file, licence, licence_url, author, source, title, re
 
 # Few combinations of synsets stand behind many instances: each is counted once.
 COUNTS = """CREATE TABLE counts AS SELECT synsets, count(DISTINCT file)::INTEGER AS images
-    FROM (SELECT synsets, unnest(synsets) AS synset FROM (SELECT DISTINCT synsets FROM read_parquet($1)))
+    FROM (SELECT synsets, unnest(synsets) AS synset FROM (SELECT DISTINCT synsets FROM parquet($1)))
     JOIN images USING (synset) GROUP BY synsets"""
 
 
@@ -120,7 +118,7 @@ def _load_lines(database: DuckDBPyConnection, work: Work, problems: Problems) ->
         with parquet.ParquetWriter(path, schema) as writer:
             while rows := [astuple(line) for line in islice(lines, ROWS_AT_ONCE)]:
                 writer.write_table(pa.table(list(map(list, zip(*rows, strict=True))), schema=schema))
-        database.execute("INSERT INTO lines BY NAME SELECT * FROM read_parquet($1)", [str(path)])
+        database.execute("INSERT INTO lines BY NAME SELECT * FROM parquet($1)", [str(path)])
     return manifest.excluded
 
 
@@ -164,7 +162,7 @@ def _write_instances(database: DuckDBPyConnection, work: Work) -> dict[str, int]
     """Write the instances that have images, in their order; all of them where there is no manifest."""
     path_of_all = work.folder.read("intersect/instances.parquet")
     database.execute(COUNTS, [str(path_of_all)])
-    database.execute(f"CREATE VIEW instances AS SELECT * FROM read_parquet('{quoted(path_of_all)}')")
+    make_view(database, "instances", [path_of_all])
     # One thread keeps the order, and needs half the memory that sorting would.
     database.execute("SET threads = 1")
     kind = "JOIN" if work.config.images.manifest else "LEFT JOIN"

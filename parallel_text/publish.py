@@ -103,9 +103,9 @@ class _Part:
         english = str(work.folder.read(f"ingest/english/{chunk}.parquet"))
         database.execute(
             """
-            CREATE TABLE part AS SELECT * FROM read_parquet($instances)
-            WHERE sentence BETWEEN (SELECT min(sentence) FROM read_parquet($english))
-                AND (SELECT max(sentence) FROM read_parquet($english))
+            CREATE TABLE part AS SELECT * FROM parquet($instances)
+            WHERE sentence BETWEEN (SELECT min(sentence) FROM parquet($english))
+                AND (SELECT max(sentence) FROM parquet($english))
             """,
             {"instances": str(work.folder.read("images/instances.parquet")), "english": english},
         )
@@ -170,7 +170,7 @@ class _Part:
         return dict(
             self._database.execute(
                 """
-                SELECT pair, text FROM read_parquet($file) SEMI JOIN (
+                SELECT pair, text FROM parquet($file) SEMI JOIN (
                     SELECT each.pair AS pair FROM (SELECT unnest(translations) AS each FROM part)
                     WHERE each.language = $language
                 ) USING (pair)
@@ -181,7 +181,7 @@ class _Part:
 
     def _images_of_synsets(self) -> Mapping[str, list[dict[str, Any]]]:
         cursor = self._database.execute(
-            "SELECT * FROM read_parquet($1) SEMI JOIN (SELECT DISTINCT unnest(synsets) AS synset FROM part) "
+            "SELECT * FROM parquet($1) SEMI JOIN (SELECT DISTINCT unnest(synsets) AS synset FROM part) "
             "USING (synset) ORDER BY synset, file",
             [str(self._work.folder.read("images/images.parquet"))],
         )
@@ -207,7 +207,7 @@ def _drawn(files: Sequence[str], key: str, seed: int) -> list[str]:
 def _dictionary(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, Any]]:
     """Give a line for each noun and language: its translations by lemma, most frequent first."""
     cursor = database.execute(
-        "SELECT english, language, total, lemma, word, alignments, share FROM read_parquet($1) WHERE kept "
+        "SELECT english, language, total, lemma, word, alignments, share FROM parquet($1) WHERE kept "
         "ORDER BY english, language, alignments DESC, word",
         [str(work.folder.read("dictionary/entries.parquet"))],
     )
@@ -225,7 +225,7 @@ def _dictionary(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, 
 
 def _images(database: DuckDBPyConnection, work: Work) -> Iterator[dict[str, Any]]:
     cursor = database.execute(
-        "SELECT * FROM read_parquet($1) ORDER BY synset, file", [str(work.folder.read("images/images.parquet"))]
+        "SELECT * FROM parquet($1) ORDER BY synset, file", [str(work.folder.read("images/images.parquet"))]
     )
     columns = [column[0] for column in cursor.description or ()]
     for row in _rows(cursor):

@@ -1,12 +1,18 @@
-"""Write tables of DuckDB to files."""
+"""Read tables of DuckDB from files, and write them. Paths are parameters, whatever their names hold."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+PARQUET = "CREATE MACRO parquet(files) AS TABLE FROM read_parquet(files, hive_partitioning := false)"
+"""Reads Parquet files; a folder called `n=3` adds no column."""
+
+NOTHING: Mapping[str, Any] = {}
 
 
 def quoted(path: Path) -> str:
@@ -14,10 +20,21 @@ def quoted(path: Path) -> str:
     return str(path).replace("'", "''")
 
 
-def write_table(database: DuckDBPyConnection, query: str, path: Path, *, options: str = "") -> int:
-    """Write what `query` selects as Parquet, and return how many rows there are; `options` are more of COPY's."""
+def make_view(database: DuckDBPyConnection, name: str, paths: Iterable[Path]) -> None:
+    """Make a view of Parquet files: the statement that makes one takes no parameters."""
+    database.read_parquet([str(path) for path in paths], hive_partitioning=False).create_view(name)
+
+
+def write_table(
+    database: DuckDBPyConnection, query: str, path: Path, values: Mapping[str, Any] = NOTHING, *, options: str = ""
+) -> int:
+    """Write what `query` selects with `values` as Parquet, and return how many rows there are.
+
+    `options` are more of COPY's.
+    """
     row = database.execute(
-        f"COPY ({query}) TO '{quoted(path)}' (FORMAT parquet, COMPRESSION zstd{options and ', ' + options})"
+        f"COPY ({query}) TO $written_to (FORMAT parquet, COMPRESSION zstd{options and ', ' + options})",
+        {**values, "written_to": str(path)},
     ).fetchone()
     assert row is not None
     return int(row[0])

@@ -57,7 +57,7 @@ def published(out: Path) -> dict[str, bytes]:
 
 
 def test_a_corpus_is_built_from_files_and_only_what_changed_is_built_again(config, tmp_path, capsys):
-    out = tmp_path / "out"
+    out = tmp_path / 'it\'s n=3 [x] "كتاب"'
     call_command("build_corpus", str(config), out=out, for_programs=True)
 
     statistics = json.loads(capsys.readouterr().out)
