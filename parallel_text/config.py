@@ -15,6 +15,8 @@ from parallel_text.problems import CorpusError
 
 ENGLISH = "en"
 TEXT_FORMATS = ("tsv", "tmx", "opus", "moses")
+MOSES = ("english", "other", "ids")
+"""Keys of the files of Moses' format; the last one may be left out."""
 INVENTORY_FORMATS = ("tsv", "omw", "wordnet", "lmf", "babelnet")
 MEMORY = re.compile(r"[1-9][0-9]{0,5} ?(MB|GB|MiB|GiB)")
 LARGEST_SEED = 2**63 - 1
@@ -28,7 +30,10 @@ class ConfigError(CorpusError):
 
 @dataclass(frozen=True)
 class Text:
-    """Parallel text of English and `language`. `files` are two for Moses, English first, and one for other formats."""
+    """Parallel text of English and `language`.
+
+    `files` are two for Moses, English first, and perhaps a third with ids; one for other formats.
+    """
 
     language: str
     format: str
@@ -111,7 +116,7 @@ class Config:
         data = asdict(self)
         for text, entry in zip(self.texts, data["texts"], strict=True):
             files = entry.pop("files")
-            entry |= {"english": files[0], "other": files[1]} if text.format == "moses" else {"file": files[0]}
+            entry |= zip(MOSES if text.format == "moses" else ("file",), files, strict=False)
         return data
 
 
@@ -266,11 +271,11 @@ def _text(table: _Table) -> Text:
     if language == ENGLISH:
         table.problem("language", _("Name the other language; English is always one of the two."))
     form = table.choice("format", TEXT_FORMATS)
-    file, english, other = table.text("file"), table.text("english"), table.text("other")
-    if english or other or form == "moses":
+    file, (english, other, ids) = table.text("file"), map(table.text, MOSES)
+    if english or other or ids or form == "moses":
         if file or not (english and other) or form not in ("", "moses"):
             table.problem("", _("Moses' format has two files: name them as english and other, and no file."))
-        return Text(language, "moses", (english, other))
+        return Text(language, "moses", (english, other, ids) if ids else (english, other))
     if not file:
         table.problem("file", _("This is missing."))
     return Text(language, form or _format_of(file, table), (file,))

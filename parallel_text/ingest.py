@@ -1,19 +1,19 @@
-"""Read parallel text, join its English sentences across languages, and cut them into chunks."""
+"""Read parallel text, join the lines of several languages that are one sentence, and cut sentences into chunks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Config, Text
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.readers import no_pairs, read_pairs
-from parallel_text.sql import quoted, write_table
+from parallel_text.sql import NOTHING, write_table
 from parallel_text.steps import Report, Work
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Ingest:
     """Its parts are the texts of the configuration, each read and sorted by itself."""
 
     name = "ingest"
-    version = 1
+    version = 2
     needs: tuple[str, ...] = ()
 
     def settings(self, config: Config) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class Ingest:
         return {_lines(chunk), _about(chunk)} <= set(work.folder.names(f"ingest/lines/{chunk}."))
 
     def run_chunk(self, work: Work, chunk: str) -> None:
-        """Write the pairs of one text, in the order of their English sentences.
+        """Write the lines of one text, in the order of their English sentences.
 
         Raises
         ------
@@ -63,13 +63,14 @@ class Ingest:
         work.scratch.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=work.scratch) as scratch, work.folder.writing(_lines(chunk)) as path:
             unsorted = Path(scratch) / "lines.parquet"
-            count = _write_pairs(unsorted, text, work, problems)
+            count = _write_lines(unsorted, text, work, problems)
             with work.database() as database:
                 key = KEY.format(column="english")
                 write_table(
                     database,
-                    f"SELECT {key} AS key, * FROM read_parquet('{quoted(unsorted)}') ORDER BY key, line",
+                    f"SELECT {key} AS key, * FROM parquet($unsorted) ORDER BY key, number",
                     path,
+                    {"unsorted": str(unsorted)},
                     options=f"ROW_GROUP_SIZE {ROW_GROUP}",
                 )
         with work.folder.writing(_about(chunk)) as path:
@@ -89,63 +90,109 @@ class Ingest:
             work.folder.remove(f"ingest/{prefix}")
         sentences, written = 0, dict.fromkeys(work.config.languages, 0)
         languages_of: dict[str, int] = {}
-        for number, (first, last) in enumerate(texts.ranges(work.config.chunk_sentences, read)):
+        size = work.config.chunk_sentences
+        for number, keys in enumerate(texts.ranges(size, read)):
             with work.database() as database:
                 cut = _Chunk(database, work, f"{number:05d}.parquet")
-                cut.load(texts, first, last, sentences)
+                cut.load(texts, keys, number * size, (number + 1) * size - 1)
                 for language in written:
                     written[language] += cut.write_pairs(language, written[language])
                 for count, of_chunk in cut.languages():
                     languages_of[str(count)] = languages_of.get(str(count), 0) + of_chunk
                 sentences += cut.write_english()
         work.folder.remove("ingest/lines/")
-        counts = {
-            "pairs_read": read,
-            "identical_pairs": read - sum(written.values()),
-            "sentences": sentences,
-            "pairs": written,
-            "sentences_by_languages": dict(sorted(languages_of.items())),
-        }
+        by_languages = dict(sorted(languages_of.items()))
+        counts = {"sentences": sentences, "pairs": written, "sentences_by_languages": by_languages}
         return Report(counts, problems, {"DuckDB": duckdb.__version__, "Apache Arrow": pyarrow.__version__})
 
 
 STEP = Ingest()
 
 
+_LINES = """
+    WITH read AS ({rows}), single AS (
+        SELECT key, english FROM read WHERE id = '' GROUP BY ALL
+        HAVING count(DISTINCT (source, number)) = count(DISTINCT language)
+    )
+    SELECT read.*, CASE WHEN id <> '' THEN 'id ' || id WHEN single.key IS NOT NULL THEN ''
+        ELSE 'line ' || number || ' of ' || source END AS unit
+    FROM read LEFT JOIN single USING (key, english)
+"""
+"""Lines with the same English text and `unit` are one sentence: those of which the source gives the same id, and those
+without ids of a text that no language has twice."""
+
+_ENGLISH = """
+    CREATE TABLE english AS SELECT * FROM (
+        SELECT $first + row_number() OVER (ORDER BY key, english, place) - 1 AS sentence,
+            row_number() OVER (PARTITION BY key, english ORDER BY place) AS occurrence, english AS text, unit
+        FROM (
+            SELECT key, english, unit, min(struct_pack(source := source, number := number)) AS place
+            FROM lines GROUP BY ALL
+        )
+    ) WHERE sentence BETWEEN $least AND $most
+"""
+
+_JOINED = "lines JOIN english ON english.text = lines.english AND english.unit = lines.unit"
+
+
+class _Range(NamedTuple):
+    """The keys of a chunk, and the number of the first sentence that has the first key: the chunk may begin later."""
+
+    first: int
+    last: int
+    sentence: int
+
+
 class _Texts:
-    """The sorted pairs of all texts, as tables of DuckDB."""
+    """The sorted lines of all texts, as tables of DuckDB."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._paths = [
-            (text.language, work.folder.read(_lines(f"{number:05d}"))) for number, text in enumerate(work.config.texts)
-        ]
-
-    def rows(self, columns: str, first: int, last: int) -> str:
-        """SQL of a table of `columns` between two keys, with `text` and `language` of each row."""
-        return " UNION ALL ".join(
-            f"SELECT {columns}, {number} AS text, '{language}' AS language FROM read_parquet('{quoted(path)}')"
-            f" WHERE key BETWEEN {first}::UBIGINT AND {last}::UBIGINT"
-            for number, (language, path) in enumerate(self._paths)
+        languages = enumerate(text.language for text in work.config.texts)
+        self._languages = {f"language_{number}": language for number, language in languages}
+        numbers = range(len(work.config.texts))
+        self._paths = {f"path_{number}": str(work.folder.read(_lines(f"{number:05d}"))) for number in numbers}
+        rows = " UNION ALL ".join(
+            f"SELECT *, {number} AS source, $language_{number} AS language FROM parquet($path_{number})"
+            " WHERE key BETWEEN $first_key::UBIGINT AND $last_key::UBIGINT"
+            for number in numbers
         )
+        self.lines = _LINES.format(rows=rows)
+        """SQL of the lines between two keys, with the number of their text as `source`, `language` and `unit`."""
 
-    def ranges(self, sentences: int, rows: int) -> Iterator[tuple[int, int]]:
-        """Give the first and last key of each chunk of `sentences`; `rows` is about how many there are."""
+    def values(self, first: int, last: int) -> dict[str, Any]:
+        return {**self._languages, **self._paths, "first_key": first, "last_key": last}
+
+    def ranges(self, size: int, rows: int) -> Iterator[_Range]:
+        """Give the keys of each chunk of `size` sentences; `rows` is about how many lines there are."""
+        import numpy as np
+
+        query = (
+            f"SELECT key, count(DISTINCT (english, unit)) AS sentences FROM ({self.lines}) GROUP BY key ORDER BY key"
+        )
         step = LARGEST_KEY // max(1, rows // KEYS_AT_ONCE)
-        first, begun = 0, 0
+        chunk, counted = 0, 0
+        begun: tuple[int, int] | None = None
         with self._work.database() as database:
             for start in range(0, LARGEST_KEY + 1, step + 1):
                 end = min(start + step, LARGEST_KEY)
-                keys = database.execute(
-                    f"SELECT DISTINCT key FROM ({self.rows('key', start, end)}) ORDER BY key"
-                ).fetchnumpy()["key"]
-                # The last key of each chunk is the one at which its number of sentences is reached.
-                for last in keys[sentences - begun - 1 :: sentences]:
-                    yield first, int(last)
-                    first = int(last) + 1
-                begun = (begun + len(keys)) % sentences
-        if begun:
-            yield first, LARGEST_KEY
+                found = database.execute(query, self.values(start, end)).fetchnumpy()
+                keys, before = found["key"], counted
+                ends = counted + np.cumsum(found["sentences"])
+                while True:
+                    if begun is None:
+                        place = int(np.searchsorted(ends, chunk * size, side="right"))
+                        if place == len(keys):
+                            break
+                        begun = int(keys[place]), int(ends[place - 1] if place else before)
+                    place = int(np.searchsorted(ends, (chunk + 1) * size))
+                    if place == len(keys):
+                        break
+                    yield _Range(begun[0], int(keys[place]), begun[1])
+                    chunk, begun = chunk + 1, None
+                counted = int(ends[-1]) if len(keys) else counted
+        if begun is not None:
+            yield _Range(begun[0], LARGEST_KEY, begun[1])
 
 
 class _Chunk:
@@ -154,57 +201,64 @@ class _Chunk:
     def __init__(self, database: DuckDBPyConnection, work: Work, file: str) -> None:
         self._database, self._work, self._file = database, work, file
 
-    def load(self, texts: _Texts, first: int, last: int, sentences: int) -> None:
-        """Read the rows between two keys, and number their sentences from `sentences` on."""
-        self._database.execute(f"CREATE TABLE lines AS {texts.rows('key, english, other, file, line', first, last)}")
-        self._database.execute(
-            "CREATE TABLE english AS"
-            " SELECT $1 + row_number() OVER (ORDER BY key, english) - 1 AS sentence, english AS text"
-            " FROM (SELECT DISTINCT key, english FROM lines)",
-            [sentences],
-        )
+    def load(self, texts: _Texts, keys: _Range, least: int, most: int) -> None:
+        """Read the lines between two keys, and keep the sentences from the number `least` to `most`."""
+        self._database.execute(f"CREATE TABLE lines AS {texts.lines}", texts.values(keys.first, keys.last))
+        self._database.execute(_ENGLISH, {"first": keys.sentence, "least": least, "most": most})
 
     def languages(self) -> list[tuple[int, int]]:
         """Count sentences by the number of their languages besides English."""
         counts: list[tuple[int, int]] = self._database.execute(
-            "SELECT languages, count(*) FROM (SELECT count(DISTINCT language) AS languages FROM lines GROUP BY english)"
-            " GROUP BY languages"
+            "SELECT languages, count(*) FROM"
+            f" (SELECT count(DISTINCT language) AS languages FROM {_JOINED} GROUP BY sentence) GROUP BY languages"
         ).fetchall()
         return counts
 
     def write_english(self) -> int:
-        return self._write("english", "SELECT sentence, text FROM english ORDER BY sentence")
+        return self._write("english", "SELECT sentence, text, occurrence FROM english ORDER BY sentence")
 
     def write_pairs(self, language: str, pairs: int) -> int:
-        """Write each pair of a language once, with the place where it came first, numbered from `pairs` on."""
+        """Write the lines of a language, numbered from `pairs` on."""
         return self._write(
             f"pairs.{language}",
-            f"SELECT {pairs} + row_number() OVER (ORDER BY sentence, place) - 1 AS pair, sentence, other AS text,"
-            " place.file AS file, place.line AS line FROM ("
-            "  SELECT sentence, other, min(struct_pack(text := lines.text, line := line, file := file)) AS place"
-            f"  FROM lines JOIN english ON english.text = lines.english WHERE language = '{language}'"
-            "  GROUP BY sentence, other) ORDER BY pair",
+            "SELECT $pairs + row_number() OVER (ORDER BY sentence, source, number, other) - 1 AS pair, sentence,"
+            f" other AS text, file, line FROM {_JOINED} WHERE language = $language ORDER BY pair",
+            {"pairs": pairs, "language": language},
         )
 
-    def _write(self, folder: str, query: str) -> int:
+    def _write(self, folder: str, query: str, values: Mapping[str, Any] = NOTHING) -> int:
         with self._work.folder.writing(f"ingest/{folder}/{self._file}") as path:
-            return write_table(self._database, query, path)
+            return write_table(self._database, query, path, values)
 
 
-def _write_pairs(path: Path, text: Text, work: Work, problems: Problems) -> int:
+def _write_lines(path: Path, text: Text, work: Work, problems: Problems) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = [("english", pa.string()), ("other", pa.string()), ("file", pa.string()), ("line", pa.int64())]
-    schema = pa.schema(columns)
-    pairs, count = read_pairs(text, _path_of(work), problems), 0
+    texts = dict.fromkeys(("english", "other", "file", "id"), pa.string())
+    schema = pa.schema([*texts.items(), ("line", pa.int64()), ("number", pa.int64())])
+    rows, count = _numbered(text, work, problems), 0
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        while rows := list(islice(pairs, ROWS_AT_ONCE)):
-            count += len(rows)
-            writer.write_table(pa.table(list(map(list, zip(*rows, strict=True))), schema=schema))
+        while some := list(islice(rows, ROWS_AT_ONCE)):
+            count += len(some)
+            writer.write_table(pa.table(list(map(list, zip(*some, strict=True))), schema=schema))
     if not count:
         raise no_pairs(text, problems)
     return count
+
+
+def _numbered(text: Text, work: Work, problems: Problems) -> Iterator[tuple[str, str, str, str, int, int]]:
+    """Give the lines of a text; `number` is that of the English sentence, over all files in it.
+
+    Where several languages name the same English file, each of its lines is one sentence: its place is an id.
+    """
+    is_shared = sum(each.files[0] == text.files[0] for each in work.config.texts) > 1
+    number, last = 0, None
+    for pair in read_pairs(text, _path_of(work), problems):
+        place = (pair.file, pair.number)
+        number, last = number + (place != last), place
+        id = pair.id or (f"{pair.file}\t{pair.number}" if is_shared else "")
+        yield pair.english, pair.other, pair.file, id, pair.line, number
 
 
 def _path_of(work: Work) -> Any:

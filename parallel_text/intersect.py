@@ -17,7 +17,7 @@ INSTANCES = "intersect/instances.parquet"
 
 _INSTANCES = """
     WITH sentences AS (
-        SELECT sentence, text FROM read_parquet($english)
+        SELECT sentence, text, occurrence FROM parquet($english)
     ), range AS (
         SELECT min(sentence) AS first, max(sentence) AS last FROM sentences
     ), nouns AS (
@@ -52,7 +52,8 @@ _INSTANCES = """
         ) AS translations
         FROM aligned LEFT JOIN shared USING (sentence, position) GROUP BY ALL
     )
-    SELECT left(md5(text), 16) || '-' || position AS id, sentence, position, start, text, word, lemma,
+    SELECT left(md5(text), 16) || '-' || position || CASE WHEN occurrence > 1 THEN '-' || occurrence ELSE '' END AS id,
+        occurrence, sentence, position, start, text, word, lemma,
         coalesce(translations, []) AS translations,
         CASE WHEN shared.n IS NULL THEN all_synsets ELSE shared.synsets END AS synsets,
         len(all_synsets)::INTEGER AS english_senses,
@@ -70,7 +71,7 @@ class Intersect:
     """An instance is in *intersect_N* where its `n` is at least N, so that intersect_(N+1) is a part of intersect_N."""
 
     name = "intersect"
-    version = 1
+    version = 2
     needs = ("ingest", "candidates", "senses")
 
     def settings(self, config: Config) -> dict[str, Any]:

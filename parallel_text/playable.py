@@ -14,13 +14,16 @@ LONGEST_SENTENCE, LONGEST_WORD, MOST_SENSES = 500, 100, 100
 NO_GAP = frozenset({"blank", "joined"})
 """Reasons for which no task for machines can cut the word out of its sentence, either."""
 
-REASONS = ("blank", "joined", "long_sentence", "long_word", "many_senses", "direction", "alone", "repeated")
+REASONS = (
+    *("blank", "joined", "long_sentence", "long_word", "many_senses", "direction", "alone", "repeated"),
+    "same_sentence",
+)
 
 _BLANK = re.compile("_{3,}")
 _TURNERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
-def why_unplayable(sentence: str, word: str, start: int, senses: Sequence[str]) -> str:
+def why_unplayable(sentence: str, word: str, start: int, senses: Sequence[str], *, occurrence: int = 1) -> str:
     """Return the first of `REASONS` why a word cannot be asked for, or an empty text.
 
     Parameters
@@ -31,6 +34,8 @@ def why_unplayable(sentence: str, word: str, start: int, senses: Sequence[str]) 
         Where the word begins, in characters.
     senses : sequence of str
         Its synsets.
+    occurrence : int
+        How often the sentence has come by now: no player should meet it twice.
     """
     before, after = sentence[:start], sentence[start + len(word) :]
     faults = {
@@ -41,6 +46,7 @@ def why_unplayable(sentence: str, word: str, start: int, senses: Sequence[str]) 
         "many_senses": lambda: len(senses) > MOST_SENSES,
         "direction": lambda: _TURNERS.search(sentence),
         "alone": lambda: not any(unicodedata.category(character)[0] in "LN" for character in before + after),
+        "same_sentence": lambda: occurrence > 1,
         "repeated": lambda: stands_in(before, word, spaced=True) or stands_in(after, word, spaced=True),
     }
     return next((reason for reason in REASONS if faults[reason]()), "")

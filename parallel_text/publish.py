@@ -32,7 +32,7 @@ class Publish:
     """Each chunk of sentences is written by itself; the end joins them. The same corpus gives the same bytes."""
 
     name = "publish"
-    version = 2
+    version = 3
     needs = BEFORE
 
     def settings(self, config: Config) -> dict[str, Any]:
@@ -57,7 +57,8 @@ class Publish:
             for instance in part.instances():
                 file.write(_line(part.published(instance)))
                 if instance["images"]:
-                    why = why_unplayable(instance["text"], instance["word"], instance["start"], instance["synsets"])
+                    about = (instance[name] for name in ("text", "word", "start", "synsets"))
+                    why = why_unplayable(*about, occurrence=instance["occurrence"])
                     counts[why or PLAYABLE] += 1
                     if why not in NO_GAP:
                         items.write(_line(part.item(instance) | ({"unplayable": why} if why else {})))

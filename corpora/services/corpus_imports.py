@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from corpora.models import CorpusBuild, CorpusExclusion, ExclusionKind, FileRole, Side
 from corpora.services.corpus_builds import CorpusRefusedError, configure, create_build, slug_of
 from corpora.services.corpus_files import About, add_file, remove_file
-from parallel_text.config import Config
+from parallel_text.config import MOSES, Config
 from people.models import Project, User
 
 
@@ -38,6 +38,12 @@ def put_config(
     CorpusRefusedError
         Names the first file that cannot be used. Those before it were added.
     """
+    if any(len(text.files) == len(MOSES) for text in config.texts):
+        message = _(
+            "On the platform, ids of sentences come in one ZIP, as OPUS packs them: NAME.en-es.en, NAME.en-es.es and "
+            "NAME.en-es.ids. Name the ZIP as file, in place of english, other and ids."
+        )
+        raise CorpusRefusedError(message)
     name = name or config.name
     build = CorpusBuild.objects.filter(project=project, slug=slug_of(name)).first()
     if build is None:

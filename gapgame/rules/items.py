@@ -81,6 +81,8 @@ def item_line(value: Any, *, languages: Mapping[str, LanguageTraits]) -> ItemLin
     given = fields.text("key", longest=LONGEST_KEY)
     if not given.isprintable():
         raise LineError(_("The key has control characters. Remove them."))
+    if why := value.get("unplayable"):
+        raise LineError(_("The corpus says that the word cannot be asked for: %(why)s.") % {"why": str(why)[:40]})
     warnings = []
     if len(images) < len(value["images"]):
         warnings.append(_("An image is named twice. It is used once."))

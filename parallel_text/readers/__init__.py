@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Text
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.readers import moses, opus, tmx, tsv
-from parallel_text.readers.sentences import BadSentenceError, clean
+from parallel_text.readers.sentences import BadSentenceError, Pair, clean
 
 
 class _Reader(Protocol):
-    def __call__(
-        self, text: Text, paths: tuple[Path, ...], problems: Problems
-    ) -> Iterator[tuple[str, str, str, int]]: ...
+    def __call__(self, text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]: ...
 
 
 READERS: dict[str, _Reader] = {"moses": moses.read, "opus": opus.read, "tmx": tmx.read, "tsv": tsv.read}
 
 
-def read_pairs(text: Text, path_of: Callable[[str], Path], problems: Problems) -> Iterator[tuple[str, str, str, int]]:
+def read_pairs(text: Text, path_of: Callable[[str], Path], problems: Problems) -> Iterator[Pair]:
     """Read the pairs of a text one by one, never more than a few in memory.
 
     Parameters
@@ -35,8 +33,8 @@ def read_pairs(text: Text, path_of: Callable[[str], Path], problems: Problems) -
 
     Yields
     ------
-    tuple of str, str, str, int
-        English and the other language, both as `clean` makes them; the file's name, and the line from 1.
+    Pair
+        Both sentences as `clean` makes them.
 
     Raises
     ------
@@ -44,19 +42,20 @@ def read_pairs(text: Text, path_of: Callable[[str], Path], problems: Problems) -
         Where a file cannot be read as a whole.
     """
     paths = tuple(path_of(name) for name in text.files)
-    for english, other, file, line in READERS[text.format](text, paths, problems):
+    for pair in READERS[text.format](text, paths, problems):
+        place: dict[str, Any] = {"file": pair.file, "line": pair.line}
         try:
-            pair = clean(english), clean(other)
+            english, other = clean(pair.english), clean(pair.other)
         except BadSentenceError as error:
-            problems.add(error.kind, str(error), file=file, line=line)
+            problems.add(error.kind, str(error), **place)
             continue
-        if pair[0] and pair[1]:
-            yield *pair, file, line
-        elif pair[0] or pair[1]:
-            side = text.language if pair[0] else "en"
-            problems.add("empty_side", _("The sentence in “%(tag)s” is empty.") % {"tag": side}, file=file, line=line)
+        if english and other:
+            yield pair._replace(english=english, other=other, id=pair.id.strip())
+        elif english or other:
+            side = text.language if english else "en"
+            problems.add("empty_side", _("The sentence in “%(tag)s” is empty.") % {"tag": side}, **place)
         else:
-            problems.add("empty_line", _("Both sentences are empty."), file=file, line=line)
+            problems.add("empty_line", _("Both sentences are empty."), **place)
 
 
 def no_pairs(text: Text, problems: Problems) -> CorpusError:

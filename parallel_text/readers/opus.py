@@ -1,4 +1,4 @@
-"""Read a zip file as OPUS distributes them, with two files of Moses' format inside: NAME.en-es.en and NAME.en-es.es.
+"""Read a zip file as OPUS distributes them: NAME.en-es.en and NAME.en-es.es of Moses' format, and NAME.en-es.ids.
 
 References
 ----------
@@ -8,6 +8,7 @@ J. Tiedemann (2012), Parallel Data, Tools and Interfaces in OPUS, LREC. https://
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
@@ -16,13 +17,14 @@ from parallel_text.config import ENGLISH, Text
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.readers.moses import side_by_side
 from parallel_text.readers.packed import faults_of, limited
+from parallel_text.readers.sentences import Pair
 from parallel_text.readers.tags import is_of
 
 MOST_ENTRIES = 1_000
 LOCKED = 0x1
 
 
-def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[tuple[str, str, str, int]]:
+def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]:
     [name], [path] = text.files, paths
     with faults_of(name), ZipFile(path) as archive:
         entries = archive.infolist()
@@ -41,21 +43,20 @@ def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[tu
                 )
                 % {"file": name, "tag": text.language, "inside": inside}
             )
-        for english, other in pairs:
-            for entry in (english, other):
-                if entry.flag_bits & LOCKED:
-                    raise CorpusError(_("%(file)s is locked with a password. Make it without one.") % {"file": name})
-            names = (f"{name}/{english.filename}", f"{name}/{other.filename}")
-            with archive.open(english) as left, archive.open(other) as right:
-                yield from side_by_side(
-                    limited(left, names[0], packed_bytes=english.compress_size),
-                    limited(right, names[1], packed_bytes=other.compress_size),
-                    names,
-                    problems,
-                )
+        for together in pairs:
+            if any(entry.flag_bits & LOCKED for entry in together):
+                raise CorpusError(_("%(file)s is locked with a password. Make it without one.") % {"file": name})
+            names = [f"{name}/{entry.filename}" for entry in together]
+            with ExitStack() as stack:
+                files = [
+                    limited(stack.enter_context(archive.open(entry)), inside, packed_bytes=entry.compress_size)
+                    for entry, inside in zip(together, names, strict=True)
+                ]
+                yield from side_by_side(files, names, problems)
 
 
-def _pairs(entries: list[ZipInfo], language: str) -> Iterator[tuple[ZipInfo, ZipInfo]]:
+def _pairs(entries: list[ZipInfo], language: str) -> Iterator[list[ZipInfo]]:
+    """Give the English file, the other one, and that of the ids if it is there."""
     for english in sorted(entries, key=lambda entry: entry.filename):
         stem, _dot, tag = english.filename.rpartition(".")
         if not is_of(tag, ENGLISH):
@@ -64,4 +65,5 @@ def _pairs(entries: list[ZipInfo], language: str) -> Iterator[tuple[ZipInfo, Zip
         others = [entry for entry in of_stem if is_of(entry.filename.rpartition(".")[2], language)]
         if others:
             # The tag itself comes before those of its regions.
-            yield english, min(others, key=lambda entry: len(entry.filename))
+            other = min(others, key=lambda entry: len(entry.filename))
+            yield [english, other, *(entry for entry in of_stem if entry.filename == f"{stem}.ids")]

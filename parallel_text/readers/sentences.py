@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 from unicodedata import normalize
 
 from crosslens_metrics.messages import gettext as _
@@ -18,6 +19,21 @@ INVISIBLE = dict.fromkeys(
     (0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF)
 )
 """Hyphens and marks of direction that show nothing, which would make two words of one."""
+
+
+class Pair(NamedTuple):
+    """An English sentence and its translation.
+
+    `line` of `file` is where they stand, and `number` counts the English sentences of that file. `id` is how the source
+    names the English one; empty if it does not.
+    """
+
+    english: str
+    other: str
+    file: str
+    line: int
+    number: int
+    id: str = ""
 
 
 class BadSentenceError(ValueError):

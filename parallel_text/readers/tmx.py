@@ -19,7 +19,7 @@ from crosslens_metrics.messages import gettext as _
 from parallel_text.config import ENGLISH, Text
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.readers.packed import opened
-from parallel_text.readers.sentences import BROKEN, LONGEST_CHARACTERS
+from parallel_text.readers.sentences import BROKEN, LONGEST_CHARACTERS, Pair
 from parallel_text.readers.tags import is_of
 
 READ_BYTES = 1 << 16
@@ -31,23 +31,24 @@ CODES = {"bpt", "ept", "it", "ph", "ut"}
 """Elements of a segment that hold codes of a program, and no text."""
 
 
-def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[tuple[str, str, str, int]]:
+def read(text: Text, paths: tuple[Path, ...], problems: Problems) -> Iterator[Pair]:
     [name], [path] = text.files, paths
     with opened(path, name) as file:
-        for line, variants in _units(file, name):
-            english = [segment for tag, segment in variants if is_of(tag, ENGLISH)]
-            others = [segment for tag, segment in variants if is_of(tag, text.language)]
+        for number, (line, name_of_unit, variants) in enumerate(_units(file, name), start=1):
+            # Regions of a language may say the same.
+            english = dict.fromkeys(segment for tag, segment in variants if is_of(tag, ENGLISH))
+            others = dict.fromkeys(segment for tag, segment in variants if is_of(tag, text.language))
             if not english or not others:
                 missing = text.language if english else ENGLISH
                 message = _("The unit (tu) has no sentence in “%(tag)s”.") % {"tag": missing}
                 problems.add("no_language", message, file=name, line=line)
             for left in english:
                 for right in others:
-                    yield left, right, name, line
+                    yield Pair(left, right, name, line, number, name_of_unit)
 
 
-def _units(file: IO[bytes], name: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Give the line at which each unit begins, and its sentences with their tags."""
+def _units(file: IO[bytes], name: str) -> Iterator[tuple[int, str, list[tuple[str, str]]]]:
+    """Give the line at which each unit begins, its tuid, and its sentences with their tags."""
     units = _Units(name)
     read_bytes = 0
     try:
@@ -99,10 +100,10 @@ class _Units:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._done: list[tuple[int, list[tuple[str, str]]]] = []
+        self._done: list[tuple[int, str, list[tuple[str, str]]]] = []
         self._variants: list[tuple[str, str]] = []
         self._line = self._code_depth = self._length = 0
-        self._tag = ""
+        self._tag = self._id = ""
         self._text: list[str] | None = None
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -112,7 +113,7 @@ class _Units:
         self.parser.EntityDeclHandler = self._refuse_entity
         self.parser.SkippedEntityHandler = self._mark_unknown
 
-    def take(self) -> list[tuple[int, list[tuple[str, str]]]]:
+    def take(self) -> list[tuple[int, str, list[tuple[str, str]]]]:
         done, self._done = self._done, []
         return done
 
@@ -122,7 +123,7 @@ class _Units:
 
     def _start(self, element: str, attributes: dict[str, str]) -> None:
         if element == "tu":
-            self._line, self._variants = self.parser.CurrentLineNumber, []
+            self._line, self._id, self._variants = self.parser.CurrentLineNumber, attributes.get("tuid", ""), []
         elif element == "tuv":
             self._tag = attributes.get("xml:lang") or attributes.get("lang") or ""
         elif element == "seg":
@@ -132,7 +133,7 @@ class _Units:
 
     def _end(self, element: str) -> None:
         if element == "tu":
-            self._done.append((self._line, self._variants))
+            self._done.append((self._line, self._id, self._variants))
         elif element == "seg" and self._text is not None:
             self._variants.append((self._tag, "".join(self._text)))
             self._text = None

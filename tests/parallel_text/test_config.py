@@ -19,6 +19,7 @@ file = "pt.tsv.gz"
 language = "es"
 english = "x.en"
 other = "x.es"
+ids = "x.ids"
 [candidates]
 ratings = "ratings.csv"
 threshold = 450
@@ -52,7 +53,7 @@ def refusal_of(tmp_path: Path, text: str) -> str:
 
 def test_a_configuration_is_read_and_stays_the_same_through_json(tmp_path):
     config = read_config(written(tmp_path, WHOLE))
-    assert config.texts == (Text("pt-BR", "tsv", ("pt.tsv.gz",)), Text("es", "moses", ("x.en", "x.es")))
+    assert config.texts == (Text("pt-BR", "tsv", ("pt.tsv.gz",)), Text("es", "moses", ("x.en", "x.es", "x.ids")))
     assert config.languages == ("es", "pt-BR")
     assert (config.seed, config.candidates.threshold, config.candidates.occurrences) == (7, 450.0, 2)
     assert config.dictionary.share == 0.01

@@ -49,6 +49,12 @@ def test_words_are_those_that_the_import_of_the_game_takes(text):
             assert why in ("", "joined")
 
 
+def test_the_game_takes_a_sentence_once():
+    assert why_unplayable("A seal.", "seal", 2, [], occurrence=2) == "same_sentence"
+    with pytest.raises(LineError, match="cannot be asked for: same_sentence"):
+        items.item_line(item_of("A seal.", "seal", 2) | {"unplayable": "same_sentence"}, languages=TRAITS)
+
+
 @pytest.mark.parametrize(
     ("sentence", "why"),
     [

@@ -29,14 +29,14 @@ TMX = """<?xml version="1.0" encoding="{encoding}"?>
 def read(tmp_path):
     """Read files made of names and bytes; returns pairs with their line, and problems as (kind, file, line)."""
 
-    def read(form, *, language="es", **files):
+    def read(form, *, language="es", with_ids=False, **files):
         names = tuple(name.replace("__", ".") for name in files)
         for name, data in zip(names, files.values(), strict=True):
             (tmp_path / name).write_bytes(data)
         problems = Problems()
         pairs = [
-            (english, other, line)
-            for english, other, _file, line in read_pairs(Text(language, form, names), tmp_path.joinpath, problems)
+            (pair.english, pair.other, pair.line, *([pair.id] if with_ids else []))
+            for pair in read_pairs(Text(language, form, names), tmp_path.joinpath, problems)
         ]
         found = [(kind, one.file, one.line) for kind, some in problems.examples.items() for one in some]
         return pairs, sorted(found, key=lambda one: (one[2], one))
@@ -153,6 +153,46 @@ def test_a_zip_from_opus_is_read_whichever_language_its_name_has_first(read, tmp
         read("opus", language="fr", a__zip=zipped(tmp_path, **files))
     with pytest.raises(CorpusError, match=r"a.zip cannot be unpacked"):
         read("opus", a__zip=b"PK\x03\x04 and no more")
+
+
+@pytest.mark.parametrize(
+    ("named", "text"),
+    [
+        ("s one", "ID\tes\tEnglish\ns one\tUna foca nada.\tA seal swims.\n\tTengo un sello.\tI have a seal.\n"),
+        ("s1", "\ns1\tA seal swims.\tUna foca nada.\nI have a seal.\tTengo un sello.\n"),
+        ("toys/seal", "\nA seal swims.\tUna foca nada.\ttoys/seal\nI have a seal.\tTengo un sello.\n"),
+    ],
+)
+def test_a_column_of_ids_is_found_by_its_name_or_by_how_ids_look(read, named, text):
+    pairs, _problems = read("tsv", with_ids=True, a__tsv=text.encode())
+    assert [pair[:3] for pair in pairs] == [(*SEAL, 2), (*STAMP, 3)]
+    assert [pair[3] for pair in pairs] == [named, ""]
+
+
+def test_a_header_without_a_language_and_columns_that_are_no_ids_are_refused(read):
+    with pytest.raises(CorpusError, match=r"a.tsv, line 1: name the columns id, en and es"):
+        read("tsv", a__tsv=b"id\ten\tpt\n1\tSeal\tSelo\n")
+    assert read("tsv", a__tsv=b"Seal\tSello\tCC BY 2.0 by Ann\n") == ([], [("wrong_columns", "a.tsv", 1)])
+
+
+def test_units_of_a_translation_memory_are_named_by_their_tuid(read):
+    data = TMX.format(encoding="utf-8").replace('<tu><tuv xml:lang="en-US"', '<tu tuid="u 7"><tuv xml:lang="en-US"')
+    pairs, _problems = read("tmx", with_ids=True, a__tmx=data.encode())
+    assert [pair[3] for pair in pairs] == ["u 7", ""]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_sentences_of_opus_are_named_by_their_english_document_and_numbers(read, tmp_path, reverse):
+    sides = [("en/7.xml.gz", "es/9.xml.gz"), ("1 2", "3")]
+    line = "\t".join(cell for one, other in sides for cell in ((other, one) if reverse else (one, other)))
+    files = {"X.en-es.en": "Seal\n", "X.en-es.es": "Foca\n", "X.en-es.ids": f"{line}\n"}
+    named = [("Seal", "Foca", 1, "en/7.xml.gz\t1 2")]
+
+    assert read("opus", with_ids=True, a__zip=zipped(tmp_path, **files)) == (named, [])
+    data = {name.replace(".", "__"): text.encode() for name, text in files.items()}
+    assert read("moses", with_ids=True, **data) == (named, [])
+    with pytest.raises(CorpusError, match=r"X.en-es.en has 1 lines, and X.en-es.ids has 2"):
+        read("moses", **data | {"X__en-es__ids": b"1\n2\n"})
 
 
 def test_files_that_unpack_to_more_than_text_does_are_refused(read, tmp_path, monkeypatch):

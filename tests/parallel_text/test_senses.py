@@ -61,7 +61,8 @@ class Corpus:
         numbers = range(len(rows))
         texts = [f"The {noun} {number}." for number, (noun, _aligned) in enumerate(rows)]
         texts = [said.get(number, text) for number, text in enumerate(texts)]
-        self._write("ingest/english/00000", {"sentence": list(numbers), "text": texts})
+        times = [texts[: number + 1].count(text) for number, text in enumerate(texts)]
+        self._write("ingest/english/00000", {"sentence": list(numbers), "text": texts, "occurrence": times})
         tokens = [["The", noun, str(number), "."] for number, (noun, _aligned) in enumerate(rows)]
         self._write("candidates/tokens/00000", {"sentence": list(numbers), "words": tokens})
         self._write(
