@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parallel_text.config import Config
+from parallel_text.senses import ENGLISH_NOUNS
 from parallel_text.steps import Report, Work, chunks_of_sentences
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ _INSTANCES = """
     ), range AS (
         SELECT min(sentence) AS first, max(sentence) AS last FROM sentences
     ), nouns AS (
-        SELECT sentence, position, start, word, lemma, synsets AS all_synsets
-        FROM read_parquet($nouns) JOIN senses USING (lemma)
+        SELECT sentence, position, start, word, found.lemma, synsets AS all_synsets
+        FROM parquet($nouns) AS found JOIN senses ON senses.lemma = found.lemma AND senses.form = lower(found.word)
         WHERE sentence BETWEEN (SELECT first FROM range) AND (SELECT last FROM range)
     ), aligned AS (
-        SELECT sentence, position, english, language, pair, target, word, lemma, synsets FROM read_parquet($aligned)
+        SELECT sentence, position, english, language, pair, target, word, lemma, synsets FROM parquet($aligned)
         WHERE sentence BETWEEN (SELECT first FROM range) AND (SELECT last FROM range)
     ), sharing AS (
         SELECT sentence, position, synset, list(language ORDER BY language) AS languages
@@ -110,7 +111,7 @@ class Intersect:
         work.folder.remove("intersect/parts/")
         with work.database() as database:
             rows = database.execute(
-                "SELECT n, count(*) FROM read_parquet($1) GROUP BY n ORDER BY n", [str(work.folder.read(INSTANCES))]
+                "SELECT n, count(*) FROM parquet($1) GROUP BY n ORDER BY n", [str(work.folder.read(INSTANCES))]
             ).fetchall()
         import duckdb
 
@@ -140,10 +141,10 @@ def _add_senses(database: DuckDBPyConnection, work: Work) -> None:
     database.execute(
         """
         CREATE TABLE senses AS
-        SELECT lemma, list(synset ORDER BY synset) AS synsets
-        FROM (SELECT lemma, lemma AS english, synset FROM read_parquet($1) WHERE language = 'en')
+        SELECT lemma, form, list(synset ORDER BY synset) AS synsets
+        FROM (SELECT lemma, form, lemma AS english, synset FROM parquet($1))
         ANTI JOIN excluded USING (english, synset) ANTI JOIN excluded_words USING (lemma)
-        GROUP BY lemma
+        GROUP BY lemma, form
         """,
-        [str(work.folder.read("senses/inventory.parquet"))],
+        [str(work.folder.read(ENGLISH_NOUNS))],
     )

@@ -14,45 +14,59 @@ from parallel_text import words
 from parallel_text.config import ENGLISH, Config, Inventory
 from parallel_text.inventories import Sense, read_inventory
 from parallel_text.problems import CorpusError, Problems
-from parallel_text.sql import quoted, write_table
+from parallel_text.sql import make_view, write_table
 from parallel_text.steps import Report, WholeStep, Work
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 INVENTORY = "senses/inventory.parquet"
+ENGLISH_NOUNS = "senses/english.parquet"
+"""The synsets of each noun of the corpus by lemma and form, in small letters."""
 ALIGNED = "senses/aligned.parquet"
 ROWS_AT_ONCE = 100_000
 _SENSES = pa.schema([("language", pa.string()), ("lemma", pa.string()), ("synset", pa.string())])
 
 # The lemma is looked up, and the form as well: inventories have "glasses", whose lemma is another word.
+_ENGLISH = """
+    SELECT DISTINCT nouns.lemma, form, synset
+    FROM (
+        SELECT lemma, form, unnest([lemma, form]) AS spelling
+        FROM (SELECT DISTINCT lemma, lower(word) AS form FROM parquet($nouns))
+    ) AS nouns
+    JOIN inventory ON inventory.language = 'en' AND inventory.lemma = spelling
+    ORDER BY nouns.lemma, form, synset
+"""
+
 _ENTRIES = """
     CREATE TABLE entries AS
-    WITH english AS (SELECT lemma AS english, synset FROM inventory WHERE language = 'en'),
-        kept AS (SELECT language, english, word, lemma FROM read_parquet($entries) WHERE kept),
+    WITH english AS (SELECT lemma AS english, form, synset FROM parquet($english)),
+        kept AS (SELECT language, english, word, lemma FROM parquet($entries) WHERE kept),
         spelt AS (
             SELECT language, english, word, lemma, unnest(list_distinct([lemma, word])) AS spelling FROM kept
         ),
         shared AS (
-            SELECT spelt.language, spelt.english, word, list(DISTINCT english.synset ORDER BY english.synset) AS synsets
+            SELECT spelt.language, spelt.english, form, word,
+                list(DISTINCT english.synset ORDER BY english.synset) AS synsets
             FROM spelt
             JOIN inventory ON inventory.language = spelt.language AND inventory.lemma = spelling
             JOIN english ON english.english = spelt.english AND english.synset = inventory.synset
             GROUP BY ALL
         )
-    SELECT language, english, word, lemma, coalesce(synsets, []) AS synsets
-    FROM kept LEFT JOIN shared USING (language, english, word)
+    SELECT language, english, form, word, lemma, coalesce(synsets, []) AS synsets
+    FROM kept JOIN (SELECT DISTINCT lemma AS english, lower(word) AS form FROM parquet($nouns)) USING (english)
+    LEFT JOIN shared USING (language, english, form, word)
 """
 
 _ALIGNED = """
     WITH links AS (
         SELECT pair, sentence, unnest(english_positions) AS position, unnest(positions) AS target,
             unnest(list_transform(positions, lambda place: words[place + 1])) AS spelt
-        FROM read_parquet($aligned)
+        FROM parquet($aligned)
     ), range AS (
-        SELECT min(sentence) AS first, max(sentence) AS last FROM read_parquet($aligned)
+        SELECT min(sentence) AS first, max(sentence) AS last FROM parquet($aligned)
     ), nouns AS (
-        SELECT sentence, position, lemma AS english FROM read_parquet($nouns)
+        SELECT sentence, position, lemma AS english, lower(word) AS english_form FROM parquet($nouns)
         WHERE sentence BETWEEN (SELECT first FROM range) AND (SELECT last FROM range)
     )
     SELECT sentence, position, english, $language AS language, chosen.* FROM (
@@ -61,7 +75,8 @@ _ALIGNED = """
             (len(synsets) = 0, pair, target)
         ) AS chosen
         FROM links JOIN nouns USING (sentence, position) JOIN forms USING (spelt)
-        JOIN entries ON entries.english = nouns.english AND entries.word = form AND entries.language = $language
+        JOIN entries ON entries.english = nouns.english AND entries.form = english_form
+            AND entries.word = forms.form AND entries.language = $language
         GROUP BY ALL
     )
 """
@@ -69,7 +84,7 @@ _ALIGNED = """
 
 class Senses(WholeStep):
     name = "senses"
-    version = 1
+    version = 2
     needs = ("candidates", "align", "dictionary")
 
     def settings(self, config: Config) -> dict[str, Any]:
@@ -89,9 +104,13 @@ class Senses(WholeStep):
         problems = Problems()
         counts = {"synsets": _write_inventory(work, problems)}
         with work.database() as database:
-            inventory = quoted(work.folder.read(INVENTORY))
-            database.execute(f"CREATE VIEW inventory AS FROM read_parquet('{inventory}')")
-            database.execute(_ENTRIES, {"entries": str(work.folder.read("dictionary/entries.parquet"))})
+            make_view(database, "inventory", [work.folder.read(INVENTORY)])
+            nouns = str(work.folder.read("candidates/nouns.parquet"))
+            with work.folder.writing(ENGLISH_NOUNS) as path:
+                write_table(database, _ENGLISH, path, {"nouns": nouns})
+            entries = str(work.folder.read("dictionary/entries.parquet"))
+            english = str(work.folder.read(ENGLISH_NOUNS))
+            database.execute(_ENTRIES, {"entries": entries, "nouns": nouns, "english": english})
             counts |= _write_aligned(work, database)
         import duckdb
 
@@ -124,9 +143,8 @@ def _write_inventory(work: Work, problems: Problems) -> dict[str, int]:
                 raise CorpusError(_no_senses(inventory))
             counts[inventory.language] = counts.get(inventory.language, 0) + len(known)
     with work.database() as database, work.folder.writing(INVENTORY) as path:
-        read = quoted(work.folder.read("senses/read.parquet"))
-        query = f"SELECT DISTINCT * FROM read_parquet('{read}') ORDER BY language, lemma, synset"
-        write_table(database, query, path)
+        query = "SELECT DISTINCT * FROM parquet($read) ORDER BY language, lemma, synset"
+        write_table(database, query, path, {"read": str(work.folder.read("senses/read.parquet"))})
     work.folder.remove("senses/read.parquet")
     return dict(sorted(counts.items()))
 
@@ -190,7 +208,7 @@ def _add_forms(database: DuckDBPyConnection, aligned: str, language: str) -> Non
     spelt = [
         word
         for (word,) in database.execute(
-            "SELECT DISTINCT unnest(list_transform(positions, lambda place: words[place + 1])) FROM read_parquet($1)",
+            "SELECT DISTINCT unnest(list_transform(positions, lambda place: words[place + 1])) FROM parquet($1)",
             [aligned],
         ).fetchall()
     ]

@@ -26,6 +26,7 @@ LANGUAGES = ("de", "es", "fr")
 LIST = pa.list_(pa.int32())
 
 NOTHING: Mapping[int, str] = {}
+LEMMAS = {"glasses": "glass"}
 Words = dict[str, dict[str, list[str]]]
 """By language and word, the synsets."""
 
@@ -72,13 +73,15 @@ class Corpus:
                 "position": pa.array([1] * len(rows), pa.int32()),
                 "start": pa.array([4] * len(rows), pa.int32()),
                 "word": [noun for noun, _aligned in rows],
-                "lemma": [noun for noun, _aligned in rows],
+                "lemma": [LEMMAS.get(noun, noun) for noun, _aligned in rows],
             },
         )
         entries = []
         for language in LANGUAGES:
             aligned = [
-                (number, noun, words[language]) for number, (noun, words) in enumerate(rows) if language in words
+                (number, LEMMAS.get(noun, noun), words[language])
+                for number, (noun, words) in enumerate(rows)
+                if language in words
             ]
             if not aligned:
                 continue
@@ -286,6 +289,31 @@ def test_files_and_statistics_say_what_the_corpus_has(seals):
     told = json.loads(corpus.work.folder.read("statistics.json").read_text())
     assert Statistics.from_json(told) == statistics
     assert set(told["made_by"]) == set(publish.BEFORE)
+
+
+def test_an_english_word_is_looked_up_as_it_is_spelt_and_by_its_lemma(tmp_path):
+    tumbler, spectacles = "03438257-n", "04272054-n"
+    inventory = {
+        "en": {"glass": [tumbler], "glasses": [spectacles]},
+        "de": {"brille": [spectacles], "glas": [tumbler]},
+        "es": {"gafas": [spectacles], "vaso": [tumbler]},
+        "fr": {"verre": [tumbler]},
+    }
+    rows = [
+        ("glasses", {"de": "brille", "es": "gafas"}),
+        ("glasses", {"es": "vaso", "fr": "verre"}),
+        ("glass", {"es": "gafas"}),
+        ("glasses", {}),
+    ]
+
+    found = Corpus(tmp_path, inventory, rows).instances()
+
+    assert [(row["lemma"], row["n"], row["synsets"]) for row in found] == [
+        ("glass", 2, [spectacles]),
+        ("glass", 2, [tumbler]),
+        ("glass", 0, [tumbler]),
+        ("glass", 0, [tumbler, spectacles]),
+    ]
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")
