@@ -15,11 +15,6 @@ PARQUET = "CREATE MACRO parquet(files) AS TABLE FROM read_parquet(files, hive_pa
 NOTHING: Mapping[str, Any] = {}
 
 
-def quoted(path: Path) -> str:
-    """Quote a path for SQL, where it cannot be a parameter."""
-    return str(path).replace("'", "''")
-
-
 def make_view(database: DuckDBPyConnection, name: str, paths: Iterable[Path]) -> None:
     """Make a view of Parquet files: the statement that makes one takes no parameters."""
     database.read_parquet([str(path) for path in paths], hive_partitioning=False).create_view(name)

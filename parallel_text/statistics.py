@@ -6,15 +6,24 @@ J. Wang, J. Figueiredo, L. Specia (2022), MultiSubs: A Large-scale Multimodal an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from parallel_text.config import ENGLISH
-from parallel_text.sql import quoted
+from parallel_text.sql import make_view
 from parallel_text.steps import Work
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+SHARING = """
+    CREATE VIEW sharing AS
+    SELECT sentence, n, unnest(['en'] || list_transform(
+        list_filter(translations, lambda each: each.shares), lambda each: each.language
+    )) AS language
+    FROM instances WHERE n > 0
+"""
+"""Each word of intersect_1 once for English and for each language that shares its sense."""
 
 LARGEST_N = 4
 """Splits of the game and of the tasks end here; statistics go as far as there are languages."""
@@ -24,7 +33,7 @@ LARGEST_N = 4
 class Side:
     """Table 2: one side of the sentences that English and `language` illustrate together.
 
-    `mean_length` is in tokens; `singletons` are types, in lower case, that occur once.
+    `mean_length` is in tokens, `types` are tokens in lower case, and `singletons` are sentences that occur once.
     """
 
     language: str
@@ -65,11 +74,13 @@ class Statistics:
     sides : list of Side
         Table 2.
     words_per_sentence : dict of int to int
-        How many sentences have so many illustrated words.
+        How many sentences have so many illustrated words of intersect_1. Sentences without one are not counted.
     images_per_synset : dict of int to int
-        How many synsets have so many images.
+        How many synsets that illustrate a word of intersect_1 have so many images.
     senses : list of Senses
         By N from 0.
+    words_by_language : dict of str to dict of int to int
+        The same as `words_per_sentence`, of the words whose sense the language shares.
     """
 
     instances: int
@@ -79,10 +90,15 @@ class Statistics:
     words_per_sentence: Mapping[int, int]
     images_per_synset: Mapping[int, int]
     senses: list[Senses]
+    words_by_language: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     @property
     def mean_words_per_sentence(self) -> float | None:
         return _mean(self.words_per_sentence)
+
+    @property
+    def mean_words_by_language(self) -> dict[str, float | None]:
+        return {language: _mean(counts) for language, counts in self.words_by_language.items()}
 
     @property
     def mean_images_per_synset(self) -> float | None:
@@ -98,7 +114,14 @@ class Statistics:
             "nouns": self.nouns,
             "table_1": {language: dict(enumerate(counts, start=1)) for language, counts in self.sentences.items()},
             "table_2": [asdict(side) for side in self.sides],
-            "words_per_sentence": {"mean": self.mean_words_per_sentence, "sentences": dict(self.words_per_sentence)},
+            "words_per_sentence": {
+                "mean": self.mean_words_per_sentence,
+                "sentences": dict(self.words_per_sentence),
+                "languages": {
+                    language: {"mean": mean, "sentences": dict(self.words_by_language[language])}
+                    for language, mean in self.mean_words_by_language.items()
+                },
+            },
             "images_per_synset": {
                 "mean": self.mean_images_per_synset,
                 "median": self.median_images_per_synset,
@@ -118,24 +141,31 @@ class Statistics:
             words_per_sentence=_numbered(data["words_per_sentence"]["sentences"]),
             images_per_synset=_numbered(data["images_per_synset"]["synsets"]),
             senses=[Senses(each["n"], each["instances"], each["one_sense"]) for each in data["one_sense"]],
+            # Corpora that were published by earlier versions do not have these.
+            words_by_language={
+                language: _numbered(of["sentences"])
+                for language, of in data["words_per_sentence"].get("languages", {}).items()
+            },
         )
 
 
 def compute(work: Work) -> Statistics:
     """Compute the statistics of a corpus whose images are there."""
     with work.database() as database:
-        instances = quoted(work.folder.read("images/instances.parquet"))
-        database.execute(f"CREATE VIEW instances AS FROM read_parquet('{instances}')")
+        make_view(database, "instances", [work.folder.read("images/instances.parquet")])
+        database.execute(SHARING)
         languages = work.config.languages
+        words = _words(database, languages)
         [(count, nouns)] = database.sql("SELECT count(*), count(DISTINCT lemma) FROM instances").fetchall()
         return Statistics(
             instances=count,
             nouns=nouns,
             sentences=_sentences(database, languages),
             sides=[side for language in languages for side in _sides(database, work, language)],
-            words_per_sentence=_pairs(database, "SELECT count(*) AS words FROM instances GROUP BY sentence", "words"),
+            words_per_sentence=words.pop(ENGLISH),
             images_per_synset=_images(database, work),
             senses=_senses(database, len(languages)),
+            words_by_language=words,
         )
 
 
@@ -143,12 +173,7 @@ def _sentences(database: DuckDBPyConnection, languages: tuple[str, ...]) -> dict
     rows = database.sql(
         """
         SELECT language, n, count(DISTINCT sentence) FROM (
-            SELECT sentence, language, unnest(range(1, max(n) + 1)) AS n FROM (
-                SELECT sentence, n, unnest(['en'] || list_transform(
-                    list_filter(translations, lambda each: each.shares), lambda each: each.language
-                )) AS language
-                FROM instances WHERE n > 0
-            ) GROUP BY sentence, language
+            SELECT sentence, language, unnest(range(1, max(n) + 1)) AS n FROM sharing GROUP BY sentence, language
         ) GROUP BY language, n
         """
     ).fetchall()
@@ -157,6 +182,20 @@ def _sentences(database: DuckDBPyConnection, languages: tuple[str, ...]) -> dict
         language: [counts.get((language, n), 0) for n in range(1, len(languages) + 1)]
         for language in (ENGLISH, *languages)
     }
+
+
+def _words(database: DuckDBPyConnection, languages: tuple[str, ...]) -> dict[str, dict[int, int]]:
+    counts: dict[str, dict[int, int]] = {language: {} for language in (ENGLISH, *languages)}
+    rows = database.sql(
+        """
+        SELECT language, words, count(*) FROM (
+            SELECT language, count(*) AS words FROM sharing GROUP BY sentence, language
+        ) GROUP BY language, words ORDER BY language, words
+        """
+    ).fetchall()
+    for language, words, sentences in rows:
+        counts[language][words] = sentences
+    return counts
 
 
 def _sides(database: DuckDBPyConnection, work: Work, language: str) -> list[Side]:
@@ -171,23 +210,28 @@ def _sides(database: DuckDBPyConnection, work: Work, language: str) -> list[Side
         [language],
     )
     sides = []
-    for prefix, column in (("candidates/tokens/", "sentence"), (f"align/{language}/", "pair")):
-        files = [str(work.folder.read(name)) for name in work.folder.names(prefix)]
+    for words, texts, column in (
+        ("candidates/tokens/", "ingest/english/", "sentence"),
+        (f"align/{language}/", f"ingest/pairs.{language}/", "pair"),
+    ):
+        files = {
+            name: [str(work.folder.read(file)) for file in work.folder.names(prefix)]
+            for name, prefix in (("words", words), ("texts", texts))
+        }
         figures = (0, 0, 0, 0)
-        if files:
+        if files["words"]:
             [figures] = database.execute(
                 f"""
-                WITH texts AS (
-                    SELECT words FROM read_parquet($1) SEMI JOIN held USING ({column})
-                ), types AS (
-                    SELECT word, count(*) AS occurrences
-                    FROM (SELECT lower(unnest(words)) AS word FROM texts) GROUP BY word
+                WITH tokens AS (
+                    SELECT lower(unnest(words)) AS word FROM parquet($words) SEMI JOIN held USING ({column})
+                ), texts AS (
+                    SELECT count(*) AS times FROM parquet($texts) SEMI JOIN held USING ({column}) GROUP BY text
                 )
-                SELECT (SELECT count(*) FROM texts), coalesce(sum(occurrences), 0)::BIGINT, count(*),
-                    count(*) FILTER (occurrences = 1)
-                FROM types
+                SELECT (SELECT coalesce(sum(times), 0)::BIGINT FROM texts), count(*), count(DISTINCT word),
+                    (SELECT count(*) FROM texts WHERE times = 1)
+                FROM tokens
                 """,
-                [files],
+                files,
             ).fetchall()
         sentences, tokens, types, singletons = figures
         sides.append(
@@ -205,8 +249,16 @@ def _sides(database: DuckDBPyConnection, work: Work, language: str) -> list[Side
 
 
 def _images(database: DuckDBPyConnection, work: Work) -> dict[int, int]:
-    images = quoted(work.folder.read("images/images.parquet"))
-    return _pairs(database, f"SELECT count(*) AS images FROM read_parquet('{images}') GROUP BY synset", "images")
+    rows = database.execute(
+        """
+        SELECT images, count(*) FROM (
+            SELECT count(*) AS images FROM parquet($1)
+            SEMI JOIN (SELECT unnest(synsets) AS synset FROM instances WHERE n > 0) USING (synset) GROUP BY synset
+        ) GROUP BY images ORDER BY images
+        """,
+        [str(work.folder.read("images/images.parquet"))],
+    ).fetchall()
+    return dict(rows)
 
 
 def _senses(database: DuckDBPyConnection, languages: int) -> list[Senses]:
@@ -221,12 +273,6 @@ def _senses(database: DuckDBPyConnection, languages: int) -> list[Senses]:
         ).fetchall()
         senses.append(Senses(n, instances, one))
     return senses
-
-
-def _pairs(database: DuckDBPyConnection, query: str, column: str) -> dict[int, int]:
-    return dict(
-        database.sql(f"SELECT {column}, count(*) FROM ({query}) GROUP BY {column} ORDER BY {column}").fetchall()
-    )
 
 
 def _numbered(data: Mapping[str, int]) -> dict[int, int]:

@@ -282,9 +282,11 @@ def test_files_and_statistics_say_what_the_corpus_has(seals):
         (3, 1, 1),
     ]
     english, french = [side for side in statistics.sides if side.language == "fr"]
-    assert (english.sentences, english.tokens, english.types, english.singletons) == (1, 4, 4, 4)
+    assert (english.sentences, english.tokens, english.types, english.singletons) == (1, 4, 4, 1)
     assert (french.tokens, french.mean_length) == (2, 2.0)
-    assert (statistics.words_per_sentence, statistics.images_per_synset) == ({1: 4}, {1: 1, 2: 1})
+    # The fourth seal is in intersect_0 alone.
+    assert (statistics.words_per_sentence, statistics.images_per_synset) == ({1: 3}, {1: 1, 2: 1})
+    assert statistics.words_by_language == {"de": {1: 3}, "es": {1: 3}, "fr": {1: 1}}
     assert (statistics.mean_images_per_synset, statistics.median_images_per_synset) == (1.5, 1.5)
     told = json.loads(corpus.work.folder.read("statistics.json").read_text())
     assert Statistics.from_json(told) == statistics
@@ -314,6 +316,41 @@ def test_an_english_word_is_looked_up_as_it_is_spelt_and_by_its_lemma(tmp_path):
         ("glass", 0, [tumbler]),
         ("glass", 0, [tumbler, spectacles]),
     ]
+
+
+def test_statistics_count_occurrences_in_intersect_1_and_images_that_illustrate_something(tmp_path):
+    animal, stamp, egg = "02077923-n", "04159545-n", "07840804-n"
+    inventory = {
+        "en": {"seal": [animal, stamp], "egg": [egg]},
+        "de": {"robbe": [animal]},
+        "es": {"foca": [animal]},
+        "fr": {"phoque": [animal]},
+    }
+    rows = [("seal", {"de": "robbe", "es": "foca"}), ("seal", {"es": "foca"}), ("seal", {}), ("seal", {"es": "foca"})]
+    said = {0: "The seal swims.", 1: "The seal swims.", 2: "The seal barks.", 3: "The seal sleeps."}
+    files = [(animal, "a.jpg"), (animal, "b.jpg"), (stamp, "c.jpg"), (egg, "d.jpg")]
+    about = {"licence": "CC0", "author": "Ada", "source": "made"}
+    lines = [json.dumps({"synset": synset, "file": file} | about) for synset, file in files]
+    (tmp_path / "images.jsonl").write_text("\n".join(lines))
+    corpus = Corpus(tmp_path, inventory, rows, said, images=ImageSettings(manifest="images.jsonl"))
+
+    ids = [row["id"] for row in corpus.instances()]
+    statistics = published(corpus.work)
+
+    assert len({*ids}) == 4
+    assert ids[1] == f"{ids[0]}-2"
+    # Three of four sentences are in intersect_1, two of them with the same text. No seal there is a stamp, and no egg
+    # is in the corpus.
+    assert statistics.sentences == {"en": [3, 1, 0], "de": [1, 1, 0], "es": [3, 1, 0], "fr": [0, 0, 0]}
+    english, spanish = [side for side in statistics.sides if side.language == "es"]
+    assert (english.sentences, english.tokens, english.types, english.singletons) == (3, 12, 6, 1)
+    assert (spanish.sentences, spanish.singletons) == (3, 0)
+    assert statistics.words_per_sentence == {1: 3}
+    assert statistics.words_by_language == {"de": {1: 1}, "es": {1: 3}, "fr": {}}
+    assert statistics.images_per_synset == {2: 1}
+    # No player meets a sentence twice; tasks for machines take both.
+    items = lines_of(corpus.work, "items.jsonl")
+    assert [item.get("unplayable") for item in items] == [None, "same_sentence", None, None]
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

@@ -83,6 +83,8 @@ def _lines(statistics: Statistics) -> Iterator[str]:
     )
     yield ""
     yield f"Illustrated words per sentence, mean: {_figure(statistics.mean_words_per_sentence)}"
+    for tag, mean in statistics.mean_words_by_language.items():
+        yield f"  in {tag}: {_figure(mean)}"
     yield f"Images per synset, mean: {_figure(statistics.mean_images_per_synset)}"
     yield f"Images per synset, median: {_figure(statistics.median_images_per_synset)}"
 
