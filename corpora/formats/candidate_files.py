@@ -6,15 +6,18 @@ import csv
 import gzip
 import hashlib
 import io
+import os
 import zlib
 from collections.abc import Iterator
-from typing import IO, cast
+from typing import IO
 
 from django.utils.translation import gettext as _
 
 from corpora.rules.candidates import COLUMNS, CandidateLine, ColumnsError, Fault, columns_of, read_line
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import unclosed
+from parallel_text.problems import CorpusError
+from parallel_text.readers.packed import limited
 
 GZIP = b"\x1f\x8b"
 DELIMITERS = ",;\t"
@@ -41,7 +44,10 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
     file.seek(0)
     start = file.read(2)
     file.seek(0)
-    unpacked = cast(IO[bytes], gzip.GzipFile(fileobj=file)) if start == GZIP else file
+    unpacked = file
+    if start == GZIP:
+        unpacked = limited(gzip.GzipFile(fileobj=file), _("The file"), packed_bytes=file.seek(0, os.SEEK_END))
+        file.seek(0)
     text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", newline="")
     try:
         lines = _bounded(text)
@@ -60,6 +66,8 @@ def candidate_lines(file: IO[bytes], *, needs_licence: bool) -> Iterator[tuple[i
             )
     except UnicodeDecodeError as error:
         raise FileRefusedError(_("The file is not UTF-8. Save it as UTF-8.")) from error
+    except CorpusError as error:
+        raise FileRefusedError(str(error)) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileRefusedError(_("The file cannot be unpacked. Pack it again.")) from error
 

@@ -19,6 +19,7 @@ from corpora.services import candidate_imports
 from corpora.services.candidates import CandidatesRefusedError, delete_list
 from images.models import ImportJob, ImportKind, JobState
 from images.services import jobs
+from parallel_text.readers import packed
 from people.models import AuditEntry, Project, User
 from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user
@@ -139,6 +140,15 @@ def test_only_the_first_faulty_lines_are_reported_and_all_are_counted(tmp_path, 
     path.write_text("\n".join([HEADER, line("good"), *(line(str(number), at="0,0") for number in range(7))]))
     job = run(path, project)
     assert (job.rows.count(), left_out(project)) == (3, {"null_island": 7})
+
+
+def test_a_packed_file_does_not_unpack_without_end(tmp_path, project, monkeypatch):
+    monkeypatch.setattr(packed, "WORTH_A_LOOK_BYTES", 10**5)
+    path = tmp_path / "world.csv.gz"
+    path.write_bytes(gzip.compress(f"{HEADER}\n{line('a')}\n".encode() + b"\n" * 10**6))
+    job = run(path, project)
+    assert job.state == JobState.FAILED
+    assert "would unpack to more than 200 times its size" in job.error
 
 
 @pytest.mark.parametrize(
