@@ -8,6 +8,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,9 +24,11 @@ from django.utils.translation import gettext as _
 from corpora.models import Candidate
 from corpora.rules.candidates import is_address, is_web
 from images.rules import limits
-from people.services.outgoing_http import is_public
+from people.services.outgoing_http import is_public, limit_of
 
-CONNECT_S, READ_S, LONGEST_S = 5.0, 20.0, 120.0
+CONNECT_S, READ_S = 5.0, 20.0
+LONGEST_S = 120.0
+"""For a whole answer, however slowly it arrives."""
 PIECE_BYTES = 1 << 16
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 TRIES = 4
@@ -115,15 +118,20 @@ class Web:
         for _redirect in range(MAX_REDIRECTS + 1):
             parts, address = _target(url)
             self._wait_for(parts.hostname or "")
-            with _pool(parts, address) as pool:
-                response = _ask(pool, parts)
+            end_s = self.clock_s() + LONGEST_S
+            with ExitStack() as until_done, _pool(parts, address, until_done) as pool:
                 try:
-                    if location := response.get_redirect_location():
-                        url = urljoin(url, location)
-                        continue
-                    return self._received(response)
-                finally:
-                    response.close()
+                    response = _ask(pool, parts)
+                    try:
+                        if location := response.get_redirect_location():
+                            url = urljoin(url, location)
+                            continue
+                        return self._received(response, end_s)
+                    finally:
+                        response.close()
+                except _TryAgainError:
+                    self._check_time(end_s)
+                    raise
         raise FetchFailedError(_("The address redirects more than %(limit)s times.") % {"limit": MAX_REDIRECTS})
 
     def _wait_for(self, host: str) -> None:
@@ -133,23 +141,26 @@ class Web:
         if start > now:
             self.pause(start - now)
 
-    def _received(self, response: urllib3.BaseHTTPResponse) -> IO[bytes]:
+    def _check_time(self, end_s: float) -> None:
+        if self.clock_s() >= end_s:
+            raise FetchFailedError(_("The file took longer than %(limit)s seconds.") % {"limit": int(LONGEST_S)})
+
+    def _received(self, response: urllib3.BaseHTTPResponse, end_s: float) -> IO[bytes]:
         if response.status in TRY_LATER:
             raise _TryAgainError(_status(response.status), _retry_after_s(response.headers.get("Retry-After")))
         if response.status != 200:
             raise FetchFailedError(_status(response.status))
         try:
-            return _copied(self._pieces(response))
+            return _copied(self._pieces(response, end_s))
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise _TryAgainError(_("The connection broke off.")) from error
 
-    def _pieces(self, response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-        end_s = self.clock_s() + LONGEST_S
+    def _pieces(self, response: urllib3.BaseHTTPResponse, end_s: float) -> Iterator[bytes]:
         for piece in response.stream(PIECE_BYTES, decode_content=False):
-            if self.clock_s() > end_s:
-                raise FetchFailedError(_("The file took longer than %(limit)s seconds.") % {"limit": int(LONGEST_S)})
             self.beat()
             yield piece
+        # A connection that was shut looks as if the file had ended.
+        self._check_time(end_s)
 
 
 def check_sum(file: IO[bytes], checksum: str) -> None:
@@ -198,13 +209,25 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _pool(parts: SplitResult, address: str) -> urllib3.HTTPConnectionPool:
+def _pool(parts: SplitResult, address: str, until_done: ExitStack) -> urllib3.HTTPConnectionPool:
+    """Make a pool whose connections are shut after `LONGEST_S`, unless `until_done` ends before."""
     timeout = urllib3.Timeout(connect=CONNECT_S, read=READ_S)
+    pool: urllib3.HTTPConnectionPool
     if parts.scheme == "http":
-        return urllib3.HTTPConnectionPool(address, _port(parts), timeout=timeout)
-    # The certificate must be for the name, not for the address that it resolved to.
-    names = {"server_hostname": parts.hostname, "assert_hostname": parts.hostname}
-    return urllib3.HTTPSConnectionPool(address, _port(parts), timeout=timeout, **names)  # type: ignore[arg-type]
+        pool = urllib3.HTTPConnectionPool(address, _port(parts), timeout=timeout)
+    else:
+        # The certificate must be for the name, not for the address that it resolved to.
+        names = {"server_hostname": parts.hostname, "assert_hostname": parts.hostname}
+        pool = urllib3.HTTPSConnectionPool(address, _port(parts), timeout=timeout, **names)  # type: ignore[arg-type]
+
+    class Limited(pool.ConnectionCls):  # type: ignore[name-defined]
+        def _new_conn(self) -> socket.socket:
+            made: socket.socket = super()._new_conn()
+            until_done.callback(limit_of(made, LONGEST_S).cancel)
+            return made
+
+    pool.ConnectionCls = Limited
+    return pool
 
 
 def _ask(pool: urllib3.HTTPConnectionPool, parts: SplitResult) -> urllib3.BaseHTTPResponse:

@@ -150,10 +150,7 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
         try:
             raw = until_done.enter_context(socket.create_connection((address, _port(parts)), timeout=CONNECT_S))
             raw.settimeout(READ_S)
-            # A socket's timeout starts again with every byte: a slow sender could block a worker for ever.
-            limit = threading.Timer(LONGEST_S, _shut, [raw.dup()])
-            until_done.callback(limit.cancel)
-            limit.start()
+            until_done.callback(limit_of(raw, LONGEST_S).cancel)
             connection = HTTPConnection(parts.hostname or "")
             connection.sock = raw if parts.scheme == "http" else until_done.enter_context(_encrypted(raw, parts))
             connection.request("POST", path, body=body, headers=sent)
@@ -170,6 +167,17 @@ def _send(parts: SplitResult, address: str, body: bytes, headers: Mapping[str, s
 def _encrypted(raw: socket.socket, parts: SplitResult) -> ssl.SSLSocket:
     # The certificate must be for the name, not for the address that it resolved to.
     return ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname)
+
+
+def limit_of(connection: socket.socket, seconds: float) -> threading.Timer:
+    """Shut a connection after so many seconds, unless the timer is cancelled.
+
+    A socket's own timeout starts again with every byte: a slow sender could block a worker for ever.
+    """
+    limit = threading.Timer(seconds, _shut, [connection.dup()])
+    limit.daemon = True
+    limit.start()
+    return limit
 
 
 def _shut(connection: socket.socket) -> None:

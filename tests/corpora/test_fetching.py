@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import socket
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -303,6 +305,31 @@ def test_files_over_the_limit_are_cut_off(server, get, monkeypatch):
     server.answers = [(200, {}, b"x" * 11)]
     with pytest.raises(FetchFailedError, match="larger"):
         get("/a.jpg")
+
+
+@pytest.mark.parametrize("start", [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_server_that_sends_a_byte_now_and_then_is_left_in_time(monkeypatch, start):
+    """A socket's own timeout begins again with each byte."""
+    monkeypatch.setattr(downloads, "is_public", lambda address: True)
+    monkeypatch.setattr(downloads, "LONGEST_S", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection = listening.accept()[0]
+            with connection, suppress(OSError):
+                connection.sendall(start)
+                for _second in range(200):
+                    connection.sendall(b"x")
+                    time.sleep(0.02)
+
+        dripping = Thread(target=drip)
+        dripping.start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/a.jpg"
+        begun_s = time.monotonic()
+        with pytest.raises(FetchFailedError, match="took longer"):
+            Web().fetch(Candidate(key="a", address=address))
+        assert time.monotonic() - begun_s < 2
+        dripping.join()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.0.0.1", "169.254.169.254", "localhost"])
