@@ -82,7 +82,7 @@ def read_published(predictions: Path, gold: Path, *, splits: Path, dictionary: P
         known = {compared(word): frozenset(map(compared, words)) for word, words in translations.items()}
     found = _predicted(predictions, list(map(str, entries)))
     with LineReader(gold):
-        rows = [(compared(one["word"]), _words(one, "positiveTargets")) for one in entries.values()]
+        rows = [(compared(one["word"]), _words(one, "positiveTargets", "")) for one in entries.values()]
     return [
         Translated(word, positives, known.get(word, frozenset()) - positives, compared(prediction))
         for (word, positives), prediction in zip(rows, found, strict=True)

@@ -70,7 +70,8 @@ def test_the_nearest_name_is_meant_and_what_is_as_near_is_ambiguous():
 
 def test_a_number_is_a_name_and_a_fraction_is_none():
     assert [image_name(one) for one in (2, 2.0, "2.0", " b1 ")] == ["2", "2", "2", "b1"]
-    assert [image_name(one) for one in (2.5, True, None, "", [])] == [None] * 5
+    nothing: list[object] = [2.5, True, None, "", []]
+    assert [image_name(one) for one in nothing] == [None] * 5
 
 
 def test_a_key_keeps_the_folders_and_the_extension_that_tell_files_apart():
