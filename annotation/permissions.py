@@ -31,7 +31,7 @@ from images.models import CollectionImage, Image
 from inference.selectors import assigned_work
 from languages.models import Language
 from people.models import LanguageSkill, Membership, Project, Role, User
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.selectors.qualification import (
     MissingRequirement,
     NotQualifiedError,
@@ -47,7 +47,6 @@ TO_REWRITE = "annotation: anew"
 """The kind of work of returned captions, for `assigned_work`: only their author may read what was said about them."""
 LONGEST_KEY = 19
 """Digits of a primary key, at which a database gives up."""
-RELEASE_READERS = (Role.MANAGER, Role.RESEARCHER)
 OWN_ROUND = Statement(
     lambda round, person: (
         Round.objects.select_related("project", "language", "pool", "guidelines")
@@ -99,9 +98,9 @@ def round_to_rate(user: User | AnonymousUser, round_id: int) -> Round:
     return round
 
 
-def round_managed_by(user: User | AnonymousUser, slug: str, round_id: int) -> Round:
-    """Return a round of the project `slug`, which `user` manages."""
-    project = project_for(user, slug, Role.MANAGER)
+def round_of(user: User | AnonymousUser, slug: str, round_id: int, *roles: Role) -> Round:
+    """Return a round of the project `slug`, for its managers and researchers (or those with one of `roles`)."""
+    project = project_for(user, slug, *(roles or READERS))
     return get_object_or_404(Round.objects.select_related("project", "language", "pool"), pk=round_id, project=project)
 
 
@@ -114,9 +113,9 @@ def rounds_managed_by(user: User | AnonymousUser, slug: str, keys: Iterable[str]
     return list(rounds.order_by("language__english_name", "pk"))
 
 
-def language_managed_by(user: User | AnonymousUser, slug: str, tag: str) -> tuple[Project, Language]:
-    """Return a language of the project `slug`, which `user` manages."""
-    project = project_for(user, slug, Role.MANAGER)
+def language_of(user: User | AnonymousUser, slug: str, tag: str, *roles: Role) -> tuple[Project, Language]:
+    """Return a language of the project `slug`, for its managers and researchers (or those with one of `roles`)."""
+    project = project_for(user, slug, *(roles or READERS))
     return project, get_object_or_404(Language.objects.filter(pk__in=project.rounds.values("language")), pk=tag)
 
 
@@ -178,13 +177,13 @@ EXCLUDED = Statement(
 
 def release_for(user: User | AnonymousUser, slug: str, number: int) -> Release:
     """Return a release of the project `slug`, which `user` manages or does research in."""
-    project = project_for(user, slug, *RELEASE_READERS)
+    project = project_for(user, slug, *READERS)
     return get_object_or_404(Release.objects.select_related("project"), project=project, number=number)
 
 
 def image_for(user: User | AnonymousUser, slug: str, public_id: UUID) -> tuple[Project, CollectionImage]:
     """Return an image of the rounds or selections of a project that `user` manages or does research in."""
-    project = project_for(user, slug, *RELEASE_READERS)
+    project = project_for(user, slug, *READERS)
     rounds = Round.objects.filter(project=project).values("collection")
     selections = Selection.objects.filter(project=project, collection__isnull=False).values("collection")
     entries = CollectionImage.objects.filter(Q(collection__in=rounds) | Q(collection__in=selections))

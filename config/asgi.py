@@ -10,12 +10,11 @@ from django.http import Http404
 
 from config.wsgi import application as handle
 from images.permissions import collection_to_change
-from inference.permissions import check_researcher
 from operations.rules.uploads import owner_of
 from operations.serving.bodies import BodyRefusedError
 from operations.serving.handler import Application
-from people.models import Role, User
-from people.permissions import project_for
+from people.models import User
+from people.permissions import READERS, check_reader, project_for
 from people.services.session_store import SessionStore
 
 SIGNED_OUT = "You are signed out, so the files were not accepted. Go back, sign in and send them again."
@@ -34,11 +33,11 @@ def check_uploader(environ: dict[str, Any]) -> None:
     try:
         match owner_of(request.path_info):
             case "projects", slug:
-                project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
+                project_for(user, slug, *READERS)
             case "collections", slug:
                 collection_to_change(user, slug)
             case _:
-                check_researcher(user)
+                check_reader(user)
     except Http404 as error:
         raise BodyRefusedError(403, NOT_YOURS) from error
 

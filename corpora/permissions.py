@@ -8,14 +8,11 @@ from django.utils.translation import gettext as _
 
 from corpora.models import CorpusBuild, Selection, Subset
 from people.models import Role, User
-from people.permissions import project_for
-
-SUBSET_READERS = (Role.MANAGER, Role.RESEARCHER)
-"""Who may see named subsets; managers make and change them."""
+from people.permissions import READERS, project_for
 
 
-def selection_managed_by(user: User | AnonymousUser, slug: str, number: int) -> Selection:
-    """Find a selection of a project that `user` manages.
+def selection_for(user: User | AnonymousUser, slug: str, number: int, *roles: Role) -> Selection:
+    """Find a selection of the project `slug`, for its managers and researchers (or people with one of `roles`).
 
     Raises
     ------
@@ -23,14 +20,14 @@ def selection_managed_by(user: User | AnonymousUser, slug: str, number: int) -> 
         Also where it exists, for anybody else.
     """
     rows = Selection.objects.select_related("project", "source", "candidates", "collection", "created_by")
-    selection = rows.filter(project=project_for(user, slug, Role.MANAGER), number=number).first()
+    selection = rows.filter(project=project_for(user, slug, *(roles or READERS)), number=number).first()
     if selection is None:
         raise Http404(_("There is no such selection."))
     return selection
 
 
 def subset_for(user: User | AnonymousUser, slug: str, subset_slug: str, *roles: Role) -> Subset:
-    """Find a named subset of a project in which `user` has one of `roles`.
+    """Find a named subset of the project `slug`, for its managers and researchers (or people with one of `roles`).
 
     Raises
     ------
@@ -38,14 +35,14 @@ def subset_for(user: User | AnonymousUser, slug: str, subset_slug: str, *roles: 
         Also where it exists, for anybody else.
     """
     rows = Subset.objects.select_related("project", "created_by")
-    subset = rows.filter(project=project_for(user, slug, *roles), slug=subset_slug).first()
+    subset = rows.filter(project=project_for(user, slug, *(roles or READERS)), slug=subset_slug).first()
     if subset is None:
         raise Http404(_("There is no such named subset."))
     return subset
 
 
-def corpus_managed_by(user: User | AnonymousUser, slug: str, corpus_slug: str) -> CorpusBuild:
-    """Find a corpus of a project that `user` manages.
+def corpus_for(user: User | AnonymousUser, slug: str, corpus_slug: str, *roles: Role) -> CorpusBuild:
+    """Find a corpus of the project `slug`, for its managers and researchers (or people with one of `roles`).
 
     Raises
     ------
@@ -53,7 +50,7 @@ def corpus_managed_by(user: User | AnonymousUser, slug: str, corpus_slug: str) -
         Also where it exists, for anybody else.
     """
     rows = CorpusBuild.objects.select_related("project", "created_by")
-    build = rows.filter(project=project_for(user, slug, Role.MANAGER), slug=corpus_slug).first()
+    build = rows.filter(project=project_for(user, slug, *(roles or READERS)), slug=corpus_slug).first()
     if build is None:
         raise Http404(_("There is no such corpus."))
     return build

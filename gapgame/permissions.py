@@ -14,10 +14,8 @@ from django.utils.translation import gettext as _
 from gapgame.models import Access, ItemSet, Player, Season, Turn
 from gapgame.rows import rows
 from people.models import Membership, Role, User
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.selectors.qualification import still_takes_part
-
-READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def season_for(user: User | AnonymousUser, slug: str, season_slug: str, *roles: Role) -> Season:

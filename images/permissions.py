@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from images.models import Collection, CollectionImage, ImportJob
 from people.models import Membership, Project, Role, User
-from people.permissions import in_charge, in_reach, manages_anything, may_start_projects, usable_in
+from people.permissions import check_reader, in_charge, in_reach, manages_anything, may_start_projects, usable_in
 
 MANAGERS = (Role.MANAGER,)
 
@@ -28,13 +28,13 @@ def check_manager(user: User | AnonymousUser) -> None:
 
 
 def collections_for(user: User | AnonymousUser) -> QuerySet[Collection]:
-    """Collections that `user` may see as a manager: shared ones, and those of their projects."""
-    check_manager(user)
-    return Collection.objects.filter(in_reach(user, roles=MANAGERS))
+    """Collections that `user` may see as a manager or researcher: shared ones, and those of their projects."""
+    check_reader(user)
+    return collections_to_use(user)
 
 
 def collections_to_use(user: User | AnonymousUser) -> QuerySet[Collection]:
-    """Collections whose images `user`, a researcher in some project, may have captioned by models."""
+    """The same for somebody who is known to be one; whoever sees a collection may have it captioned by models."""
     return Collection.objects.filter(in_reach(user))
 
 
@@ -48,7 +48,7 @@ def collection_for(user: User | AnonymousUser, slug: str) -> Collection:
     Raises
     ------
     Http404
-        It does not exist, or the user manages no project that may use it.
+        It does not exist, or the user neither manages a project that may use it nor does research in one.
     """
     collection = collections_for(user).select_related("project").filter(slug=slug).first()
     if collection is None:

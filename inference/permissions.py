@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
-from django.http import Http404
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext as _
 
 from images.models import Image
 from images.permissions import collections_to_use
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Training, Translator, Trial
-from people.models import Membership, Project, Role, User
-from people.permissions import RESEARCHERS as READERS
-from people.permissions import in_charge, in_reach, manages_anything, usable_in
-
-
-def check_researcher(user: User | AnonymousUser) -> None:
-    """
-    Raises
-    ------
-    Http404
-        The user neither manages a project nor does research in one.
-    """
-    if not Membership.objects.filter(user=user.pk, role__in=READERS).exists() and not manages_anything(user):
-        raise Http404(_("There is no such page."))
+from people.models import Project, Role, User
+from people.permissions import check_reader, in_charge, in_reach, usable_in
 
 
 def models_for(user: User | AnonymousUser) -> QuerySet[CaptioningModel]:
@@ -68,14 +54,14 @@ def model_for(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
     Http404
         It does not exist, or the user does no research in a project that may use it.
     """
-    check_researcher(user)
+    check_reader(user)
     related = ("english_model", "translator", "variant_of", "created_by", "project")
     return get_object_or_404(models_for(user).select_related(*related), pk=model_id)
 
 
 def model_to_change(user: User | AnonymousUser, model_id: int) -> CaptioningModel:
     """Find a model of a project that `user` manages, but no variant: it belongs to the owner of its model."""
-    check_researcher(user)
+    check_reader(user)
     models = CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)), variant_of=None)
     return get_object_or_404(models.select_related("project"), pk=model_id)
 
@@ -87,7 +73,7 @@ def run_for(user: User | AnonymousUser, run_id: int) -> Run:
     Http404
         It does not exist, or the user may not see it.
     """
-    check_researcher(user)
+    check_reader(user)
     related = ("model", "encoder", "collection", "created_by", "project")
     return get_object_or_404(runs_for(user).select_related(*related).prefetch_related("languages"), pk=run_id)
 
@@ -99,7 +85,7 @@ def run_to_steer(user: User | AnonymousUser, run_id: int) -> Run:
     ------
     Http404
     """
-    check_researcher(user)
+    check_reader(user)
     runs = runs_for(user).filter(in_charge(user)).select_related("model", "encoder", "collection")
     return get_object_or_404(runs, pk=run_id)
 
@@ -115,7 +101,7 @@ def training_for(user: User | AnonymousUser, training_id: int) -> Training:
     Http404
         It does not exist, or the user may not see it.
     """
-    check_researcher(user)
+    check_reader(user)
     related = ("base", "model", "created_by", "project")
     return get_object_or_404(trainings_for(user).select_related(*related), pk=training_id)
 
@@ -127,7 +113,7 @@ def training_to_steer(user: User | AnonymousUser, training_id: int) -> Training:
     ------
     Http404
     """
-    check_researcher(user)
+    check_reader(user)
     return get_object_or_404(trainings_for(user).filter(in_charge(user)), pk=training_id)
 
 
@@ -137,13 +123,18 @@ def may_steer_training(user: User | AnonymousUser, training: Training) -> bool:
 
 def run_to_give(user: User | AnonymousUser, run_id: int) -> Run:
     """Find a run of a project that `user` manages."""
-    check_researcher(user)
+    check_reader(user)
     runs = runs_for(user).filter(in_charge(user, roles=(Role.MANAGER,))).select_related("project")
     return get_object_or_404(runs, pk=run_id)
 
 
+def may_fill_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
+    """Whether `user` may import captions for the model: they manage its project or do research in it."""
+    return CaptioningModel.objects.filter(in_charge(user), pk=model.pk).exists()
+
+
 def may_change_model(user: User | AnonymousUser, model: CaptioningModel) -> bool:
-    """Whether `user` may import captions for the model and, unless it is a variant, change its owner."""
+    """Whether `user` may change the model and, unless it is a variant, its owner."""
     return models_in_charge(user).filter(pk=model.pk).exists()
 
 
@@ -158,7 +149,7 @@ def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
     Http404
         It does not exist, or the user may not see it.
     """
-    check_researcher(user)
+    check_reader(user)
     related = ("encoder", "run__collection", "run__project", "captions_of", "language")
     return get_object_or_404(embedding_sets_for(user).select_related(*related), pk=set_id)
 
@@ -183,7 +174,7 @@ def caption_to_switch(user: User | AnonymousUser, caption_id: int) -> ModelCapti
     Http404
         Also where it exists, for anybody else.
     """
-    check_researcher(user)
+    check_reader(user)
     related = ("model", "image", "language", "switched_off_by")
     return get_object_or_404(captions_to_switch(user).select_related(*related), pk=caption_id)
 
@@ -196,6 +187,6 @@ def trial_for(user: User | AnonymousUser, trial_id: int) -> Trial:
     Http404
         Also where it exists, for anybody else.
     """
-    check_researcher(user)
+    check_reader(user)
     trials = Trial.objects.select_related("model", "image").prefetch_related("languages")
     return get_object_or_404(trials.filter(in_reach(user, "model__")), pk=trial_id, created_by=user.pk)

@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 
 from people.models import Role, User
 from people.pages.project_navigation import ProjectNavigation, RolesIn
-from people.permissions import may_start_projects
+from people.permissions import READERS, may_start_projects
 from people.selectors.projects import OwnProject, named_roles_of, own_projects
 from people.services.ownership import projects_to_own
 
@@ -42,12 +42,17 @@ class Ways:
 
     @property
     def evaluates(self) -> bool:
-        return not self._roles.isdisjoint({Role.MANAGER, Role.RESEARCHER})
+        return not self._roles.isdisjoint(READERS)
 
     @cached_property
     def projects(self) -> set[int]:
         """Roles with access to collections and models."""
         return set(projects_to_own(self.user).values_list("pk", flat=True))
+
+    @cached_property
+    def managed(self) -> set[int]:
+        """Projects in which the names of people may be seen."""
+        return set(projects_to_own(self.user, Role.MANAGER).values_list("pk", flat=True))
 
     @cached_property
     def own_projects(self) -> list[OwnProject]:

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from people.models import Consent, Membership, Project, Role, User
 
-RESEARCHERS = (Role.MANAGER, Role.RESEARCHER)
-"""Roles that may see and use what belongs to their project: collections, models, runs."""
+READERS = (Role.MANAGER, Role.RESEARCHER)
+"""Roles that read everything of their project but its people, and use what belongs to it: collections, models, runs."""
 
 EVERYTHING = Q(pk__isnull=False)
 """Unlike an empty Q, it stays true when joined to others by “or”."""
@@ -57,7 +57,7 @@ def has_role(user: User | AnonymousUser, project: Project, *roles: Role) -> bool
     return Membership.objects.filter(user=user.pk, project=project, role__in=roles).exists()
 
 
-def in_reach(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = RESEARCHERS) -> Q:
+def in_reach(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = READERS) -> Q:
     """Return the condition that an object (people.models.Owned) at `path` may be seen and used by `user`.
 
     It is shared, belongs to a project in which `user` has one of `roles`, or was made by `user` and has no project yet.
@@ -66,7 +66,7 @@ def in_reach(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, .
     return Q(**{f"{path}is_shared": True}) | in_charge(user, path, roles=roles)
 
 
-def in_charge(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = RESEARCHERS) -> Q:
+def in_charge(user: User | AnonymousUser, path: str = "", *, roles: tuple[Role, ...] = READERS) -> Q:
     """Return the condition that `user` may change it: sharing is not enough; staff change what has no owner."""
     if may_start_projects(user):
         return EVERYTHING
@@ -96,6 +96,23 @@ def manages_anything(user: User | AnonymousUser) -> bool:
     if may_start_projects(user):
         return True
     return Membership.objects.filter(user=user.pk, role=Role.MANAGER).exists()
+
+
+def check_reader(user: User | AnonymousUser) -> None:
+    """
+    Raises
+    ------
+    Http404
+        The user neither manages a project nor does research in one, and may not start one.
+    """
+    if not reads_anything(user):
+        raise Http404(_("There is no such page."))
+
+
+def reads_anything(user: User | AnonymousUser) -> bool:
+    """Return whether `user` may see collections and models: manages or studies a project, or may start one."""
+    of_projects = Membership.objects.filter(user=user.pk, role__in=READERS)
+    return user.is_authenticated and (of_projects.exists() or may_start_projects(user))
 
 
 def lacks_second_factor(user: User | AnonymousUser) -> bool:

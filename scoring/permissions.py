@@ -10,10 +10,8 @@ from django.shortcuts import get_object_or_404
 from images.models import CollectionImage
 from inference.selectors import assigned_work
 from people.models import Role, User
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from scoring.models import Reference, ReferenceSet, Scoring
-
-READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def scoring_for(user: User | AnonymousUser, slug: str, scoring_id: int, *roles: Role) -> Scoring:

@@ -12,12 +12,10 @@ from django.utils.translation import gettext as _
 
 from inference.selectors import assigned_work
 from people.models import Membership, Role, User
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.selectors.qualification import MissingRequirement, Work, missing_requirements_of, still_takes_part
 from people.statements import Statement
 from sxs_eval.models import Comparison, GoldPair, JudgingBatch, Pair, RaterState, RaterStatus
-
-READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 def batch_for(user: User | AnonymousUser, batch_id: UUID) -> JudgingBatch:

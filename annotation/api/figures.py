@@ -16,8 +16,7 @@ from annotation.selectors.live_statistics import LanguageStatistics, filtered_st
 from corpora.api.image_filters import IMAGES, asked_filter, image_filter_refusals
 from people.api.operations import Operations
 from people.api.views import asker
-from people.models import Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.rules.pseudonyms import pseudonym
 
 api = Operations("projects")
@@ -92,7 +91,7 @@ class QualitySerializer(serializers.Serializer[Any]):
     parameters=[IMAGES],
 )
 def statistics_show(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, Role.MANAGER)
+    project = project_for(asker(request), slug, *READERS)
     images = asked_filter(request, project)
     with image_filter_refusals():
         rows = live_statistics(project) if images.is_all else filtered_statistics(project, images, now=timezone.now())
@@ -107,7 +106,7 @@ def statistics_show(request: Request, slug: str) -> Response:
     parameters=[IMAGES],
 )
 def quality_show(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, Role.MANAGER, Role.RESEARCHER)
+    project = project_for(asker(request), slug, *READERS)
     images = asked_filter(request, project)
     with image_filter_refusals():
         table = fresh_table(project, images)

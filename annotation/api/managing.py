@@ -1,4 +1,4 @@
-"""Show managers a project: rounds and their progress, images, captions, ratings and feedback.
+"""Show managers and researchers a project: rounds and their progress, images, captions, ratings and feedback.
 
 Lists go by the rounds of the project, each in the order of an index, so that a page costs the same however many
 captions there are. Authors have the same pseudonyms as in the files.
@@ -32,7 +32,7 @@ from people.api.operations import Operations
 from people.api.pagination import Part, many, page
 from people.api.views import asker
 from people.models import Project, Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.services import audit_log
 
 api = Operations("projects")
@@ -48,7 +48,7 @@ OF_ROUNDS = [
 
 @api.get("languages", "The languages of a project", shapes.LanguagesSerializer)
 def language_list(request: Request, slug: str) -> Response:
-    project = managed(request, slug)
+    project = readable(request, slug)
     tags = Round.objects.filter(project=project).values("language")
     languages = Language.objects.filter(pk__in=tags).order_by("pk")
     return Response(shapes.LanguagesSerializer({"results": languages}).data)
@@ -58,13 +58,13 @@ def language_list(request: Request, slug: str) -> Response:
     "rounds", "The rounds of a project and their states", "RoundPage", shapes.RoundSerializer, parameters=[OF_ROUNDS[0]]
 )
 def round_list(request: Request, slug: str) -> Response:
-    rounds = rounds_of(request, managed(request, slug)).select_related("pool", "verifies", "guidelines")
+    rounds = rounds_of(request, readable(request, slug)).select_related("pool", "verifies", "guidelines")
     return page(request, [Part(0, rounds)], order=["pk"], show=many(shapes.RoundSerializer))
 
 
 @api.get("round", "A round", shapes.RoundSerializer)
 def round_show(request: Request, slug: str, round_id: int) -> Response:
-    rounds = Round.objects.filter(project=managed(request, slug)).select_related("pool", "verifies", "guidelines")
+    rounds = Round.objects.filter(project=readable(request, slug)).select_related("pool", "verifies", "guidelines")
     round = rounds.filter(pk=round_id).first()
     if round is None:
         raise Http404(_("There is no such round in this project."))
@@ -73,7 +73,7 @@ def round_show(request: Request, slug: str, round_id: int) -> Response:
 
 @api.get("progress", "The progress of each round", shapes.ProgressSerializer)
 def progress_show(request: Request, slug: str) -> Response:
-    progress = overview.project_progress(managed(request, slug), now=timezone.now())
+    progress = overview.project_progress(readable(request, slug), now=timezone.now())
     return Response(shapes.ProgressSerializer(progress).data)
 
 
@@ -82,11 +82,10 @@ def progress_show(request: Request, slug: str) -> Response:
     "The images of a project",
     "ImagePage",
     shapes.ImageSerializer,
-    description="The images of all collections that its rounds use. Researchers of the project see them, too.",
+    description="The images of all collections that its rounds use.",
 )
 def image_list(request: Request, slug: str) -> Response:
-    user = asker(request)
-    project = project_for(user, slug, Role.MANAGER, Role.RESEARCHER)
+    user, project = asker(request), readable(request, slug)
     collections = Round.objects.filter(project=project).order_by("collection").values_list("collection", flat=True)
     entries = CollectionImage.objects.select_related("image", "collection")
     parts = (Part(pk, entries.filter(collection=pk)) for pk in collections.distinct())
@@ -149,7 +148,7 @@ def verdict_list(request: Request, slug: str) -> Response:
 
 @api.list("feedback", "Feedback from managers to annotators", "FeedbackPage", shapes.FeedbackSerializer)
 def feedback_list(request: Request, slug: str) -> Response:
-    project = with_words(request, slug)
+    project = with_words(request, slug, Role.MANAGER)
     said = Feedback.objects.filter(project=project).select_related("by")
     return page(request, [Part(0, said)], order=["pk"], show=shown_by(project, shapes.FeedbackSerializer))
 
@@ -177,13 +176,13 @@ def captions_export(request: Request, slug: str, layout: str) -> StreamingHttpRe
     return answer
 
 
-def managed(request: Request, slug: str) -> Project:
-    return project_for(asker(request), slug, Role.MANAGER)
+def readable(request: Request, slug: str) -> Project:
+    return project_for(asker(request), slug, *READERS)
 
 
-def with_words(request: Request, slug: str) -> Project:
-    """Find a project whose captions the asker may read now."""
-    project = managed(request, slug)
+def with_words(request: Request, slug: str, *roles: Role) -> Project:
+    """Find a project whose captions the asker, with one of `roles` or else anybody who reads it, may read now."""
+    project = project_for(asker(request), slug, *(roles or READERS))
     check_no_assigned_images(asker(request), project)
     return project
 

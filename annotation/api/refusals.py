@@ -63,5 +63,5 @@ def check_no_assigned_images(user: User, project: Project) -> None:
             409,
             "images-assigned",
             _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
-                "that batch first, or ask another manager for the file."),
+                "that batch first, or ask somebody else for the file."),
         )  # fmt: skip

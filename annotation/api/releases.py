@@ -27,6 +27,7 @@ from images.models import JobState
 from people.api.operations import Operations, one_address
 from people.api.pagination import Part, many, page
 from people.api.views import asker
+from people.models import Role
 
 api = Operations("releases")
 
@@ -92,7 +93,7 @@ def release_list(request: Request, slug: str) -> Response:
     request=NewReleaseSerializer,
 )
 def release_start(request: Request, slug: str) -> Response:
-    project = with_words(request, slug)
+    project = with_words(request, slug, Role.MANAGER)
     sent = given(NewReleaseSerializer, request)
     with refusals():
         made = releases.start_release(project=project, by=asker(request), now=timezone.now(), **sent)

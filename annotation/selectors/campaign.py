@@ -63,6 +63,11 @@ class RoundStep:
         return [offer.action for offer in self.offers]
 
     @property
+    def has_decisions(self) -> bool:
+        """Whether there is anything to decide about it."""
+        return bool(self.offers or self.may_be_verified or (self.batches and self.state != RoundState.OPEN))
+
+    @property
     def drawn(self) -> int | None:
         """Images, or captions to be rated: the actual number, or before that the planned one."""
         if self.round.sample_size and self.is_worked_on and self.wanted:

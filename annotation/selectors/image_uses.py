@@ -12,7 +12,7 @@ from corpora.selectors.usage import Use
 from images.models import Collection, CollectionImage
 from images.selectors.image_pages import Section
 from people.models import Project, User
-from people.permissions import RESEARCHERS
+from people.permissions import READERS
 
 
 def rounds_of(collections: Iterable[Collection]) -> Iterator[Use]:
@@ -29,7 +29,7 @@ def rounds_of(collections: Iterable[Collection]) -> Iterator[Use]:
 
 def uses_section(entry: CollectionImage, viewer: User) -> Section | None:
     """Show the projects in which the image is described, among those that `viewer` manages or does research in."""
-    mine = Project.objects.filter(memberships__user=viewer.pk, memberships__role__in=RESEARCHERS).values("pk")
+    mine = Project.objects.filter(memberships__user=viewer.pk, memberships__role__in=READERS).values("pk")
     tasks = CaptionTask.objects.filter(image=entry.image_id, round__project__in=mine).order_by()
     rounds = Count("round", distinct=True)
     uses = tasks.values("round__project__slug", "round__project__name").annotate(

@@ -19,14 +19,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import tasks
 from annotation.forms.campaign import Decision, DecisionForm, PilotForm, ReasonForm, SampleForm, StepForm
 from annotation.models import Exclusion, Round
-from annotation.permissions import language_managed_by, round_managed_by
+from annotation.permissions import language_of, round_of
 from annotation.rules.campaign import VERIFIED_CAPTIONS, Action, UnfinishedBatches
 from annotation.selectors import campaign as selectors
 from annotation.services import annotator_status, planning
 from annotation.services import campaign as services
 from annotation.views.bulk import say_done
 from languages.models import Language
-from people.models import Project, User
+from people.models import Project, Role, User
 from people.requests import user_of
 
 SEED_BITS = 32
@@ -35,7 +35,7 @@ SEED_BITS = 32
 @require_safe
 @login_required
 def language_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
-    project, language = language_managed_by(request.user, slug, tag)
+    project, language = language_of(request.user, slug, tag)
     return _page(request, project, language)
 
 
@@ -43,7 +43,7 @@ def language_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 @login_required
 def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
     """Render the part of the page with each round's progress, which is refreshed regularly."""
-    project, language = language_managed_by(request.user, slug, tag)
+    project, language = language_of(request.user, slug, tag)
     page = selectors.language_page(project, language, now=timezone.now())
     return render(request, "annotation/_campaign_figures.html", {"project": project, "page": page, "is_update": True})
 
@@ -51,7 +51,7 @@ def language_progress(request: HttpRequest, slug: str, tag: str) -> HttpResponse
 @require_POST
 @login_required
 def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> HttpResponse:
-    round = round_managed_by(request.user, slug, round_id)
+    round = round_of(request.user, slug, round_id, Role.MANAGER)
     if action not in Action.values:
         raise Http404(_("There is no such action."))
     form = StepForm(request.POST, action=Action(action))
@@ -72,7 +72,7 @@ def round_step(request: HttpRequest, slug: str, round_id: int, action: str) -> H
 @require_POST
 @login_required
 def round_return_batches(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
-    round = round_managed_by(request.user, slug, round_id)
+    round = round_of(request.user, slug, round_id, Role.MANAGER)
     try:
         number = services.take_back(round=round, by=user_of(request), now=timezone.now())
     except services.StepNotAllowedError as refused:
@@ -86,7 +86,7 @@ def round_return_batches(request: HttpRequest, slug: str, round_id: int) -> Http
 @require_POST
 @login_required
 def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
-    project, language = language_managed_by(request.user, slug, tag)
+    project, language = language_of(request.user, slug, tag, Role.MANAGER)
     form = PilotForm(request.POST, most=selectors.images_to_draw(project, language))
     if not form.is_valid():
         return _page(request, project, language, pilot_form=form)
@@ -105,7 +105,7 @@ def pilot_plan(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 @require_POST
 @login_required
 def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
-    project, language = language_managed_by(request.user, slug, tag)
+    project, language = language_of(request.user, slug, tag, Role.MANAGER)
     form = ReasonForm(request.POST)
     if not form.is_valid():
         return _page(request, project, language, skip_form=form)
@@ -122,7 +122,7 @@ def pilot_skip(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 @require_POST
 @login_required
 def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
-    round = round_managed_by(request.user, slug, round_id)
+    round = round_of(request.user, slug, round_id, Role.MANAGER)
     form = SampleForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("Enter how many captions to rate, or leave the field empty for all."))
@@ -139,7 +139,7 @@ def verification_plan(request: HttpRequest, slug: str, round_id: int) -> HttpRes
 @require_safe
 @login_required
 def annotator_status_show(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
-    project, language = language_managed_by(request.user, slug, tag)
+    project, language = language_of(request.user, slug, tag, Role.MANAGER)
     return _status_page(request, project, language, _person(project, language, person_id), DecisionForm())
 
 
@@ -147,7 +147,7 @@ def annotator_status_show(request: HttpRequest, slug: str, tag: str, person_id: 
 @login_required
 def annotator_status_decide(request: HttpRequest, slug: str, tag: str, person_id: int) -> HttpResponse:
     """Decide about somebody; asked for without a decision, say what excluding their work would do."""
-    project, language = language_managed_by(request.user, slug, tag)
+    project, language = language_of(request.user, slug, tag, Role.MANAGER)
     person = _person(project, language, person_id)
     if request.method != "POST":
         return _exclusion_page(request, project, language, person, ReasonForm())

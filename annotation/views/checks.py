@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.forms.checks import CheckForm, FeedbackForm
 from annotation.models import Caption, Rating
-from annotation.permissions import caption_managed_by, has_assigned_images, round_managed_by
+from annotation.permissions import caption_managed_by, has_assigned_images, round_of
 from annotation.selectors import checks as selectors
 from annotation.selectors.feedback import given_in
 from annotation.selectors.samples import samples_of
@@ -50,7 +50,7 @@ def check_show(request: HttpRequest, slug: str, tag: str) -> HttpResponse:
 @login_required
 def samples_show(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Show a few captions of a round at random: a page, or what the overview puts into a window."""
-    round = round_managed_by(request.user, slug, round_id)
+    round = round_of(request.user, slug, round_id)
     if elsewhere := _kept_away(request, round.project):
         return elsewhere
     draw = _number(request.GET.get("draw"))
@@ -110,7 +110,7 @@ def caption_return(request: HttpRequest, slug: str, caption_id: int) -> HttpResp
 @login_required
 def feedback_create(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
     """Send feedback about a round in general, and list earlier feedback."""
-    round = round_managed_by(request.user, slug, round_id)
+    round = round_of(request.user, slug, round_id, Role.MANAGER)
     if elsewhere := _kept_away(request, round.project):
         return elsewhere
     form = FeedbackForm(request.POST or None, round=round, initial={"person": request.GET.get("person")})
@@ -133,7 +133,7 @@ def _kept_away(request: HttpRequest, project: Project) -> HttpResponse | None:
     messages.error(
         request,
         _("This page has other people’s captions of images in a batch that is assigned to you. Submit that "
-            "batch first, or ask another manager to look."),
+            "batch first, or ask somebody else to look."),
     )  # fmt: skip
     where = reverse("annotation:project-show", args=[project.slug])
     return HttpResponse(headers={"HX-Redirect": where}) if is_htmx(request) else redirect(where)

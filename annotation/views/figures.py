@@ -19,8 +19,7 @@ from annotation.selectors.series import languages_of, round_series
 from annotation.views.progress import unless_seen
 from corpora.pages.image_filters import asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
-from people.models import Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 
 
 @require_safe
@@ -51,7 +50,7 @@ def statistics_progress(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
-    project = project_for(request.user, slug, Role.MANAGER)
+    project = project_for(request.user, slug, *READERS)
     languages = list(languages_of(project))
     language = next((one for one in languages if one.pk == request.GET.get("language")), None)
     page = plots_page(
@@ -65,7 +64,7 @@ def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 
 def _statistics(request: HttpRequest, slug: str) -> dict[str, Any]:
-    project = project_for(request.user, slug, Role.MANAGER)
+    project = project_for(request.user, slug, *READERS)
     images = asked_images(request.GET, project)
     try:
         if images.is_all:

@@ -26,7 +26,7 @@ from annotation.selectors.reassignment import open_batches
 from corpora.pages.image_filters import AskedImages, asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role, User
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import keep_choice, kept_choice
 
 COLUMNS = "overview_columns"
@@ -95,7 +95,7 @@ def unless_seen(request: HttpRequest, template: str, context: dict[str, Any], *,
 
 
 def _progress(request: HttpRequest, slug: str) -> dict[str, Any]:
-    project: Project = project_for(request.user, slug, Role.MANAGER)
+    project: Project = project_for(request.user, slug, *READERS)
     progress = progress_of(project, now=timezone.now())
     columns = kept_choice(request, COLUMNS)
     page = room_page(progress, request.GET, kept_columns=columns, now=timezone.now())

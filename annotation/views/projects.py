@@ -18,7 +18,7 @@ from annotation import tasks
 from annotation.formats.captions import Layout, export_captions, file_name
 from annotation.forms.projects import RoundForm
 from annotation.models import Round
-from annotation.permissions import has_assigned_images, round_managed_by
+from annotation.permissions import has_assigned_images, round_of
 from annotation.selectors import overview
 from annotation.services import projects as services
 from annotation.services.references import use_as_references
@@ -27,7 +27,7 @@ from corpora.rules.image_filters import ImageFilterError
 from images.models import Collection
 from inference.models import CaptioningModel
 from people.models import Role
-from people.permissions import manages_anything, project_for
+from people.permissions import READERS, manages_anything, project_for
 from people.requests import user_of
 from people.selectors.projects import deletions_seen_by
 from people.services import audit_log
@@ -56,7 +56,7 @@ def tasks_add(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
-    round = round_managed_by(request.user, slug, round_id)
+    round = round_of(request.user, slug, round_id, Role.MANAGER)
     form = RoundForm(request.POST or None, round=round)
     if not form.is_valid():
         context = {"form": form, "round": round, "project": round.project}
@@ -71,7 +71,7 @@ def round_settings(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
 @require_POST
 @login_required
 def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpResponse:
-    round = round_managed_by(request.user, slug, round_id)
+    round = round_of(request.user, slug, round_id, Role.MANAGER)
     try:
         made = use_as_references(round=round, by=user_of(request), now=timezone.now())
     except ReferenceFileError as refused:
@@ -89,14 +89,14 @@ def references_use(request: HttpRequest, slug: str, round_id: int) -> HttpRespon
 @require_safe
 @login_required
 def captions_export(request: HttpRequest, slug: str, layout: str) -> HttpResponseBase:
-    project = project_for(request.user, slug, Role.MANAGER)
+    project = project_for(request.user, slug, *READERS)
     if layout not in Layout.values:
         raise Http404(_("There is no such format. Available formats: %(known)s.") % {"known": ", ".join(Layout.values)})
     if has_assigned_images(user_of(request), project):
         messages.error(
             request,
             _("The file has other people’s captions of images in a batch that is assigned to you. Submit "
-                "that batch first, or ask another manager for the file."),
+                "that batch first, or ask somebody else for the file."),
         )  # fmt: skip
         return redirect("annotation:project-show", slug)
     images, wanted, until = asked_images(request.GET, project), Layout(layout), timezone.now()

@@ -20,11 +20,9 @@ from annotation.selectors.quality import QualityTable, quality_table
 from corpora.pages.image_filters import AskedImages, asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
 from people.models import Project, Role, User
-from people.permissions import has_role, project_for
+from people.permissions import READERS, has_role, project_for
 from people.rules.pseudonyms import pseudonym
 from tabular.downloads import stamp
-
-READERS = (Role.MANAGER, Role.RESEARCHER)
 
 
 @require_safe

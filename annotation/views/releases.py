@@ -16,13 +16,13 @@ from annotation import tasks
 from annotation.forms.releases import ReleaseForm
 from annotation.models import Release
 from annotation.pages.releases import release_page
-from annotation.permissions import RELEASE_READERS, has_assigned_images, release_for
+from annotation.permissions import has_assigned_images, release_for
 from annotation.selectors.releases import lacking, latest_release, releases_of
 from annotation.services import releases as services
 from annotation.services.references import use_release_as_references
 from images.models import JobState
 from people.models import Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import is_htmx, user_of
 from scoring.services.references import ReferenceFileError
 
@@ -30,7 +30,7 @@ from scoring.services.references import ReferenceFileError
 @require_safe
 @login_required
 def release_list(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, *RELEASE_READERS)
+    project = project_for(request.user, slug, *READERS)
     pages = [release_page(release) for release in releases_of(project)]
     return render(request, "annotation/releases.html", {"project": project, "pages": pages})
 

@@ -13,14 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpora.models import CorpusBuild, CorpusFile, FileRole, Side, StepState
-from corpora.permissions import corpus_managed_by
+from corpora.permissions import corpus_for
 from corpora.selectors.corpus_pages import CorpusPage, StepRow, builds_of, corpus_page, published_file
 from parallel_text.step_names import STEP_NAMES
 from people.api.operations import Operations
 from people.api.pagination import Part, many, page
 from people.api.views import asker
-from people.models import Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 
 api = Operations("corpora")
 
@@ -101,19 +100,19 @@ class ReportSerializer(serializers.Serializer[Any]):
 
 @api.list("corpora", "The corpora of a project", "CorpusPage", CorpusSerializer)
 def corpus_list(request: Request, slug: str) -> Response:
-    rows = builds_of(project_for(asker(request), slug, Role.MANAGER))
+    rows = builds_of(project_for(asker(request), slug, *READERS))
     return page(request, [Part(0, rows)], order=["pk"], show=many(CorpusSerializer))
 
 
 @api.get("corpus", "A corpus, its files and its steps", CorpusDetailSerializer)
 def corpus_show(request: Request, slug: str, corpus_slug: str) -> Response:
-    shown = corpus_page(corpus_managed_by(asker(request), slug, corpus_slug))
+    shown = corpus_page(corpus_for(asker(request), slug, corpus_slug))
     return Response(CorpusDetailSerializer(shown, context={"address": request.path}).data)
 
 
 @api.get("corpus_report", "What a step of a corpus counted and left out, and with which tools", ReportSerializer)
 def corpus_report(request: Request, slug: str, corpus_slug: str, step: str) -> Response:
-    row = corpus_managed_by(asker(request), slug, corpus_slug).steps.filter(name=step).first()
+    row = corpus_for(asker(request), slug, corpus_slug).steps.filter(name=step).first()
     if row is None or not row.report:
         raise Http404(_("There is no such step, or it has no report yet."))
     return Response(ReportSerializer(row.report).data)
@@ -126,7 +125,7 @@ def corpus_report(request: Request, slug: str, corpus_slug: str, step: str) -> R
     is_file=True,
 )
 def corpus_file(request: Request, slug: str, corpus_slug: str, name: str) -> FileResponse:
-    build = corpus_managed_by(asker(request), slug, corpus_slug)
+    build = corpus_for(asker(request), slug, corpus_slug)
     file = published_file(build, name)
     if file is None:
         raise Http404(_("There is no such file of this corpus."))

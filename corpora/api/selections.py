@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from corpora import tasks
 from corpora.models import CandidateList, Level, SelectedImage, Selection
-from corpora.permissions import selection_managed_by
+from corpora.permissions import selection_for
 from corpora.selectors.pools import source_of
 from corpora.selectors.selections import selections_of, slugs_by_language
 from corpora.services import selections as services
@@ -26,7 +26,7 @@ from people.api.pagination import Part, many, page
 from people.api.problems import ApiError, explain
 from people.api.views import asker
 from people.models import Project, Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 
 api = Operations("selections")
 explain({"selection-refused": "The images cannot be chosen so; detail says why."})
@@ -114,7 +114,7 @@ class SelectedImageSerializer(serializers.ModelSerializer[SelectedImage]):
 
 @api.list("selections", "The selections of a project", "SelectionPage", SelectionSerializer)
 def selection_list(request: Request, slug: str) -> Response:
-    rows = selections_of(managed(request, slug))
+    rows = selections_of(project_for(asker(request), slug, *READERS))
     return page(request, [Part(0, rows)], order=["number"], show=many(SelectionSerializer))
 
 
@@ -126,7 +126,7 @@ def selection_list(request: Request, slug: str) -> Response:
     request=NewSelectionSerializer,
 )
 def selection_start(request: Request, slug: str) -> Response:
-    project = managed(request, slug)
+    project = project_for(asker(request), slug, Role.MANAGER)
     serializer = NewSelectionSerializer(data=request.data)
     serializer.is_valid(raise_exception=True)
     sent = dict(serializer.validated_data)
@@ -148,7 +148,7 @@ def selection_start(request: Request, slug: str) -> Response:
 
 @api.get("selection", "A selection", SelectionSerializer)
 def selection_show(request: Request, slug: str, number: int) -> Response:
-    return Response(SelectionSerializer(selection_managed_by(asker(request), slug, number)).data)
+    return Response(SelectionSerializer(selection_for(asker(request), slug, number)).data)
 
 
 @api.post(
@@ -159,24 +159,20 @@ def selection_show(request: Request, slug: str, number: int) -> Response:
     request=ConfirmSerializer,
 )
 def selection_confirm(request: Request, slug: str, number: int) -> Response:
-    selection = selection_managed_by(asker(request), slug, number)
+    selection = selection_for(asker(request), slug, number, Role.MANAGER)
     sent = ConfirmSerializer(data=request.data)
     sent.is_valid(raise_exception=True)
     try:
         services.confirm_selection(selection=selection, **sent.validated_data, by=asker(request), now=timezone.now())
     except services.SelectionRefusedError as refused:
         raise ApiError(409, "selection-refused", str(refused)) from None
-    return Response(SelectionSerializer(selection_managed_by(asker(request), slug, number)).data)
+    return Response(SelectionSerializer(selection_for(asker(request), slug, number, Role.MANAGER)).data)
 
 
 @api.list("selected_images", "The images of a selection", "SelectedImagePage", SelectedImageSerializer)
 def selected_list(request: Request, slug: str, number: int) -> Response:
-    rows: QuerySet[SelectedImage] = selection_managed_by(asker(request), slug, number).selected_images.all()
+    rows: QuerySet[SelectedImage] = selection_for(asker(request), slug, number).selected_images.all()
     return page(request, [Part(0, rows)], order=["pk"], show=many(SelectedImageSerializer))
-
-
-def managed(request: Request, slug: str) -> Project:
-    return project_for(asker(request), slug, Role.MANAGER)
 
 
 def source_in(project: Project, collection: str, candidates: str) -> Collection | CandidateList:

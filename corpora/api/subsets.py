@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpora.models import Subset
-from corpora.permissions import SUBSET_READERS, subset_for
+from corpora.permissions import subset_for
 from corpora.rules.image_filters import EXAMPLES, LONGEST, ImageFilterError, parse
 from corpora.selectors.subset_pages import SubsetRow, rows_of, subsets_of
 from corpora.selectors.subsets import keys_by_image
@@ -25,7 +25,7 @@ from people.api.pagination import Part, page
 from people.api.problems import ApiError, explain
 from people.api.views import asker
 from people.models import Project, Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 
 api = Operations("subsets")
 explain(
@@ -92,7 +92,7 @@ class SubsetImageSerializer(serializers.Serializer[Any]):
 
 @api.list("subsets", "The named subsets of a project", "SubsetPage", SubsetSerializer)
 def subset_list(request: Request, slug: str) -> Response:
-    project = project_for(asker(request), slug, *SUBSET_READERS)
+    project = project_for(asker(request), slug, *READERS)
 
     def show(subsets: Sequence[Subset]) -> Any:
         return SubsetSerializer(rows_of(project, subsets), many=True).data
@@ -119,7 +119,7 @@ def subset_make(request: Request, slug: str) -> Response:
 
 @api.get("subset", "A named subset", SubsetSerializer)
 def subset_show(request: Request, slug: str, subset_slug: str) -> Response:
-    return Response(_shown(subset_for(asker(request), slug, subset_slug, *SUBSET_READERS)))
+    return Response(_shown(subset_for(asker(request), slug, subset_slug)))
 
 
 @api.put("subset_rename", "Rename a named subset", SubsetSerializer, request=SubsetNamesSerializer)
@@ -146,7 +146,7 @@ def subset_delete(request: Request, slug: str, subset_slug: str) -> Response:
 
 @api.list("subset_images", "The keys of a subset's images", "SubsetImagePage", SubsetImageSerializer)
 def subset_images(request: Request, slug: str, subset_slug: str) -> Response:
-    subset = subset_for(asker(request), slug, subset_slug, *SUBSET_READERS)
+    subset = subset_for(asker(request), slug, subset_slug)
 
     def show(images: Sequence[Model]) -> Any:
         keys = keys_by_image(subset.project, [image.pk for image in images])

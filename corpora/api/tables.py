@@ -18,7 +18,7 @@ from people.api.operations import Operations, one_address
 from people.api.problems import ApiError, explain
 from people.api.views import asker
 from people.models import Project, Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 
 api = Operations("language table")
 explain(
@@ -49,7 +49,7 @@ class NewTableSerializer(serializers.Serializer[Any]):
 
 @api.get("language_table", "Where languages are spoken", TableSerializer)
 def language_table_show(request: Request, slug: str) -> Response:
-    return _answer(project_for(asker(request), slug, Role.MANAGER, Role.RESEARCHER))
+    return _answer(project_for(asker(request), slug, *READERS))
 
 
 @api.put("language_table_replace", "Replace where languages are spoken", TableSerializer, request=NewTableSerializer)

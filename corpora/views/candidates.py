@@ -23,7 +23,7 @@ from corpora.services.candidates import CandidatesRefusedError, delete_list
 from images.models import ImportJob
 from images.views.uploads import upload_page
 from people.models import Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 
 LISTS_PER_PAGE = 20
@@ -32,7 +32,7 @@ LISTS_PER_PAGE = 20
 @require_safe
 @login_required
 def candidates_list(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, Role.MANAGER)
+    project = project_for(request.user, slug, *READERS)
     page = Paginator(lists_of(project), LISTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"project": project, "page": page, "lists": [summary_of(one) for one in page]}
     return render(request, "corpora/candidates.html", context)

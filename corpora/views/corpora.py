@@ -15,12 +15,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from corpora import tasks
 from corpora.forms.corpora import CorpusForm, FilesForm, SettingsForm
-from corpora.permissions import corpus_managed_by
+from corpora.permissions import corpus_for
 from corpora.selectors import corpus_pages as selectors
 from corpora.services import corpus_builds as services
 from parallel_text.step_names import STEP_NAMES
 from people.models import Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import is_htmx, user_of
 
 PER_PAGE = 50
@@ -29,7 +29,7 @@ PER_PAGE = 50
 @require_safe
 @login_required
 def corpus_list(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, Role.MANAGER)
+    project = project_for(request.user, slug, *READERS)
     page = Paginator(selectors.builds_of(project), PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "corpora/corpora.html", {"project": project, "page": page})
 
@@ -55,7 +55,7 @@ def corpus_create(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def corpus_show(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug)
     context = {"project": build.project, "build": build, "page": selectors.corpus_page(build)}
     return render(request, "corpora/corpus.html", context | {"form": SettingsForm(build=build), "upload": FilesForm()})
 
@@ -64,7 +64,7 @@ def corpus_show(request: HttpRequest, slug: str, corpus_slug: str) -> HttpRespon
 @login_required
 def corpus_progress(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
     """Render the part that refreshes itself; at the end the whole page is loaded again."""
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug)
     if not is_htmx(request):
         return redirect("corpora:corpus-show", slug, corpus_slug)
     page = selectors.corpus_page(build)
@@ -77,7 +77,7 @@ def corpus_progress(request: HttpRequest, slug: str, corpus_slug: str) -> HttpRe
 @require_POST
 @login_required
 def corpus_configure(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     form = SettingsForm(request.POST, build=build)
     if form.is_valid():
         services.configure(build=build, configuration=form.configuration, by=user_of(request), now=timezone.now())
@@ -91,7 +91,7 @@ def corpus_configure(request: HttpRequest, slug: str, corpus_slug: str) -> HttpR
 @login_required
 def corpus_start(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
     """Build what is not up to date or, with a `step`, that step and all after it again."""
-    build, step = corpus_managed_by(request.user, slug, corpus_slug), request.POST.get("step", "")
+    build, step = corpus_for(request.user, slug, corpus_slug, Role.MANAGER), request.POST.get("step", "")
     about: dict[str, Any] = {"build": build, "by": user_of(request), "now": timezone.now()}
     try:
         if step in STEP_NAMES:
@@ -108,7 +108,7 @@ def corpus_start(request: HttpRequest, slug: str, corpus_slug: str) -> HttpRespo
 @require_POST
 @login_required
 def corpus_stop(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     services.stop(build=build, by=user_of(request), now=timezone.now())
     messages.success(request, _("Building was stopped. What is done is kept."))
     return redirect("corpora:corpus-show", slug, corpus_slug)
@@ -117,7 +117,7 @@ def corpus_stop(request: HttpRequest, slug: str, corpus_slug: str) -> HttpRespon
 @require_POST
 @login_required
 def corpus_delete(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     services.delete_build(build=build, by=user_of(request), now=timezone.now())
     messages.success(request, _("The corpus was deleted."))
     return redirect("corpora:corpus-list", slug)
@@ -126,7 +126,7 @@ def corpus_delete(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResp
 @require_safe
 @login_required
 def corpus_download(request: HttpRequest, slug: str, corpus_slug: str, name: str) -> FileResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug)
     file = selectors.published_file(build, name)
     if file is None:
         raise Http404(_("There is no such file of this corpus."))

@@ -18,11 +18,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from corpora.forms.corpora import AboutForm, FilesForm
 from corpora.models import CorpusBuild
-from corpora.permissions import corpus_managed_by
+from corpora.permissions import corpus_for
 from corpora.selectors.corpus_folders import fetched
 from corpora.services.corpus_builds import CorpusRefusedError
 from corpora.services.corpus_files import add_file, change_file, remove_file
 from images.views.uploads import UploadTooLargeError, receive
+from people.models import Role
 from people.requests import user_of
 
 
@@ -30,7 +31,7 @@ from people.requests import user_of
 @require_POST
 @login_required
 def corpus_upload(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     try:
         receive(request)
     except UploadTooLargeError as error:
@@ -62,7 +63,7 @@ def _added(request: HttpRequest, build: CorpusBuild) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def corpus_file_edit(request: HttpRequest, slug: str, corpus_slug: str, file_id: int) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     file = get_object_or_404(build.files, pk=file_id)
     form = AboutForm(request.POST or None, initial=AboutForm.initial_of(file))
     if form.is_valid():
@@ -80,7 +81,7 @@ def corpus_file_edit(request: HttpRequest, slug: str, corpus_slug: str, file_id:
 @require_POST
 @login_required
 def corpus_file_delete(request: HttpRequest, slug: str, corpus_slug: str, file_id: int) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     file = get_object_or_404(build.files, pk=file_id)
     remove_file(file=file, by=user_of(request), now=timezone.now())
     messages.success(request, _("“%(file)s” was deleted.") % {"file": file.name})

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from corpora.formats.corpus_thumbnails import thumbnail
 from corpora.forms.corpus_words import KINDS, REASONS, SOURCES, CandidatesForm, InstancesForm, WordsForm
 from corpora.models import CorpusBuild, FileRole
-from corpora.permissions import corpus_managed_by
+from corpora.permissions import corpus_for
 from corpora.selectors.corpus_contents import (
     images_shown,
     instances_of,
@@ -44,7 +44,7 @@ def corpus_page(page: Page) -> Callable[..., HttpResponse]:
     @login_required
     @wraps(page)
     def view(request: HttpRequest, slug: str, corpus_slug: str, **about: Any) -> HttpResponse:
-        build = corpus_managed_by(request.user, slug, corpus_slug)
+        build = corpus_for(request.user, slug, corpus_slug)
         context = {"project": build.project, "build": build, "is_being_built": is_being_built(build)}
         try:
             return page(request, build, context, **about)

@@ -16,9 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 from corpora import tasks
 from corpora.forms.corpus_words import ExclusionForm
 from corpora.models import CorpusBuild
-from corpora.permissions import corpus_managed_by
+from corpora.permissions import corpus_for
 from corpora.selectors.corpus_contents import is_being_built
 from corpora.services import corpus_builds
+from people.models import Role
 from people.requests import user_of
 
 EXCLUSIONS_PER_PAGE = 50
@@ -27,7 +28,7 @@ EXCLUSIONS_PER_PAGE = 50
 @require_safe
 @login_required
 def exclusion_list(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug)
     page = Paginator(build.exclusions.select_related("by"), EXCLUSIONS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"project": build.project, "build": build, "page": page, "is_being_built": is_being_built(build)}
     return render(request, "corpora/corpus_exclusions.html", context)
@@ -36,7 +37,7 @@ def exclusion_list(request: HttpRequest, slug: str, corpus_slug: str) -> HttpRes
 @require_POST
 @login_required
 def exclusion_create(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     form = ExclusionForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("Choose a word, a sense or an image, and give a reason of at most 500 characters."))
@@ -54,7 +55,7 @@ def exclusion_create(request: HttpRequest, slug: str, corpus_slug: str) -> HttpR
 @require_POST
 @login_required
 def exclusion_delete(request: HttpRequest, slug: str, corpus_slug: str, number: int) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     exclusion = build.exclusions.filter(pk=number).first()
     if exclusion is not None:
         try:

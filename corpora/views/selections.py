@@ -17,14 +17,14 @@ from corpora import tasks
 from corpora.forms.selections import ConfirmForm, ExchangeForm, SelectionForm
 from corpora.models import Level, SelectedImage, Selection
 from corpora.pages.selections import map_of
-from corpora.permissions import selection_managed_by
+from corpora.permissions import selection_for
 from corpora.selectors import selections as selectors
 from corpora.services import exchanges
 from corpora.services import selections as services
 from images.models import JobState
 from languages.models import Language
 from people.models import Project, Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import is_htmx, user_of
 
 PER_PAGE = 60
@@ -34,7 +34,7 @@ SUGGESTED = 5
 @require_safe
 @login_required
 def selection_list(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, Role.MANAGER)
+    project = project_for(request.user, slug, *READERS)
     page = Paginator(selectors.selections_of(project), PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "corpora/selections.html", {"project": project, "page": page})
 
@@ -65,7 +65,7 @@ def _started(request: HttpRequest, form: SelectionForm, project: Project) -> Sel
 @require_safe
 @login_required
 def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    selection = selection_managed_by(request.user, slug, number)
+    selection = selection_for(request.user, slug, number)
     context = _page(selection) | {"groups": selectors.shown_by_language(selection, user_of(request))}
     if context["page"].is_done:
         context |= {"map": map_of(selection), "form": ConfirmForm()}
@@ -76,7 +76,7 @@ def selection_show(request: HttpRequest, slug: str, number: int) -> HttpResponse
 @login_required
 def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Render the part that refreshes itself; at the end the whole page is loaded again."""
-    selection = selection_managed_by(request.user, slug, number)
+    selection = selection_for(request.user, slug, number)
     if not is_htmx(request):
         return redirect("corpora:selection-show", slug, number)
     context = _page(selection)
@@ -89,7 +89,7 @@ def selection_progress(request: HttpRequest, slug: str, number: int) -> HttpResp
 @require_POST
 @login_required
 def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    selection = selection_managed_by(request.user, slug, number)
+    selection = selection_for(request.user, slug, number, Role.MANAGER)
     form = ConfirmForm(request.POST)
     form.full_clean()
     try:
@@ -104,7 +104,7 @@ def selection_confirm(request: HttpRequest, slug: str, number: int) -> HttpRespo
 @require_POST
 @login_required
 def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    selection = selection_managed_by(request.user, slug, number)
+    selection = selection_for(request.user, slug, number, Role.MANAGER)
     try:
         services.discard_selection(selection=selection, by=user_of(request), now=timezone.now())
     except services.SelectionRefusedError as refused:
@@ -117,7 +117,7 @@ def selection_discard(request: HttpRequest, slug: str, number: int) -> HttpRespo
 @require_safe
 @login_required
 def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> HttpResponse:
-    selection = selection_managed_by(request.user, slug, number)
+    selection = selection_for(request.user, slug, number)
     language, level = _language(selection, tag), request.GET.get("level", "")
     rows = selectors.images_for(selection, language, level if level in Level.values else "")
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
@@ -139,7 +139,7 @@ def selected_list(request: HttpRequest, slug: str, number: int, tag: str) -> Htt
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def selected_exchange(request: HttpRequest, slug: str, number: int, tag: str, position: int) -> HttpResponse:
-    selection = selection_managed_by(request.user, slug, number)
+    selection = selection_for(request.user, slug, number, Role.MANAGER)
     language, viewer = _language(selection, tag), user_of(request)
     row = get_object_or_404(selectors.images_for(selection, language), position=position)
     suggested = selectors.shown_images(exchanges.suggested_rows(selection, language.tag, at_most=SUGGESTED), viewer)

@@ -13,12 +13,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from corpora.forms.subsets import NamesForm, SubsetForm
 from corpora.models import Subset
-from corpora.permissions import SUBSET_READERS, subset_for
+from corpora.permissions import subset_for
 from corpora.selectors.subset_pages import rows_of, shown_images, subsets_of
 from corpora.selectors.subsets import keys_of
 from corpora.services import subsets as services
 from people.models import Role
-from people.permissions import has_role, project_for
+from people.permissions import READERS, has_role, project_for
 from people.requests import user_of
 from tabular.downloads import in_pieces, table_lines
 
@@ -30,7 +30,7 @@ COLUMNS = ("key",)
 @require_safe
 @login_required
 def subset_list(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(request.user, slug, *SUBSET_READERS)
+    project = project_for(request.user, slug, *READERS)
     page = Paginator(subsets_of(project), SUBSETS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"project": project, "page": page, "rows": rows_of(project, page)}
     context["decides"] = has_role(request.user, project, Role.MANAGER)
@@ -59,7 +59,7 @@ def subset_create(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def subset_show(request: HttpRequest, slug: str, subset_slug: str) -> HttpResponse:
-    return _show(request, subset_for(request.user, slug, subset_slug, *SUBSET_READERS))
+    return _show(request, subset_for(request.user, slug, subset_slug))
 
 
 @require_POST
@@ -90,7 +90,7 @@ def subset_delete(request: HttpRequest, slug: str, subset_slug: str) -> HttpResp
 @require_safe
 @login_required
 def subset_export(request: HttpRequest, slug: str, subset_slug: str) -> StreamingHttpResponse:
-    subset = subset_for(request.user, slug, subset_slug, *SUBSET_READERS)
+    subset = subset_for(request.user, slug, subset_slug)
     lines = table_lines(COLUMNS, ({"key": key} for key in keys_of(subset)), as_csv=True)
     response = StreamingHttpResponse(in_pieces(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slug}-{subset_slug}.csv"'

@@ -17,14 +17,14 @@ from corpora.selectors.tables import table_of, versions_of
 from corpora.services.tables import TableChangedError, replace_table
 from languages.models import Language
 from people.models import Project, Role
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 
 
 @require_safe
 @login_required
 def table_show(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
+    project = project_for(user_of(request), slug, *READERS)
     return _show(request, project, TableFileForm())
 
 
@@ -75,14 +75,14 @@ def table_replace(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def table_export(request: HttpRequest, slug: str) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
+    project = project_for(user_of(request), slug, *READERS)
     return _file(pages.as_text(table_of(project)), f"{project.slug}-languages.json")
 
 
 @require_safe
 @login_required
 def version_export(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    project = project_for(user_of(request), slug, Role.MANAGER)
+    project = project_for(user_of(request), slug, *READERS)
     version = get_object_or_404(versions_of(project), number=number)
     return _file(pages.as_text(as_stored(version.areas)), f"{project.slug}-languages-{number}.json")
 

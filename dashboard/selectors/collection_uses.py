@@ -16,7 +16,7 @@ from gapgame.models import ItemSet
 from images.models import Collection
 from inference.models import Run
 from people.models import Membership, User
-from people.permissions import RESEARCHERS
+from people.permissions import READERS
 from scoring.models import ReferenceSet
 from sxs_eval.models import Comparison
 
@@ -51,7 +51,7 @@ USERS: tuple[tuple[Any, Callable[[Collection], QuerySet[Any]], str], ...] = (
 
 def uses_of(collection: Collection, viewer: User) -> list[Use]:
     """List what uses a collection, naming only projects of `viewer`."""
-    mine = set(Membership.objects.filter(user=viewer, role__in=RESEARCHERS).values_list("project", flat=True))
+    mine = set(Membership.objects.filter(user=viewer, role__in=READERS).values_list("project", flat=True))
     uses = []
     for label, users, project in USERS:
         rows = users(collection).order_by()

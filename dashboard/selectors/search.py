@@ -17,7 +17,7 @@ from images.permissions import collections_for
 from inference.permissions import models_for
 from languages.models import Language
 from people.models import Membership, Project, Role, User
-from people.permissions import RESEARCHERS, manages_anything
+from people.permissions import READERS, reads_anything
 from people.rules.project_pages import groups_for
 
 PER_GROUP = 5
@@ -46,7 +46,7 @@ def search(user: User, words: str, *, here: str = "") -> list[HitGroup]:
     wanted = " ".join(words.replace("\0", "").split())[:LONGEST]
     if not wanted:
         return []
-    roles = Membership.objects.filter(user=user, role__in=RESEARCHERS, project__deletion=None)
+    roles = Membership.objects.filter(user=user, role__in=READERS, project__deletion=None)
     seen = _Seen(
         user=user,
         words=wanted,
@@ -105,14 +105,14 @@ def _pages(seen: _Seen, here: str) -> Iterable[Hit]:
 def _projects(seen: _Seen) -> Iterable[Hit]:
     projects = Project.objects.filter(seen.has_words("name", "slug"), pk__in=seen.read)
     for project in projects.order_by("archived_at", "name")[:PER_GROUP]:
-        page = "annotation:project-show" if project.pk in seen.managed else "annotation:guidelines-show"
-        yield Hit(project.name, reverse(page, args=[project.slug]), _("Archived") if project.is_archived else "")
+        page = reverse("annotation:project-show", args=[project.slug])
+        yield Hit(project.name, page, _("Archived") if project.is_archived else "")
 
 
 def _languages(seen: _Seen) -> Iterable[Hit]:
     # Names are translated, so they are compared here; there are few languages.
     fitting = [one.pk for one in Language.objects.all() if seen.fits(one.name, one.english_name, one.own_name, one.pk)]
-    rounds = Round.objects.filter(project__in=seen.managed, project__archived_at=None, language__in=fitting)
+    rounds = Round.objects.filter(project__in=seen.read, project__archived_at=None, language__in=fitting)
     found = rounds.order_by("project__name", "language__english_name").values_list(
         "project__slug", "project__name", "language"
     )
@@ -139,7 +139,7 @@ def _people(seen: _Seen) -> Iterable[Hit]:
 
 
 def _collections(seen: _Seen) -> Iterable[Hit]:
-    if not manages_anything(seen.user):
+    if not reads_anything(seen.user):
         return
     found = collections_for(seen.user).filter(seen.has_words("name", "slug"))
     for collection in found.order_by("name")[:PER_GROUP]:
@@ -148,7 +148,7 @@ def _collections(seen: _Seen) -> Iterable[Hit]:
 
 def _images(seen: _Seen) -> Iterable[Hit]:
     """Find images by the beginning of their key, then by words of their title."""
-    if not manages_anything(seen.user):
+    if not reads_anything(seen.user):
         return
     collections = list(collections_for(seen.user).values_list("pk", flat=True))
     entries = CollectionImage.objects.filter(collection__in=collections)

@@ -16,7 +16,7 @@ from dashboard.rules.links import read_token
 from dashboard.selectors.choices import choices_of, has_confirmed_address
 from dashboard.services.choices import choose_emails, stop_emails
 from people.models import Role, User
-from people.permissions import RESEARCHERS, may_start_projects
+from people.permissions import READERS, may_start_projects
 from people.requests import user_of
 from people.selectors.projects import roles_of
 from people.templatetags.moments import COOKIE, LONGEST
@@ -31,7 +31,7 @@ def email_choices(request: HttpRequest) -> HttpResponse:
         request.POST or None,
         instance=choices_of(user),
         works=not roles or not roles.isdisjoint({Role.ANNOTATOR, Role.RATER}),
-        manages=not roles.isdisjoint(RESEARCHERS) or may_start_projects(user),
+        manages=not roles.isdisjoint(READERS) or may_start_projects(user),
     )
     if not form.is_valid():
         context = {"form": form, "is_confirmed": has_confirmed_address(user)}

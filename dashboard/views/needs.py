@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.selectors.needs import needs_of, number_of
 from dashboard.services.choices import dismiss_need
-from people.models import Membership, User
-from people.permissions import RESEARCHERS, manages_anything
+from people.models import User
+from people.permissions import check_reader
 from people.requests import user_of
 
 KEPT_S = 60
@@ -61,10 +60,8 @@ def _who_has_projects(request: HttpRequest) -> User:
     Http404
         The user neither manages a project nor does research in one.
     """
-    user = user_of(request)
-    if not Membership.objects.filter(user=user, role__in=RESEARCHERS).exists() and not manages_anything(user):
-        raise Http404(_("There is no such page."))
-    return user
+    check_reader(request.user)
+    return user_of(request)
 
 
 def _key(user: User) -> str:

@@ -8,14 +8,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.selectors.search import LONGEST, search
-from inference.permissions import check_researcher
+from people.permissions import check_reader
 from people.requests import is_htmx, user_of
 
 
 @require_safe
 @login_required
 def search_show(request: HttpRequest) -> HttpResponse:
-    check_researcher(user_of(request))
+    check_reader(user_of(request))
     words, here = request.GET.get("q", ""), request.GET.get("project", "")
     context = {"words": words, "here": here, "longest": LONGEST, "groups": search(user_of(request), words, here=here)}
     return render(request, "dashboard/_search_results.html" if is_htmx(request) else "dashboard/search.html", context)

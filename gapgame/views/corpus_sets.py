@@ -10,19 +10,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from corpora.models import CorpusBuild
-from corpora.permissions import corpus_managed_by
+from corpora.permissions import corpus_for
 from gapgame.forms.corpus_sets import CorpusSetForm, TaskForm
 from gapgame.services.corpus_sets import CorpusSetError, make_set
 from gapgame.services.corpus_tasks import CorpusTaskError, task_archive
 from gapgame.services.items import ItemSetNameTakenError
 from gapgame.tasks import ask_for_item_import
+from people.models import Role
 from people.requests import user_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def corpus_set_create(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     form = CorpusSetForm(request.POST or None, initial={"name": build.name})
     if form.is_valid():
         back = reverse("gapgame:item-set-list", args=[slug])
@@ -42,7 +43,7 @@ def corpus_set_create(request: HttpRequest, slug: str, corpus_slug: str) -> Http
 @require_safe
 @login_required
 def task_download(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse | FileResponse:
-    build = corpus_managed_by(request.user, slug, corpus_slug)
+    build = corpus_for(request.user, slug, corpus_slug, Role.MANAGER)
     form = TaskForm(request.GET, build=build)
     if form.is_valid():
         try:

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from gapgame.forms.items import FilterForm, ItemSetForm, ItemsForm
 from gapgame.models import GapItem, ItemSet
-from gapgame.permissions import READERS, item_set_for
+from gapgame.permissions import item_set_for
 from gapgame.selectors import items as selectors
 from gapgame.services.item_imports import start_upload
 from gapgame.services.items import ItemSetNameTakenError, create_item_set, is_closed, use_item
@@ -27,7 +27,7 @@ from images.models import ImportJob
 from images.permissions import imports_for
 from images.views.uploads import upload_page
 from people.models import Role
-from people.permissions import has_role, project_for
+from people.permissions import READERS, has_role, project_for
 from people.requests import user_of
 
 ITEMS_PER_PAGE = 25

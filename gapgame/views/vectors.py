@@ -13,12 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from crosslens_metrics.formats.word_vectors import WordVectorFileError
 from gapgame import tasks
-from gapgame.permissions import READERS
 from inference.models import WordVectorSet
 from inference.rules.word_vectors import GLOVE, USE_MULTILINGUAL
 from inference.services.word_vectors import import_packaged
 from languages.models import Language
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 
 
 @require_safe

@@ -1,4 +1,4 @@
-"""What a manager sees on the page of one image, with the parts that the apps above register."""
+"""What a manager or researcher sees on the page of one image, with the parts that the apps above register."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Managers' pages about single images of a collection, and the edit of many."""
+"""Pages about single images of a collection, and the edit of many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Managers' pages about collections and their images."""
+"""Pages about collections and their images."""
 
 from __future__ import annotations
 

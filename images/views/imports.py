@@ -1,4 +1,4 @@
-"""Managers' pages about uploading images, the progress of an import, and its report."""
+"""Pages about uploading images, the progress of an import, and its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form with which managers import a file of captions."""
+"""The form with which people import a file of captions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
 from images.permissions import collections_to_use
-from inference.permissions import may_change_model, models_in
+from inference.permissions import may_fill_model, models_in
 from inference.services.imports import model_to_fill
 from languages.models import Language
 from people.forms.owners import OwnerForm
@@ -64,9 +64,12 @@ class CaptionsForm(OwnerForm):
             return cleaned
         self.check_usable(cleaned | {"is_shared": False}, "collection")
         model = model_to_fill(cleaned["model"], cleaned["project"], by=self.by)
-        if model is not None and not may_change_model(self.by, model):
+        if model is not None and not may_fill_model(self.by, model):
             self.add_error(
-                "model", gettext("Only managers of its project can add captions to this model. Choose another name.")
+                "model",
+                gettext(
+                    "Only managers and researchers of its project can add captions to this model. Choose another name."
+                ),
             )
         elif model is None and models_in(cleaned["project"], by=self.by).filter(name=cleaned["model"]).exists():
             self.add_error("model", gettext("Another project shares a model with this name. Choose another name."))

@@ -1,4 +1,4 @@
-"""Managers' page for importing a model's captions."""
+"""The page for importing a model's captions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from images.models import ImportJob
-from images.permissions import check_manager
 from images.views.uploads import upload_page
 from inference.forms.captions import CaptionsForm
 from inference.services.imports import start_upload
 from inference.tasks import ask_for_caption_import
 from people.forms.owners import OWNER_FIELDS
+from people.permissions import check_reader
 from people.requests import user_of
 
 
@@ -23,7 +23,7 @@ from people.requests import user_of
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def captions_import(request: HttpRequest) -> HttpResponse:
-    check_manager(request.user)
+    check_reader(request.user)
     by = user_of(request)
     form = partial(CaptionsForm, by=by, initial={"collection": request.GET.get("collection")})
 

@@ -18,10 +18,11 @@ from inference import tasks
 from inference.backends.encoders import EncoderSettingsError
 from inference.forms.embeddings import EmbeddingForm, EncoderForm
 from inference.pages.embeddings import encoder_lines, neighbours_page, set_page
-from inference.permissions import check_researcher, embedding_set_for
+from inference.permissions import embedding_set_for
 from inference.selectors import embedding_sets as selectors
 from inference.services import encoders, runs
 from inference.services.runs import RunRefusedError
+from people.permissions import check_reader
 from people.requests import user_of
 
 SETS_PER_PAGE = 50
@@ -30,7 +31,7 @@ SETS_PER_PAGE = 50
 @require_safe
 @login_required
 def embedding_list(request: HttpRequest) -> HttpResponse:
-    check_researcher(request.user)
+    check_reader(request.user)
     page = Paginator(selectors.embedding_sets(user_of(request)), SETS_PER_PAGE).get_page(request.GET.get("page"))
     context = {"page": page, "encoders": encoder_lines(user_of(request))}
     return render(request, "inference/embeddings.html", context)
@@ -39,7 +40,7 @@ def embedding_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def encoder_create(request: HttpRequest) -> HttpResponse:
-    check_researcher(request.user)
+    check_reader(request.user)
     form = EncoderForm(request.POST if request.method == "POST" else None, by=user_of(request))
     if form.is_valid():
         try:
@@ -55,7 +56,7 @@ def encoder_create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def embedding_create(request: HttpRequest) -> HttpResponse:
-    check_researcher(request.user)
+    check_reader(request.user)
     asked = {name: request.GET.get(name, "") for name in ("encoder", "collection")}
     form = EmbeddingForm(request.POST if request.method == "POST" else None, initial=asked, by=user_of(request))
     if form.is_valid():

@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from inference.forms.gallery import GalleryForm
-from inference.permissions import check_researcher
 from inference.selectors.gallery import gallery_page
+from people.permissions import check_reader
 from people.requests import is_htmx, user_of
 
 
@@ -17,7 +17,7 @@ from people.requests import is_htmx, user_of
 @login_required
 def gallery(request: HttpRequest) -> HttpResponse:
     """Show the whole page or, to its script, only the images that follow."""
-    check_researcher(request.user)
+    check_reader(request.user)
     form = GalleryForm(request.GET, by=user_of(request))
     if not form.is_valid():
         return render(request, "inference/gallery.html", {"form": form})

@@ -31,10 +31,10 @@ from inference.forms.models import (
 from inference.models import TRANSLATED, CaptioningModel, Translator
 from inference.pages.kinds import broken_packages, model_kinds, translator_kinds
 from inference.pages.models import model_lines, model_page
-from inference.permissions import check_researcher, may_change_model, model_for, model_to_change, trainings_for
+from inference.permissions import may_change_model, model_for, model_to_change, trainings_for
 from inference.selectors.models import model_details, model_rows, models_named, translators
 from inference.services import models as services
-from people.permissions import manages_anything
+from people.permissions import check_reader
 from people.requests import user_of
 from people.views.ownership import owner_page
 
@@ -47,12 +47,12 @@ LONGEST_QUERY = 200
 @require_safe
 @login_required
 def model_list(request: HttpRequest) -> HttpResponse:
-    check_researcher(request.user)
+    check_reader(request.user)
     # PostgreSQL cannot search for a NUL, nor SQLite for a very long text.
     asked = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
     page = Paginator(models_named(asked, user_of(request)), MODELS_PER_PAGE).get_page(request.GET.get("page"))
     lines = model_lines(model_rows(list(page), user_of(request)))
-    context = {"page": page, "lines": lines, "asked": asked, "imports": manages_anything(request.user)}
+    context = {"page": page, "lines": lines, "asked": asked}
     return render(request, "inference/models.html", context)
 
 
@@ -121,12 +121,12 @@ def model_retire(request: HttpRequest, model_id: int) -> HttpResponse:
 @login_required
 def model_create(request: HttpRequest) -> HttpResponse:
     """Register a model in two steps at one address: the form depends on the kind."""
-    check_researcher(request.user)
+    check_reader(request.user)
     name = request.GET.get("kind", "")
     if name == TRANSLATED:
         return _create_translated(request)
     if name not in registry.backends():
-        context = {"kinds": model_kinds(), "broken": broken_packages(), "imports": manages_anything(request.user)}
+        context = {"kinds": model_kinds(), "broken": broken_packages()}
         return render(request, "inference/model_kinds.html", context)
     backend = registry.backends()[name]
     form = RegisterForm(request.POST or None, kind=KINDS.get(name, OF_ANOTHER_PACKAGE), by=user_of(request))
@@ -153,7 +153,7 @@ def _create_translated(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def translator_create(request: HttpRequest) -> HttpResponse:
-    check_researcher(request.user)
+    check_reader(request.user)
     name = request.GET.get("kind", "")
     if name not in registry.translators():
         return render(request, "inference/translator_kinds.html", {"kinds": translator_kinds()})

@@ -25,9 +25,10 @@ from inference.pages.decoding import decoding_lines
 from inference.pages.failures import failures_page
 from inference.pages.models import ability_of
 from inference.pages.planning import run_plan
-from inference.permissions import check_researcher, may_give_run, may_steer, run_for, run_to_give, run_to_steer
+from inference.permissions import may_give_run, may_steer, run_for, run_to_give, run_to_steer
 from inference.selectors import runs as selectors
 from inference.services import runs as services
+from people.permissions import check_reader
 from people.requests import is_htmx, user_of
 from people.views.ownership import owner_page
 
@@ -40,7 +41,7 @@ NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 @require_safe
 @login_required
 def run_list(request: HttpRequest) -> HttpResponse:
-    check_researcher(request.user)
+    check_reader(request.user)
     asked = request.GET.get("model", "")
     model = selectors.model_of_runs(int(asked), user_of(request)) if NUMBER.fullmatch(asked) else None
     page = Paginator(selectors.runs(user_of(request), model), RUNS_PER_PAGE).get_page(request.GET.get("page"))
@@ -52,7 +53,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def run_create(request: HttpRequest) -> HttpResponse:
     """Start a run in two steps at one address: the second depends on model and collection."""
-    check_researcher(request.user)
+    check_reader(request.user)
     is_asked = "model" in request.GET and "collection" in request.GET
     chosen = RunChoiceForm(request.GET if is_asked else None, initial=request.GET.dict(), by=user_of(request))
     if not chosen.is_valid():

@@ -17,9 +17,10 @@ from django.views.decorators.http import require_POST, require_safe
 from inference import tasks
 from inference.models import GOING
 from inference.pages.trainings import training_page
-from inference.permissions import check_researcher, may_steer_training, training_for, training_to_steer
+from inference.permissions import may_steer_training, training_for, training_to_steer
 from inference.selectors import trainings as selectors
 from inference.services import trainings as services
+from people.permissions import check_reader
 from people.requests import is_htmx, user_of
 
 TRAININGS_PER_PAGE = 50
@@ -28,7 +29,7 @@ TRAININGS_PER_PAGE = 50
 @require_safe
 @login_required
 def training_list(request: HttpRequest) -> HttpResponse:
-    check_researcher(request.user)
+    check_reader(request.user)
     trainings = Paginator(selectors.trainings(user_of(request)), TRAININGS_PER_PAGE)
     page = trainings.get_page(request.GET.get("page"))
     context = {"page": page, "rows": selectors.training_rows(list(page))}

@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inference.permissions import check_researcher, runs_for, trainings_for
+from inference.permissions import runs_for, trainings_for
 from inference.selectors.workers import queue_rows, worker_rows
+from people.permissions import check_reader
 from people.requests import is_htmx, user_of
 
 
@@ -17,7 +18,7 @@ from people.requests import is_htmx, user_of
 @login_required
 def worker_list(request: HttpRequest) -> HttpResponse:
     """Show the whole page or, to its script, the part that refreshes itself."""
-    check_researcher(request.user)
+    check_reader(request.user)
     rows = worker_rows(now=timezone.now())
     runs = {row.worker.run_id for row in rows if row.worker.run_id is not None}
     trainings = {row.worker.training_id for row in rows if row.worker.training_id is not None}

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.functional import Promise, cached_property
 
 from people.models import Role
+from people.permissions import READERS
 from people.rules.project_pages import Group, Page, groups_for, page_of
 
 
@@ -54,7 +55,7 @@ class ProjectNavigation:
         self._slug = match.kwargs["slug"] if match and self._page else ""
 
     def __bool__(self) -> bool:
-        return self._page is not None and not self._roles.isdisjoint({Role.MANAGER, Role.RESEARCHER})
+        return self._page is not None and not self._roles.isdisjoint(READERS)
 
     @cached_property
     def _seen(self) -> RolesIn:

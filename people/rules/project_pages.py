@@ -42,6 +42,7 @@ GROUPS = (
                 "annotation:project-show",
                 _("Progress"),
                 ("", "progress/", "languages/", "rounds/", "tasks/", "images/"),
+                is_for_researchers=True,
             ),
             Page("dashboard:setup-show", pgettext_lazy("of a project", "Setup"), ("setup/",)),
         ),
@@ -51,8 +52,13 @@ GROUPS = (
         (
             Page("annotation:guidelines-show", _("Guidelines"), ("guidelines/",), is_for_researchers=True),
             Page("practice:practice-list", _("Practice"), ("practice/manage/",)),
-            Page("corpora:selection-list", _("Selections"), ("selections/", "candidates/")),
-            Page("corpora:corpus-list", _("Corpora"), ("corpora/", "new-corpus/", "game/corpora/")),
+            Page("corpora:selection-list", _("Selections"), ("selections/", "candidates/"), is_for_researchers=True),
+            Page(
+                "corpora:corpus-list",
+                _("Corpora"),
+                ("corpora/", "new-corpus/", "game/corpora/"),
+                is_for_researchers=True,
+            ),
             Page("gapgame:season-list", _("Game seasons"), ("game/",), is_for_researchers=True),
             Page("gapgame:item-set-list", _("Game sentences"), ("game/items/",), is_for_researchers=True),
             Page("gapgame:vectors-show", _("Word vectors"), ("game/vectors/",), is_for_researchers=True),
@@ -72,8 +78,8 @@ GROUPS = (
         _("Quality"),
         (
             Page("annotation:quality-show", _("Quality"), ("quality/", "captions/"), is_for_researchers=True),
-            Page("annotation:statistics-show", _("Statistics"), ("statistics/",)),
-            Page("annotation:plots-show", _("Charts"), ("plots/",)),
+            Page("annotation:statistics-show", _("Statistics"), ("statistics/",), is_for_researchers=True),
+            Page("annotation:plots-show", _("Charts"), ("plots/",), is_for_researchers=True),
         ),
     ),
     Group(
@@ -102,7 +108,12 @@ GROUPS = (
             Page("dashboard:project-settings", _("Project"), ("settings/",)),
             Page("people:consent-publish", _("Consent text"), ("people/consent/",)),
             Page("people:text-list", _("Translations"), ("people/texts/",)),
-            Page("corpora:table-show", _("Where languages are spoken"), ("where-spoken/",)),
+            Page(
+                "corpora:table-show",
+                _("Where languages are spoken"),
+                ("where-spoken/",),
+                is_for_researchers=True,
+            ),
             Page("people:webhook-list", _("Webhooks"), ("webhooks/", "deliveries/")),
             Page("people:log-show", _("Audit log"), ("log/",)),
         ),

@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from people.models import Membership, Owned, Project, Role, User
-from people.permissions import RESEARCHERS, may_start_projects
+from people.permissions import READERS, may_start_projects
 from people.services import audit_log
 
 Users = Callable[[Any], "QuerySet[Any, Any]"]
@@ -38,7 +38,7 @@ def projects_to_own(user: User | AnonymousUser, *roles: Role) -> QuerySet[Projec
     """Return projects in which `user` may make things, or has one of `roles`; all for people who may start projects."""
     if may_start_projects(user):
         return Project.objects.all()
-    mine = Membership.objects.filter(user=user.pk, role__in=roles or RESEARCHERS).values("project")
+    mine = Membership.objects.filter(user=user.pk, role__in=roles or READERS).values("project")
     return Project.objects.filter(pk__in=mine)
 
 

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_safe
 
 from corpora.pages.image_filters import asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 from scoring.formats.scores import Layout, export_scores, file_name
 from scoring.models import ReferenceSet
-from scoring.permissions import READERS, has_assigned_images
+from scoring.permissions import has_assigned_images
 from scoring.views.images import images_are_closed
 
 

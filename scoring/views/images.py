@@ -11,12 +11,12 @@ from django.views.decorators.http import require_safe
 
 from corpora.pages.image_filters import asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 from scoring.forms import CompareForm
 from scoring.pages.comparing import compare_page, labels_of
 from scoring.pages.images import Show, images_page
-from scoring.permissions import READERS, has_assigned_images, scoring_for
+from scoring.permissions import has_assigned_images, scoring_for
 from scoring.selectors.scores import scoring_rows
 
 

@@ -18,14 +18,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from images.models import ImportJob
 from images.views.uploads import upload_page
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 from scoring import tasks
 from scoring.forms import ReferencesForm, ReferenceTranslationForm
 from scoring.models import ReferenceSet
 from scoring.pages.images import references_page
 from scoring.pages.translations import translation_of
-from scoring.permissions import READERS, has_assigned_images, reference_set_for
+from scoring.permissions import has_assigned_images, reference_set_for
 from scoring.rules.metrics import ENGLISH
 from scoring.selectors.setup import reference_sets, written_by_people
 from scoring.services import references as services

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from corpora.pages.image_filters import asked_images, failed
 from corpora.rules.image_filters import ImageFilterError
 from people.models import Project
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 from scoring import tasks
 from scoring.formats.scores import Layout
@@ -26,7 +26,7 @@ from scoring.forms import ReferenceSetForm, ScoringForm, WithoutReferencesForm
 from scoring.models import ReferenceSet, Scoring
 from scoring.pages.progress import progress_of
 from scoring.pages.scores import ScoresQuery, scores_page
-from scoring.permissions import READERS, scoring_for
+from scoring.permissions import scoring_for
 from scoring.rules.metrics import MetricChoiceError
 from scoring.selectors import setup
 from scoring.selectors.learned import learned_counts

@@ -14,10 +14,9 @@ from inference import tasks
 from inference.models import Training
 from inference.services.trainings import TrainingRefusedError
 from people.models import Project
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 from scoring.forms import ReferenceTrainingForm
-from scoring.permissions import READERS
 from scoring.selectors.setup import reference_sets
 from scoring.services import training_data
 

@@ -13,9 +13,9 @@ from allocation.models import Assignment, AssignmentState, BatchState, Task
 from allocation.selectors import PoolProgress, progress_of_pools
 from inference.models import CaptioningModel
 from people.models import Membership, Project, Role, User
+from people.permissions import READERS
 from people.selectors.qualification import WORKING_LEVELS
 from sxs_eval.models import Comparison, EqualCaptions, Pair, RaterState, RaterStatus
-from sxs_eval.permissions import READERS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,13 +24,13 @@ from inference.models import CaptioningModel
 from inference.selectors.assigned_work import warning_of_examples
 from languages.models import Language
 from people.models import Project, Role
-from people.permissions import has_role, project_for
+from people.permissions import READERS, has_role, project_for
 from people.requests import user_of
 from people.rules.markdown import to_html
 from sxs_eval import defaults, tasks
 from sxs_eval.forms.comparisons import CollectionForm, ComparisonForm, InstructionsForm, ModelsForm, SettingsForm
 from sxs_eval.models import Comparison, Instructions
-from sxs_eval.permissions import READERS, check_reader, comparison_for
+from sxs_eval.permissions import check_reader, comparison_for
 from sxs_eval.selectors import overview, setup
 from sxs_eval.services import comparisons as services
 

@@ -14,13 +14,13 @@ from django.views.decorators.http import require_safe
 
 from corpora.pages.image_filters import asked_images, over
 from people.models import Project
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 from people.services import audit_log
 from sxs_eval.formats.figure_tables import TableLayout, table, table_name
 from sxs_eval.formats.judgement_export import Layout, export_judgements, file_name
 from sxs_eval.models import Comparison
-from sxs_eval.permissions import READERS, has_assigned_images
+from sxs_eval.permissions import has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.views.reports import captions_are_closed
 

@@ -12,10 +12,9 @@ from django.views.decorators.http import require_safe
 
 from corpora.pages.image_filters import AskedImages, asked_images, over
 from people.models import Project
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from sxs_eval.formats.metric_gains import MetricsLayout, as_csv, as_json, file_name
 from sxs_eval.pages.metrics import metrics_page
-from sxs_eval.permissions import READERS
 from sxs_eval.selectors.metrics import Evaluations, UnknownReferencesError, evaluations_of
 
 

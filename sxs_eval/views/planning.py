@@ -16,12 +16,11 @@ from django.views.decorators.http import require_http_methods
 
 from inference.selectors.assigned_work import warning_of_examples
 from people.models import Project
-from people.permissions import project_for
+from people.permissions import READERS, project_for
 from people.requests import user_of
 from sxs_eval import tasks
 from sxs_eval.formats.plans import missing_text, thresholds_text, warnings_of
 from sxs_eval.forms.planning import PlanForm
-from sxs_eval.permissions import READERS
 from sxs_eval.rules.planning import Verdict, total
 from sxs_eval.selectors.planning import PlanRow, measured_pace, plan_rows
 from sxs_eval.services.comparisons import ComparisonError

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from corpora.pages.image_filters import asked_images, over
 from crosslens_metrics.scales import SCALES
 from people.models import Role
-from people.permissions import has_role, project_for
+from people.permissions import READERS, has_role, project_for
 from people.requests import user_of
 from sxs_eval.formats.figure_tables import TableLayout
 from sxs_eval.formats.judgement_export import Layout
@@ -21,7 +21,7 @@ from sxs_eval.forms.results import WidthForm
 from sxs_eval.models import Comparison
 from sxs_eval.pages.across import across_page
 from sxs_eval.pages.report import report_page
-from sxs_eval.permissions import READERS, comparison_for, has_assigned_images
+from sxs_eval.permissions import comparison_for, has_assigned_images
 from sxs_eval.selectors.across import results_of
 from sxs_eval.selectors.overview import progress_of
 from sxs_eval.selectors.pairs import Show, pairs_page

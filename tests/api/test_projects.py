@@ -82,13 +82,15 @@ def test_images_come_in_the_order_of_their_collections(seeded, mia):
     assert [size["width"] for size in served["sizes"]] == [320, 640]
 
 
-def test_researchers_see_the_images_and_nothing_that_people_wrote(seeded):
+def test_researchers_read_what_people_wrote_under_pseudonyms_and_no_feedback(seeded, mia):
     rho = make_user("rho")
     Membership.objects.create(project=seeded.project, user=rho, role=Role.RESEARCHER)
     program = Program(rho)
     assert len(program.all_of(address("image-list", "lions"))) == 15
-    for name in (*WITH_WORDS, *OTHERS):
-        assert code(program.get(address(name, "lions"))) == (404, "not-found")
+    for name in {*WITH_WORDS, *OTHERS} - {"feedback-list"}:
+        assert program.get(address(name, "lions")).json() == mia.get(address(name, "lions")).json()
+    assert code(program.get(address("feedback-list", "lions"))) == (404, "not-found")
+    assert code(program.post(address("release-list", "lions"), title="x")) == (404, "not-found")
 
 
 @pytest.mark.long(reason="at least three others run each of its lines")

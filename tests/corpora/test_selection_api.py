@@ -83,8 +83,8 @@ def test_what_cannot_be_chosen_is_refused_with_a_reason(project, collection, cha
     assert not Selection.objects.exists()
 
 
-def test_only_managers_find_selections(project, collection):
-    for person in (make_user(), join_project(project, make_user(), Role.RESEARCHER)):
-        assert Program(person).get(LIST).status_code == 404
+def test_researchers_read_selections_and_only_managers_make_them(project, collection):
+    for person, status in ((make_user(), 404), (join_project(project, make_user(), Role.RESEARCHER), 200)):
+        assert Program(person).get(LIST).status_code == status
         assert Program(person).post(f"{LIST}1/confirm/").status_code == 404
         assert Program(person).post(LIST, collection=collection.slug, languages=["fr"], seed=7).status_code == 404

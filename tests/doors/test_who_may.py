@@ -46,6 +46,35 @@ SAYS_WHY = {
 """Answer with 403."""
 OF_NO_PROJECT = {"slug", "tag", "layout", "name", "kind", "key", "position", "action", "step"}
 """Arguments that stand for nothing that a project has."""
+PAGES_OF_OPERATIONS = {
+    "captions-export": "annotation:captions-export",
+    "caption-list": "annotation:samples-show",
+    "corpus-file": "corpora:corpus-download",
+    "corpus-list": "corpora:corpus-list",
+    "corpus-show": "corpora:corpus-show",
+    "feedback-list": "annotation:check-show",
+    "image-list": "annotation:image-show",
+    "language-list": "annotation:project-show",
+    "language-table": "corpora:table-show",
+    "progress-show": "annotation:project-progress",
+    "quality-show": "annotation:quality-show",
+    "rating-list": "annotation:quality-show",
+    "release-archive": "annotation:release-archive",
+    "release-file": "annotation:release-file",
+    "release-list": "annotation:release-list",
+    "release-show": "annotation:release-show",
+    "round-list": "annotation:project-show",
+    "round-show": "annotation:language-show",
+    "selected-list": "corpora:selected-list",
+    "selection-list": "corpora:selection-list",
+    "selection-show": "corpora:selection-show",
+    "statistics-show": "annotation:statistics-show",
+    "subset-images": "corpora:subset-export",
+    "subset-list": "corpora:subset-list",
+    "subset-show": "corpora:subset-show",
+    "verdict-list": "annotation:quality-show",
+}
+"""The page that shows what an operation of the API answers."""
 NOTED = 'INSERT INTO "people_auditentry"'
 """Reading is noted where a file of everything is taken."""
 
@@ -169,6 +198,32 @@ def test_each_address_answers_those_whom_the_table_names_and_nobody_else(
     assert set(named) == {route.name for route in ours()}, "who_may.txt lacks an address, or names one that is gone"
     found = list(faults(clients, world, named, everywhere=is_long(pytestconfig)))
     assert not found, "\n".join(found)
+
+
+def test_a_page_and_its_operation_answer_the_same_people() -> None:
+    named = table(TABLE.read_text(encoding="utf-8"))
+    read = {name: set(reads) & {"M", "R"} for name, (reads, _writes) in named.items()}
+    differ = {(api, page) for api, page in PAGES_OF_OPERATIONS.items() if read[f"api:{api}"] != read[page]}
+    assert not differ
+
+
+def test_researchers_read_no_names_of_people(clients: dict[str, Client], world: World) -> None:
+    named = table(TABLE.read_text(encoding="utf-8"))
+    names = {person.pk: f"Nemo-{person.pk}-Quux" for person in User.objects.all()}
+    for pk, name in names.items():
+        User.objects.filter(pk=pk).update(username=name)
+    own, told, asked = names[int(clients["R"].session["_auth_user_id"])], [], 0
+    for route in ours():
+        reads = set(named[route.name][0])
+        # One's own account and consent name whom to ask.
+        if reads >= {"M", "R"} and "v" not in reads and not route.name.startswith("people:"):
+            for address in route.addresses(world.known)[:1]:
+                response = clients["R"].get(address)
+                body = b"".join(response.streaming_content) if response.streaming else response.content
+                asked += response.status_code == 200
+                told += [f"{address}: {name}" for name in names.values() if name.encode() in body and name != own]
+    assert not told, "\n".join(told)
+    assert asked > 80
 
 
 def test_what_is_of_one_project_is_not_found_under_another(clients: dict[str, Client], world: World) -> None:

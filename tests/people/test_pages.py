@@ -51,7 +51,7 @@ def test_everybody_is_sent_to_their_work_and_who_has_no_role_is_told_so(
     ("roles", "shown"),
     [
         ({Role.MANAGER}, {"Projects", "Collections", "Evaluations"}),
-        ({Role.RESEARCHER}, {"Evaluations"}),
+        ({Role.RESEARCHER}, {"Collections", "Evaluations"}),
         ({Role.RATER}, {"My work", "Compare"}),
         ({Role.ANNOTATOR}, {"My work"}),
         ({Role.ANNOTATOR, Role.RATER}, {"My work", "Compare"}),
