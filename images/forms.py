@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Generic, Self, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -18,13 +19,14 @@ from django.utils.translation import gettext_lazy as _
 
 from crosslens_metrics.formats.problems import LineError
 from images.models import Collection, CollectionImage, Image
-from images.permissions import collections_in
+from images.permissions import collections_in, collections_to_use
 from images.rules.attributions import FIELDS, LABELS, with_address
 from images.rules.manifests import inside
 from images.selectors import filters
 from images.selectors.editing import Edit
 from people.forms.owners import OwnerForm
-from people.models import User
+from people.models import Project, User
+from people.services.ownership import not_usable
 
 IS_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 LONGEST_NAME = Collection._meta.get_field("name").max_length
@@ -41,6 +43,35 @@ class CollectionForm(OwnerForm):
         if collections_in(cleaned["project"], by=self.by).filter(name=cleaned["name"]).exists():
             self.add_error("name", gettext("There is already a collection with this name. Choose another name."))
         return cleaned
+
+
+class UsableCollectionField(forms.ModelChoiceField):
+    """A collection that a project may use; another that the person may see is refused by its name and its owner's."""
+
+    default_error_messages: ClassVar = {
+        "invalid_choice": _("There is no such collection in this project. Choose another one.")
+    }
+
+    def __init__(self, **about: Any) -> None:
+        about = {"label": _("Collection"), "empty_label": _("Choose…"), "to_field_name": "slug"} | about
+        super().__init__(Collection.objects.none(), **about)
+        self.seen = Collection.objects.none()
+        self.refusal: Callable[[Collection], str] = str
+
+    def offer(self, project: Project | None, *, by: User, refusal: Callable[[Collection], str] | None = None) -> None:
+        """Set the choices; `refusal` says why one that `by` may see is not among them."""
+        self.queryset = collections_in(project, by=by)
+        self.seen = collections_to_use(by).select_related("project")
+        self.refusal = refusal or partial(not_usable, project=project)
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except forms.ValidationError:
+            seen = self.seen.filter(slug=str(value).replace("\0", "")).first()
+            if seen is None:
+                raise
+            raise forms.ValidationError(self.refusal(seen), code="invalid_choice") from None
 
 
 class SeveralFilesInput(forms.ClearableFileInput):

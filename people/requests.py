@@ -6,6 +6,7 @@ from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from people.models import User
 
@@ -18,6 +19,14 @@ def user_of(request: HttpRequest) -> User:
 def is_htmx(request: HttpRequest) -> bool:
     """Return whether the page's script asks for part of a page rather than a whole one."""
     return request.headers.get("HX-Request") == "true"
+
+
+def way_back(request: HttpRequest, asked: str, *, otherwise: str) -> str:
+    """Return the address that a form asks to return to, if it is of this site, and else another."""
+    is_here = url_has_allowed_host_and_scheme(
+        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return asked if is_here else otherwise
 
 
 def keep_language(response: HttpResponse, language: str) -> None:

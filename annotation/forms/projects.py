@@ -21,10 +21,12 @@ from annotation.selectors.estimates import SettingsUsed
 from annotation.selectors.overview import Coverage
 from annotation.services.campaign import Beginning
 from annotation.services.projects import NewRound, RoundSettings, settings_of
+from images.forms import UsableCollectionField
 from images.models import Collection
 from inference.models import CaptioningModel
 from languages.models import Language
 from people.forms.money import currency_field, rate_field
+from people.models import Project, User
 
 REPLICATION = "replication-"
 MOST_PEOPLE = 10_000
@@ -33,18 +35,17 @@ MOST_PEOPLE = 10_000
 class CollectionForm(forms.Form):
     """The first step: all others depend on the collection."""
 
-    collection = forms.ModelChoiceField(
-        label=_("Collection"),
-        queryset=Collection.objects.none(),
-        to_field_name="slug",
-        empty_label=_("Choose…"),
-        help_text=_("The images to describe."),
-        error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
-    )
+    collection = UsableCollectionField(help_text=_("The images to describe."))
 
-    def __init__(self, *args: Any, collections: QuerySet[Collection], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, project: Project | None, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["collection"].queryset = collections  # type: ignore[attr-defined]
+        field: Any = self.fields["collection"]
+        field.offer(project, by=by, refusal=None if project else _why_not_for_a_new_project)
+
+
+def _why_not_for_a_new_project(collection: Collection) -> str:
+    text = gettext("“%(name)s” belongs to the project “%(project)s”. Share it with all, or make a copy of it.")
+    return text % {"name": collection, "project": collection.project}
 
 
 class _Batches(BatchesForm):

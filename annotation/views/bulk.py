@@ -14,7 +14,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -31,7 +30,7 @@ from annotation.selectors.overview import project_progress
 from annotation.services import bulk as services
 from people.models import Project, Role
 from people.permissions import project_for
-from people.requests import user_of
+from people.requests import user_of, way_back
 
 UNDONE_BY_REOPENING = (BulkAction.CLOSE, BulkAction.ACCEPT)
 
@@ -131,11 +130,8 @@ def _outcomes(
 
 
 def _back(request: HttpRequest, project: Project, asked: QueryDict) -> str:
-    back = asked.get("next", "")
-    is_here = url_has_allowed_host_and_scheme(
-        back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return back if is_here else reverse("annotation:project-show", args=[project.slug])
+    page = reverse("annotation:project-show", args=[project.slug])
+    return way_back(request, asked.get("next", ""), otherwise=page)
 
 
 def _with_chosen(back: str, project: Project, asked: QueryDict, rows: Sequence[RoomRow]) -> str:

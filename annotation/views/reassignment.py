@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
@@ -19,7 +18,7 @@ from allocation.services.errors import BatchClosedError, NoTasksAvailableError, 
 from annotation.permissions import batch_managed_by
 from annotation.services import reassignment as services
 from people.models import Role, User
-from people.requests import user_of
+from people.requests import user_of, way_back
 from people.selectors.qualification import NotQualifiedError
 
 
@@ -98,7 +97,5 @@ def _say_what_is_missing(request: HttpRequest, to: User, codes: list[str]) -> No
 
 
 def _back(request: HttpRequest, slug: str) -> HttpResponse:
-    back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
-        back = reverse("annotation:project-show", args=[slug])
-    return redirect(back)
+    page = reverse("annotation:project-show", args=[slug])
+    return redirect(way_back(request, request.POST.get("next", ""), otherwise=page))

@@ -6,6 +6,7 @@ from datetime import datetime
 from random import SystemRandom
 from typing import Any, TypedDict
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -53,19 +54,22 @@ class SettingUp(TypedDict):
 @login_required
 def project_create(request: HttpRequest) -> HttpResponse:
     must_be_manager(request)
-    collections = collections_in(None, by=user_of(request))
-    chosen = CollectionForm(request.GET or None, collections=collections)
+    chosen = CollectionForm(request.GET or None, project=None, by=user_of(request))
     if not chosen.is_valid():
-        return _collection_page(request, chosen, collections)
+        return _collection_page(request, chosen)
     collection: Collection = chosen.cleaned_data["collection"]
     asked = _Asked(request, ProjectForm, collection, models_in(None, by=user_of(request)), Language.objects.all())
     if not asked.is_to_be_done:
         return asked.page()
+    is_taken_over = collection.project_id is None and not collection.is_shared
     project = services.create_project(
         creator=user_of(request), name=asked.form.cleaned_data["name"], **_setting_up(asked.form, collection)
     )
     say_it_fills(request, list(project.rounds.filter(awaits_tasks=True).values_list("pk", flat=True)))
     say_what_is_left_out(request, asked.form.cleaned_data["captioners"], collection)
+    if is_taken_over:
+        text = _("“%(collection)s” belongs to this project now. Share it with all to use it in other projects too.")
+        messages.success(request, text % {"collection": collection})
     return redirect("annotation:project-show", project.slug)
 
 
@@ -73,10 +77,9 @@ def project_create(request: HttpRequest) -> HttpResponse:
 @login_required
 def language_add(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, Role.MANAGER)
-    collections = collections_in(project)
-    chosen = CollectionForm(request.GET or None, collections=collections)
+    chosen = CollectionForm(request.GET or None, project=project, by=user_of(request))
     if not chosen.is_valid():
-        return _collection_page(request, chosen, collections, project)
+        return _collection_page(request, chosen, project)
     collection: Collection = chosen.cleaned_data["collection"]
     languages = Language.objects.exclude(pk__in=project.rounds.values("language"))
     asked = _Asked(request, LanguagesForm, collection, models_in(project), languages, project=project)
@@ -157,9 +160,8 @@ def _groups(before: SettingsUsed | None) -> dict[str, Group]:
     return GROUPS | {"last": Group(name, tuple(before.replications))}
 
 
-def _collection_page(
-    request: HttpRequest, form: CollectionForm, collections: QuerySet[Collection], project: Project | None = None
-) -> HttpResponse:
+def _collection_page(request: HttpRequest, form: CollectionForm, project: Project | None = None) -> HttpResponse:
+    collections = collections_in(project, by=user_of(request))
     context = {"form": form, "collections": collections.exists(), "project": project}
     return render(request, "annotation/manage_project_collection.html", context)
 

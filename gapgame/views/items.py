@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -28,7 +27,7 @@ from images.permissions import imports_for
 from images.views.uploads import upload_page
 from people.models import Role
 from people.permissions import READERS, has_role, project_for
-from people.requests import user_of
+from people.requests import user_of, way_back
 
 ITEMS_PER_PAGE = 25
 NEWEST_IMPORTS = 5
@@ -64,9 +63,8 @@ def item_change(request: HttpRequest, slug: str, item_set_id: int, item_id: int)
     item_set = item_set_for(request.user, slug, item_set_id, Role.MANAGER)
     item = get_object_or_404(GapItem, item_set=item_set, pk=item_id)
     use_item(item=item, is_used=request.POST.get("is_used") == "1")
-    back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
-        back = reverse("gapgame:item-set-show", args=[slug, item_set_id])
+    page = reverse("gapgame:item-set-show", args=[slug, item_set_id])
+    back = way_back(request, request.POST.get("next", ""), otherwise=page)
     return redirect(f"{back}#item-{item_id}")
 
 

@@ -45,7 +45,7 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 @login_required
 def collection_create(request: HttpRequest) -> HttpResponse:
     check_manager(request.user)
-    form = CollectionForm(request.POST or None, by=user_of(request))
+    form = CollectionForm(request.POST or None, by=user_of(request), initial=request.GET.dict())
     if form.is_valid():
         collection = create_collection(**form.cleaned_data, by=user_of(request))
         return redirect("images:images-add", collection.slug)

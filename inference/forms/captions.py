@@ -10,11 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from images.models import Collection
 from images.permissions import collections_to_use
+from inference.models import CaptioningModel
 from inference.permissions import may_fill_model, models_in
 from inference.services.imports import model_to_fill
 from languages.models import Language
 from people.forms.owners import OwnerForm
-from people.models import User
+from people.models import Owned, User
+from people.permissions import in_charge
 
 MODEL_NAME_CHARACTERS = 120
 ENGLISH = "en"
@@ -27,6 +29,8 @@ class SwitchOffForm(forms.Form):
 
 
 class CaptionsForm(OwnerForm):
+    made_of = ("collection",)
+
     file = forms.FileField(
         label=_("File"),
         allow_empty_file=True,
@@ -54,9 +58,18 @@ class CaptionsForm(OwnerForm):
         super().__init__(*args, by=by, **kwargs)
         field: Any = self.fields["collection"]
         field.queryset = collections_to_use(by)
+        # PostgreSQL cannot search for a NUL.
+        slug = str(self.get_initial_for_field(field, "collection") or "").replace("\0", "")
+        chosen = field.queryset.filter(slug=slug, is_shared=False)
+        self.fields["project"].initial = chosen.values_list("project", flat=True).first() or self.only_project
         self.fields["project"].help_text = _(
             "The project that owns a new model. Only its managers and researchers see it."
         )
+
+    def parts_in(self, cleaned: dict[str, Any]) -> list[Owned]:
+        """Return the collection, or else the model of this name, if only one is the person's to fill."""
+        named = CaptioningModel.objects.filter(in_charge(self.by), name=cleaned.get("model", "")).order_by("pk")[:2]
+        return super().parts_in(cleaned) or (list(named) if len(named) == 1 else [])
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

@@ -70,6 +70,8 @@ class EncoderForm(OwnerForm):
 class EmbeddingForm(OwnerForm):
     """Vectors of a collection's images, or of a model's captions of them."""
 
+    made_of = ("encoder", "collection", "captions_of")
+
     encoder = forms.ModelChoiceField(Encoder.objects.none(), label=_("Encoder"), empty_label=_("Choose…"))
     collection = forms.ModelChoiceField(
         Collection.objects.none(), to_field_name="slug", label=_("Collection"), empty_label=_("Choose…")
@@ -104,7 +106,7 @@ class EmbeddingForm(OwnerForm):
         cleaned = super().clean()
         if self.errors:
             return cleaned
-        self.check_usable(cleaned, "encoder", "collection", "captions_of")
+        self.check_usable(cleaned, *self.made_of)
         captions_of, language = cleaned["captions_of"], cleaned["language"]
         if (captions_of is None) != (language is None):
             self.add_error(

@@ -299,6 +299,8 @@ class RegisterForm(OwnerForm):
 class TranslatedModelForm(OwnerForm):
     """Register a model whose captions are machine translations of another's English captions."""
 
+    made_of = ("english_model", "translator")
+
     name = forms.CharField(
         label=_("Name"),
         max_length=MODEL_NAME_CHARACTERS,
@@ -323,5 +325,5 @@ class TranslatedModelForm(OwnerForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if not self.errors:
-            self.check_usable(cleaned, "english_model", "translator")
+            self.check_usable(cleaned, *self.made_of)
         return cleaned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import IO, Any
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import LineError
@@ -26,6 +26,7 @@ from images.services.imports import keep_waiting, unexpected
 from images.services.jobs import Clock
 from inference.models import CaptioningModel, ModelCaption
 from inference.rules.captions import CaptionLine, caption_line
+from inference.services.models import give_model
 from languages.models import Language
 from people.models import Project, User
 
@@ -94,6 +95,7 @@ def _job_options(
 
 def _run(job: ImportJob, open_file: Opener, *, clock: Clock) -> None:
     with jobs.to_the_end(job, clock=clock) as last, open_file() as file:
+        _take_in_model(job, now=clock())
         job.lease_until = jobs.extend(job, now=clock())
         ImportJob.objects.filter(pk=job.pk).update(total=count_lines(file))
         records = (record for record in json_records(file) if record.number > last)
@@ -146,9 +148,22 @@ def _rows(job: ImportJob, chunk: Sequence[Record | LineError]) -> Iterator[Impor
 
 
 def model_to_fill(name: str, project: Project | None, *, by: User | None) -> CaptioningModel | None:
-    """Find the model that an import for `project` adds to; without a project, a shared one or one of `by`."""
-    of = Q(project=project) if project else Q(is_shared=True) | Q(project=None, created_by=by)
-    return CaptioningModel.objects.filter(of, name=name).order_by("is_shared").first()
+    """Find the model that an import for `project` adds to: the project's, or one of `by` that is in no project yet.
+
+    Without a project, one of `by` or a shared one.
+    """
+    named = CaptioningModel.objects.filter(name=name)
+    own = named.filter(project=None, created_by=by)
+    if project is None:
+        return (own | named.filter(is_shared=True)).order_by("is_shared").first()
+    return named.filter(project=project).first() or (own.filter(is_shared=False).first() if by else None)
+
+
+def _take_in_model(job: ImportJob, *, now: datetime) -> None:
+    """Give the project of an import the model that it fills, if that is in none yet: otherwise there would be two."""
+    model = model_to_fill(job.options["model"], job.project, by=job.created_by)
+    if model is not None and model.project_id is None and not model.is_shared and job.project is not None:
+        give_model(model=model, project=job.project, is_shared=False, by=job.created_by, now=now)
 
 
 def _model_of_job(job: ImportJob) -> CaptioningModel:

@@ -25,7 +25,8 @@ from people.requests import user_of
 def captions_import(request: HttpRequest) -> HttpResponse:
     check_reader(request.user)
     by = user_of(request)
-    form = partial(CaptionsForm, by=by, initial={"collection": request.GET.get("collection")})
+    asked = {name: request.GET[name] for name in ("collection", "project") if name in request.GET}
+    form = partial(CaptionsForm, by=by, initial=asked)
 
     def start(sent: CaptionsForm) -> ImportJob:
         options = {name: sent.cleaned_data[name] for name in ("model", "language", "collection", *OWNER_FIELDS)}

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from people.models import Owned, Project, Role, User
 from people.permissions import manages_anything, may_start_projects, usable_in
-from people.services.ownership import projects_to_own
+from people.services.ownership import not_usable, projects_to_own
 
 OWNER_FIELDS = ("project", "is_shared")
 
@@ -22,6 +22,9 @@ def usable(kind: type[Owned], project: Project | None, by: User) -> Any:
 
 class OwnerForm(forms.Form):
     """Mixed into a form that makes something which a project owns, from `parts` that have owners themselves."""
+
+    made_of: tuple[str, ...] = ()
+    """Fields with a choice of such parts. Unless a project is chosen, the new thing goes where they are."""
 
     project = forms.ModelChoiceField(
         Project.objects.none(),
@@ -45,7 +48,7 @@ class OwnerForm(forms.Form):
         field.queryset = Project.objects.filter(pk__in=[project.pk for project in projects])
         # People who cannot start a project have no future one in mind.
         self.may_be_none = manages_anything(by) and all(part.project_id is None for part in self.parts)
-        field.empty_label = gettext("none (only you see it)") if self.may_be_none else gettext("Choose…")
+        field.empty_label = self._no_project() if self.may_be_none else gettext("Choose…")
         self.only_project = projects[0] if len(projects) == 1 else None
         if self.only_project is not None:
             field.initial = self.only_project
@@ -65,7 +68,9 @@ class OwnerForm(forms.Form):
         cleaned.setdefault("is_shared", False)
         if "project" in self.errors:
             return cleaned
-        if cleaned.get("project") is None and not self.may_be_none:
+        if cleaned.get("project") is None:
+            cleaned["project"] = self._project_of(self.parts_in(cleaned))
+        if cleaned["project"] is None and not self.may_be_none:
             cleaned["project"] = self.only_project
             if self.only_project is None:
                 self.add_error("project", self._nothing_to_choose())
@@ -73,9 +78,27 @@ class OwnerForm(forms.Form):
             self.add_error("is_shared", gettext("Only managers of its project can share it with all."))
         return cleaned
 
+    def parts_in(self, cleaned: dict[str, Any]) -> list[Owned]:
+        """Return the parts that were chosen."""
+        return [part for name in self.made_of if (part := cleaned.get(name)) is not None]
+
+    def _project_of(self, parts: Sequence[Owned]) -> Project | None:
+        """Return the project of parts that are not shared, if it is one and may be chosen."""
+        owners = {part.project for part in parts if part.project is not None and not part.is_shared}
+        choices: Any = self.fields["project"]
+        return choices.queryset.filter(pk=owners.pop().pk).first() if len(owners) == 1 else None
+
+    def _no_project(self) -> str:
+        if self.made_of:
+            return gettext("that of what it is made of, or none (only you see it)")
+        return gettext("none (only you see it)")
+
     def _nothing_to_choose(self) -> str:
         if self.parts and not self.fields["project"].queryset.exists():  # type: ignore[attr-defined]
-            return gettext("Its parts belong to different projects. Share one of them with all first.")
+            owners = ", ".join(f"“{part}” ({part.project})" for part in self.parts if part.project is not None)
+            return gettext("These belong to different projects: %(owners)s. Share one of them with all first.") % {
+                "owners": owners
+            }
         return gettext("Choose the project that it belongs to.")
 
     def check_usable(self, cleaned: dict[str, Any], *names: str) -> None:
@@ -85,11 +108,10 @@ class OwnerForm(forms.Form):
             if part is None or "project" in self.errors:
                 continue
             if not usable(type(part), cleaned["project"], self.by).filter(pk=part.pk).exists():
-                self.add_error(name, gettext("This belongs to a different project from the one you chose."))
+                self.add_error(name, not_usable(part, cleaned["project"]))
             elif cleaned["is_shared"] and not part.is_shared:
-                self.add_error(
-                    name, gettext("This is not shared with all, so whatever uses it cannot be shared with all either.")
-                )
+                text = gettext("“%(name)s” is not shared with all, so what uses it cannot be shared with all either.")
+                self.add_error(name, text % {"name": part})
 
     def owner_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in OWNER_FIELDS if name in self.fields]

@@ -63,9 +63,23 @@ def change_owner(
                 thing.project, thing.is_shared = project, is_shared
                 thing.save(update_fields=["project", "is_shared"])
     except IntegrityError as error:
-        raise OwnerRefusedError(
-            _("It cannot be moved: that project already has one of this name. Choose another project.")
-        ) from error
+        text = _("“%(project)s” already has one called “%(name)s”. Rename one of them, or choose another project.")
+        raise OwnerRefusedError(text % {"project": project or _("no project"), "name": things[0]}) from error
+
+
+def not_usable(thing: Owned, project: Project | None) -> str:
+    """Say why `project`, or work without a project, cannot use `thing`: both are named."""
+    names = {"name": thing, "owner": thing.project, "project": project}
+    if project is None:
+        text = _("“%(name)s” belongs to the project “%(owner)s”, and you chose no project. Choose “%(owner)s”.")
+    elif thing.project is None:
+        text = _("“%(name)s” is in no project yet. Add it to “%(project)s” first.")
+    else:
+        text = _(
+            "“%(name)s” belongs to the project “%(owner)s”, not to “%(project)s”. Choose another one, or share it "
+            "with all."
+        )
+    return text % names
 
 
 def check_parts(parts: Iterable[Owned | None], *, project: Project | None, is_shared: bool) -> None:

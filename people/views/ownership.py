@@ -13,18 +13,18 @@ from django.utils.translation import gettext as _
 
 from people.forms.owners import ChangeOwnerForm
 from people.models import Owned
-from people.requests import user_of
+from people.requests import user_of, way_back
 from people.services.ownership import OwnerRefusedError
 
 
 def owner_page(
     request: HttpRequest, *, thing: Owned, give: Callable[..., None], back: str, context: Mapping[str, Any]
 ) -> HttpResponse:
-    """Change the owner of `thing` with `give`, and return `back` to its page.
+    """Change the owner of `thing` with `give`, and return to the page that `next` asks for, or to `back`.
 
     `context` has its `name`, its `breadcrumb` (a template, with what that needs) and perhaps a `note`.
     """
-    by = user_of(request)
+    by, asked = user_of(request), request.POST.get("next", "") or request.GET.get("next", "")
     form = ChangeOwnerForm(request.POST or None, thing=thing, by=by)
     if form.is_valid():
         try:
@@ -33,6 +33,6 @@ def owner_page(
             form.add_error(None, str(refused))
         else:
             messages.success(request, _("Saved."))
-            return redirect(back)
-    context = {**context, "form": form, "back": back}
+            return redirect(way_back(request, asked, otherwise=back))
+    context = {**context, "form": form, "back": way_back(request, asked, otherwise=back), "next": asked}
     return render(request, "people/owner.html", context, status=422 if form.is_bound else 200)

@@ -12,11 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from allocation.forms import HIGHEST_REPLICATION, BatchesForm, batch_size_field, hours, is_open_field, lease_field
 from corpora.rules.image_filters import LONGEST, ImageFilter, ImageFilterError, parse
 from crosslens_metrics.scales import SEVEN_POINTS
-from images.models import Collection
-from images.permissions import collections_in
+from images.forms import UsableCollectionField
 from inference.models import CaptioningModel
 from languages.models import Language
-from people.models import Project
+from people.models import Project, User
 from sxs_eval.models import SCALE_CHOICES, Comparison, EqualCaptions
 from sxs_eval.rules.judging import GOLD_PERCENT, REPEAT_PERCENT
 from sxs_eval.selectors.setup import LanguageCoverage, Left
@@ -33,18 +32,11 @@ WANTED = "language-"
 class CollectionForm(forms.Form):
     """The first step: the others depend on the collection."""
 
-    collection = forms.ModelChoiceField(
-        label=_("Collection"),
-        queryset=Collection.objects.none(),
-        to_field_name="slug",
-        empty_label=_("Choose…"),
-        help_text=_("The captions describe the images of this collection."),
-        error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
-    )
+    collection = UsableCollectionField(help_text=_("The captions describe the images of this collection."))
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, project: Project, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["collection"].queryset = collections_in(project)  # type: ignore[attr-defined]
+        self.fields["collection"].offer(project, by=by)  # type: ignore[attr-defined]
 
 
 class ModelsForm(forms.Form):

@@ -22,7 +22,8 @@ from corpora.selectors.subsets import check
 from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.scales import SEVEN_POINTS
-from images.models import Collection, CollectionImage
+from images.forms import UsableCollectionField
+from images.models import CollectionImage
 from images.permissions import collections_in
 from people.models import Project
 from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, parse_scores
@@ -96,14 +97,7 @@ class PlanForm(forms.Form):
             "difference small."
         ),
     )
-    collection = forms.ModelChoiceField(
-        label=_("Collection"),
-        queryset=Collection.objects.none(),
-        to_field_name="slug",
-        empty_label=_("Choose…"),
-        help_text=_("The captions describe the images of this collection."),
-        error_messages={"invalid_choice": _("This collection no longer exists. Choose another one.")},
-    )
+    collection = UsableCollectionField(help_text=_("The captions describe the images of this collection."))
     only = forms.CharField(
         label=_("Image filter"),
         max_length=LONGEST,

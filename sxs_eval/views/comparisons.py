@@ -62,7 +62,8 @@ def comparisons_progress(request: HttpRequest, slug: str) -> HttpResponse:
 def comparison_create(request: HttpRequest, slug: str) -> HttpResponse:
     """Set up comparisons in three steps at one address: collection, models, the rest."""
     project = project_for(request.user, slug, *READERS)
-    chosen = CollectionForm(request.GET if "collection" in request.GET else None, project=project)
+    asked = request.GET if "collection" in request.GET else None
+    chosen = CollectionForm(asked, project=project, by=user_of(request))
     if not chosen.is_valid():
         context = {"project": project, "form": chosen, "collections": collections_in(project).exists()}
         return render(request, "sxs_eval/comparison_collection.html", context)

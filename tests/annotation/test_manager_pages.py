@@ -163,7 +163,7 @@ class TestCreatingInTheBrowser:
 
     def test_a_collection_that_is_not_there_is_said(self, manager):
         response = manager.get(reverse("annotation:project-create"), {"collection": "none"})
-        assert "This collection no longer exists" in response.content.decode()
+        assert "There is no such collection in this project" in response.content.decode()
 
     def test_languages_are_added_to_a_project_that_is_there(self, manager, project, collection, answers):
         path = f"{reverse('annotation:language-add', args=['lions'])}?collection={collection.slug}"

@@ -133,6 +133,32 @@ class TestDeciding:
         assert owner_of(images) == (us.project, False)
         assert client.get(add).status_code == 200
 
+    def test_ones_own_is_added_where_it_is_missed_and_what_another_project_has_is_named(
+        self, us: Owning, them: Owning
+    ) -> None:
+        client, own = signed_in(us.manager), {"is_shared": False, "created_by": us.manager}
+        images = make_collection(1, project=us.project, **own)
+        made = [make_captioner(images, name, **own) for name in ("first", "second")]
+        page = f"{reverse('sxs_eval:comparison-create', args=[us.project.slug])}?collection={images.slug}"
+        for model in made:
+            text = client.get(page).text
+            assert "Add it" in text
+            assert "manager must" not in text
+            sent = {"project": us.project.pk, "next": page}
+            assert client.post(owner_page(model), sent)["Location"] == page
+        assert "Base model" in client.get(page).text
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
+        text = client.get(page.replace(images.slug, them.collection.slug)).text
+        for name in (them.collection.name, them.project.name, us.project.name):
+            assert f"“{name}”" in text
+        assert f"{owner_page(them.collection)}?next=" in text
+        assert signed_in(us.researcher).get(page).status_code == 200
+
+    def test_a_new_project_says_what_it_takes_and_which_project_has_the_rest(self, us: Owning) -> None:
+        text = signed_in(us.manager).get(reverse("annotation:project-create"), {"collection": us.collection.slug}).text
+        assert f"“{us.collection.name}” belongs to the project “{us.project.name}”" in text
+        assert f"{owner_page(us.collection)}?next=" in text
+
     def test_every_kind_that_can_be_used_says_so(self) -> None:
         """A new foreign key to one of these needs a line in its app's `ready`, or a reason here."""
         named = {
@@ -239,7 +265,8 @@ class TestMaking:
 
     def test_a_new_project_takes_nothing_that_another_has(self, us: Owning) -> None:
         """Not even its own manager's other project's: that is shared first."""
-        assert us.collection.name not in signed_in(us.manager).get(reverse("annotation:project-create")).text
+        page = signed_in(us.manager).get(reverse("annotation:project-create"))
+        assert us.collection not in page.context["form"].fields["collection"].queryset
 
 
 class TestDeletion:

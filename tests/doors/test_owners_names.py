@@ -19,7 +19,7 @@ from inference.backends.captioners import BackendSettingsError, Decoding
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Translator
 from inference.services import encoders, imports, models, runs
 from languages.models import Language
-from people.models import Membership
+from people.models import Membership, Role
 from people.selectors.projects import roles_of
 from people.services.ownership import OwnerRefusedError
 from tests.doors.asking import signed_in
@@ -80,6 +80,31 @@ class TestNames:
         made = CaptioningModel.objects.get(name=them.model.name, project=us.project)
         assert made.captions.count() == 1
         assert not them.model.captions.filter(language=GERMAN).exists()
+
+    def test_captions_go_where_their_collection_is_unless_a_project_is_chosen(self, us: Owning, them: Owning) -> None:
+        Membership.objects.create(project=them.project, user=us.manager, role=Role.MANAGER)
+        client, address = signed_in(us.manager), reverse("inference:captions-import")
+        form = client.get(address, {"collection": us.collection.slug}).context["form"]
+        assert form.fields["project"].initial == us.project.pk
+        sent = {"model": "x", "language": GERMAN, "collection": us.collection.slug}
+        file = SimpleUploadedFile("a.jsonl", b"{}")
+        assert client.post(address, sent | {"file": file}).status_code == 302
+        assert ImportJob.objects.latest("pk").project == us.project
+        sent |= {"project": them.project.pk, "file": SimpleUploadedFile("a.jsonl", b"{}")}
+        (refusal,) = client.post(address, sent).context["form"].errors["collection"]
+        for name in (us.collection.name, us.project.name, them.project.name):
+            assert f"“{name}”" in refusal
+
+    def test_a_model_in_no_project_comes_along_with_captions_for_one(self, us: Owning) -> None:
+        own = CaptioningModel.objects.create(name="own", created_by=us.manager)
+        content = b'{"image": "zebra-1", "caption": "Ein Zebra."}\n'
+        about: dict[str, Any] = {"language": Language.objects.get(pk=GERMAN), "collection": None, "model": "own"}
+        upload = SimpleUploadedFile("a.jsonl", content)
+        job = imports.start_upload(**about, project=us.project, upload=upload, by=us.manager)
+        imports.run_import(job_id=job.pk, clock=timezone.now)
+        assert list(CaptioningModel.objects.filter(name="own")) == [own]
+        assert owner_of(own) == (us.project, False)
+        assert own.captions.count() == 1
 
     def test_captions_of_a_shared_model_are_added_by_its_own_people(self, us: Owning, them: Owning) -> None:
         them.share()

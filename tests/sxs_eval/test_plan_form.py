@@ -57,7 +57,7 @@ def test_a_file_that_cannot_be_used_is_told(manager, project, collection, conten
         ({"small": "-1"}, "greater than or equal to 0"),
         ({"sets": "a, b"}, "There is no column of scores named “a”"),
         ({"subset": "5"}, "The collection has only 4 images."),
-        ({"collection": "gone"}, "This collection no longer exists."),
+        ({"collection": "gone"}, "There is no such collection in this project."),
         ({"replication": "0"}, "greater than or equal to 1"),
     ],
 )

@@ -159,4 +159,4 @@ class TestCreatingInTheBrowser:
         page = manager.get(path_of_create(project), {"collection": collection.slug}).content.decode()
         assert "needs captions of this collection by two models" in page
         page = manager.get(path_of_create(project), {"collection": "none"}).content.decode()
-        assert "This collection no longer exists" in page
+        assert "There is no such collection in this project" in page
