@@ -47,6 +47,15 @@ class EqualCaptions(models.TextChoices):
     SIMILAR = "similar", _("Count them as SIMILAR without showing them")
 
 
+class ComparisonQuerySet(models.QuerySet["Comparison"]):
+    def in_results(self) -> ComparisonQuerySet:
+        """Return those that count in results over several comparisons: pooled gains, rankings, correlations."""
+        return self.filter(excluded_at=None)
+
+    def left_out(self) -> ComparisonQuerySet:
+        return self.exclude(excluded_at=None)
+
+
 class Comparison(models.Model):
     """Test model against base model in one language. Its pool has the replication and the batch size.
 
@@ -76,8 +85,14 @@ class Comparison(models.Model):
         default=False, help_text="Whether background work still has to look for images without a pair."
     )
     left_out = models.PositiveIntegerField(default=0, help_text="Images that lack a caption of one of the models.")
+    excluded_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it is left out of results; empty while it counts."
+    )
+    exclusion_reason = models.CharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    objects = ComparisonQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["project", "pk"]

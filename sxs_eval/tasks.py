@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from django.db import transaction
 
@@ -13,14 +14,16 @@ from sxs_eval.services import comparisons
 
 @shared_task
 def fill_comparison(comparison_id: int) -> None:
-    comparisons.fill_comparison(comparison_id=comparison_id)
+    # It may have been deleted meanwhile.
+    with suppress(Comparison.DoesNotExist):
+        comparisons.fill_comparison(comparison_id=comparison_id)
 
 
 @shared_task
 def sweep_comparisons() -> None:
     """Make the pairs of comparisons whose message was lost or whose worker died."""
     for comparison_id in Comparison.objects.filter(awaits_pairs=True).order_by("pk").values_list("pk", flat=True):
-        comparisons.fill_comparison(comparison_id=comparison_id)
+        fill_comparison(comparison_id)
 
 
 def _nudge_one(comparison_id: int) -> None:

@@ -37,6 +37,7 @@ urlpatterns = [
     path(f"{ONE}/progress/", reports.comparison_progress, name="comparison-progress"),
     path(f"{ONE}/pairs/", reports.pair_list, name="pair-list"),
     path(f"{ONE}/settings/", comparisons.comparison_settings, name="comparison-settings"),
+    path(f"{ONE}/remove/", comparisons.comparison_remove, name="comparison-remove"),
     path(f"{ONE}/pairs/add/", comparisons.pairs_add, name="pairs-add"),
     path(f"{ONE}/gold/", gold.gold_list, name="gold-list"),
     path(f"{ONE}/gold/<int:gold_id>/", gold.gold_change, name="gold-change"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
+from django.db.models import Q
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -350,6 +351,41 @@ class GoldFileForm(forms.Form):
             text = gettext("The file is larger than %(limit)d MB. Upload it in several parts.")
             raise forms.ValidationError(text % {"limit": LARGEST_GOLD_FILE // 2**20})
         return file
+
+
+class RemovalForm(forms.Form):
+    """Which comparisons to leave out of results, and why."""
+
+    ONE, PAIR, BASE, TEST = "one", "pair", "base", "test"
+
+    scope = forms.ChoiceField(label=_("What to leave out"), widget=forms.RadioSelect, initial=ONE)
+    reason = forms.CharField(
+        label=_("Reason"), max_length=LONGEST_NOTE, help_text=_("Managers and researchers of the project can read it.")
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, comparison: Comparison) -> None:
+        super().__init__(data)
+        names = {"base": comparison.base.name, "test": comparison.test.name}
+        choices = [
+            (self.ONE, gettext("This comparison")),
+            (self.PAIR, gettext("All comparisons of these two models")),
+            (self.TEST, gettext("All comparisons with %(test)s") % names),
+            (self.BASE, gettext("All comparisons with %(base)s") % names),
+        ]
+        self.fields["scope"].choices = choices  # type: ignore[attr-defined]
+        self.comparison = comparison
+
+    def chosen(self) -> list[Comparison]:
+        """Return the comparisons of a valid form."""
+        one, scope = self.comparison, self.cleaned_data["scope"]
+        conditions = {
+            self.ONE: Q(pk=one.pk),
+            self.PAIR: Q(base=one.base, test=one.test) | Q(base=one.test, test=one.base),
+            self.TEST: Q(base=one.test) | Q(test=one.test),
+            self.BASE: Q(base=one.base) | Q(test=one.base),
+        }
+        found = Comparison.objects.filter(conditions[scope], project=one.project).select_related("project", "pool")
+        return list(found.order_by("pk"))
 
 
 class DecisionForm(forms.Form):

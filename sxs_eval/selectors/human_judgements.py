@@ -18,7 +18,9 @@ def human_judgements_of(project: Project, model_id: int, language: str) -> Seque
     # It needs scipy, 35 MB that every command would load at its start.
     from sxs_eval.selectors.results import evidence_of
 
-    comparisons = Comparison.objects.filter(Q(base=model_id) | Q(test=model_id), project=project, language=language)
+    comparisons = Comparison.objects.in_results().filter(
+        Q(base=model_id) | Q(test=model_id), project=project, language=language
+    )
     comparisons = comparisons.select_related("project", "pool", "base", "test").order_by("pk")
     evidence = evidence_of(comparisons)
     scores_of: dict[tuple[int, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))

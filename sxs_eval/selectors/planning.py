@@ -152,7 +152,7 @@ def existing_comparisons(
 
     Where none are drawn, any seed gives the same images.
     """
-    comparisons = Comparison.objects.filter(
+    comparisons = Comparison.objects.in_results().filter(
         project=project, collection=collection, subset=setting.subset, images=setting.images, language__in=languages
     )
     if setting.subset is not None:

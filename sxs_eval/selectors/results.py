@@ -354,8 +354,10 @@ def _checks(comparison: Comparison, name_of: NameOf) -> dict[str, Checks]:
 
 
 def comparisons_of(project: Project) -> list[Comparison]:
-    """Order comparisons as on their pages: by models, then by language."""
-    comparisons = Comparison.objects.filter(project=project).select_related(
-        "project", "language", "pool", "base", "test", "collection"
+    """Return the comparisons that count in results, ordered as on their pages: by models, then by language."""
+    comparisons = (
+        Comparison.objects.in_results()
+        .filter(project=project)
+        .select_related("project", "language", "pool", "base", "test", "collection")
     )
     return sorted(comparisons, key=lambda row: (row.base.name, row.test.name, row.language.english_name, row.pk))

@@ -74,9 +74,9 @@ def coverage_of(
     both = ModelCaption.objects.in_use().filter(Exists(in_collection), Exists(tested), model=base)
     images = dict(both.values_list("language").annotate(Count("pk")).order_by())
     there = set(
-        Comparison.objects.filter(project=project, collection=collection, base=base, test=test).values_list(
-            "language", flat=True
-        )
+        Comparison.objects.in_results()
+        .filter(project=project, collection=collection, base=base, test=test)
+        .values_list("language", flat=True)
     )
     rows = [
         LanguageCoverage(language, images.get(language.pk, 0), language.pk in there)

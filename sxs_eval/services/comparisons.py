@@ -141,7 +141,7 @@ def create_comparisons(
     by: User | None,
     now: datetime,
 ) -> tuple[list[Comparison], list[Language]]:
-    """Make a comparison in each of `languages`; also return those that already exist with the same settings.
+    """Make a comparison in each of `languages`; also return those that count with the same settings.
 
     So submitting a form twice makes its comparisons once. `fill_comparison` makes their pairs.
 
@@ -153,7 +153,7 @@ def create_comparisons(
     made, already = [], []
     with transaction.atomic():
         audit_log.lock(project, by)
-        same = Comparison.objects.filter(
+        same = Comparison.objects.in_results().filter(
             base=base,
             test=test,
             subset=setting.subset,

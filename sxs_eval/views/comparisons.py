@@ -28,10 +28,18 @@ from people.permissions import READERS, has_role, project_for
 from people.requests import user_of
 from people.rules.markdown import to_html
 from sxs_eval import defaults, tasks
-from sxs_eval.forms.comparisons import CollectionForm, ComparisonForm, InstructionsForm, ModelsForm, SettingsForm
+from sxs_eval.forms.comparisons import (
+    CollectionForm,
+    ComparisonForm,
+    InstructionsForm,
+    ModelsForm,
+    RemovalForm,
+    SettingsForm,
+)
 from sxs_eval.models import Comparison, Instructions
 from sxs_eval.permissions import check_reader, comparison_for
 from sxs_eval.selectors import overview, setup
+from sxs_eval.services import comparison_removal as removal
 from sxs_eval.services import comparisons as services
 
 SEED_BITS = 32
@@ -137,6 +145,42 @@ def comparison_settings(request: HttpRequest, slug: str, comparison_id: int) -> 
         above = services.change_replication(comparison=comparison, replication=replication, by=by, now=now)
         _say_what_stays_above(request, comparison, above)
     return redirect("sxs_eval:comparison-list", slug)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def comparison_remove(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
+    """Delete a comparison, leave it and others like it out of results, or count it again: the button says which."""
+    comparison = comparison_for(request.user, slug, comparison_id, Role.MANAGER)
+    who: dict[str, Any] = {"by": user_of(request), "now": timezone.now()}
+    form = RemovalForm(request.POST if "leave-out" in request.POST else None, comparison=comparison)
+    if "delete" in request.POST and _is_deleted(request, comparison, who):
+        return redirect("sxs_eval:comparison-list", slug)
+    if "count" in request.POST:
+        removal.count_comparisons_again(comparisons=[comparison], **who)
+        messages.success(request, _("The comparison counts in results again."))
+        return redirect("sxs_eval:comparison-show", slug, comparison_id)
+    if form.is_valid():
+        number = removal.leave_out_comparisons(comparisons=form.chosen(), reason=form.cleaned_data["reason"], **who)
+        text = ngettext(
+            "%(number)d comparison is left out of results.", "%(number)d comparisons are left out of results.", number
+        )
+        messages.success(request, text % {"number": number})
+        return redirect("sxs_eval:comparison-list", slug)
+    context = {"form": form, "comparison": comparison, "project": comparison.project, "decides": True}
+    context["is_judged"] = comparison.batches.exists()
+    return render(request, "sxs_eval/comparison_remove.html", context, status=422 if form.is_bound else 200)
+
+
+def _is_deleted(request: HttpRequest, comparison: Comparison, who: dict[str, Any]) -> bool:
+    """Delete it and say so; False if that is refused, which is said too."""
+    try:
+        removal.delete_comparison(comparison=comparison, **who)
+    except services.ComparisonError as refused:
+        messages.error(request, str(refused))
+        return False
+    messages.success(request, _("The comparison was deleted."))
+    return True
 
 
 @require_POST

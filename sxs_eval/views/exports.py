@@ -71,10 +71,10 @@ def _layout(layouts: type[L], layout: str) -> L:
 
 
 def _chosen(project: Project, comparison: str) -> list[Comparison]:
-    """Return the comparison asked for, or all comparisons of the project."""
+    """Return the comparison asked for, or all comparisons of the project that count in results."""
     comparisons = Comparison.objects.filter(project=project).select_related("project", "language", "base", "test")
     if not comparison:
-        return list(comparisons.order_by("pk"))
+        return list(comparisons.in_results().order_by("pk"))
     if not comparison.isascii() or not comparison.isdigit() or len(comparison) > 18:
         raise Http404(_("This project has no such comparison."))
     return [get_object_or_404(comparisons, pk=comparison)]

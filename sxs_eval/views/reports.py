@@ -84,6 +84,7 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
         "images": images,
         "layouts": Layout,
         "table_layouts": TableLayout,
+        "left_out": Comparison.objects.left_out().filter(project=project).count(),
     }
     return render(request, "sxs_eval/across.html", context, status=images.status)
 

@@ -47,7 +47,7 @@ def _chosen(project: Project, comparison: int | None) -> list[Comparison]:
         Comparison.objects.filter(project=project).select_related("project", "language", "base", "test").order_by("pk")
     )
     if comparison is None:
-        return comparisons
+        return [one for one in comparisons if one.excluded_at is None]
     chosen = [one for one in comparisons if one.pk == comparison]
     if not chosen:
         known = (
