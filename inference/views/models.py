@@ -28,12 +28,13 @@ from inference.forms.models import (
     RegisterForm,
     TranslatedModelForm,
 )
-from inference.models import TRANSLATED, CaptioningModel, Translator
+from inference.models import TRANSLATED, CaptioningModel, ModelCaption, Translator
 from inference.pages.kinds import broken_packages, model_kinds, translator_kinds
 from inference.pages.models import model_lines, model_page
 from inference.permissions import may_change_model, model_for, model_to_change, trainings_for
 from inference.selectors.models import model_details, model_rows, models_named, translators
 from inference.services import models as services
+from inference.services.model_deletion import ModelUsedError, delete_model, uses_of_model
 from people.permissions import check_reader
 from people.requests import user_of
 from people.views.ownership import owner_page
@@ -100,6 +101,23 @@ def model_edit(request: HttpRequest, model_id: int) -> HttpResponse:
             return redirect("inference:model-show", model.pk)
     context = {"model": model, "form": form, "has_captions": services.has_captions(model)}
     return render(request, "inference/model_edit.html", context, status=_status(form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def model_delete(request: HttpRequest, model_id: int) -> HttpResponse:
+    model = model_to_change(request.user, model_id)
+    if request.method != "POST":
+        captions = ModelCaption.objects.filter(model__in=model.family()).count()
+        context = {"model": model, "uses": uses_of_model(model), "captions": captions}
+        return render(request, "inference/model_delete.html", context)
+    try:
+        delete_model(model=model, by=user_of(request), now=timezone.now())
+    except ModelUsedError as refused:
+        messages.error(request, str(refused))
+        return redirect("inference:model-delete", model_id)
+    messages.success(request, _("%(name)s was deleted.") % {"name": model.name})
+    return redirect("inference:model-list")
 
 
 @require_POST

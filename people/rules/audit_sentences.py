@@ -70,6 +70,7 @@ SENTENCES: Mapping[str, Promise] = {
     "model.changed": gettext_lazy("What is said of a model was changed: %(about)s."),
     "model-caption.switched-off": gettext_lazy("A caption of a model was switched off: %(about)s."),
     "model-caption.switched-on": gettext_lazy("A caption of a model is in use again: %(about)s."),
+    "model.deleted": gettext_lazy("A model was deleted: %(about)s."),
     "model.retired": gettext_lazy("A model was retired: %(about)s."),
     "model.restored": gettext_lazy("A model was restored: %(about)s."),
     "owner.changed": gettext_lazy("The owner or the sharing was changed: %(about)s."),

@@ -113,6 +113,16 @@ def is_used_outside(thing: Owned, project: Project | None) -> bool:
     )
 
 
+def users_of(thing: Owned) -> dict[str, int]:
+    """Count what uses `thing`, by the name of its kind."""
+    counts: dict[str, int] = {}
+    for users, _path in _users[type(thing)]:
+        rows = users(thing)
+        kind = str(rows.model._meta.verbose_name_plural)
+        counts[kind] = max(counts.get(kind, 0), rows.count())
+    return {kind: number for kind, number in counts.items() if number}
+
+
 def _check_used_by_nobody_else(thing: Owned, project: Project | None) -> None:
     if is_used_outside(thing, project):
         raise OwnerRefusedError(
