@@ -20,6 +20,9 @@ urlpatterns = [
     path("collections/<slug:slug>/settings/", collections.collection_settings, name="collection-settings"),
     path("collections/<slug:slug>/duplicate/", collections.collection_duplicate, name="collection-duplicate"),
     path("collections/<slug:slug>/delete/", collections.collection_delete, name="collection-delete"),
+    path(
+        "collections/<slug:slug>/images/<uuid:public_id>/take-out/", collections.image_take_out, name="image-take-out"
+    ),
     path("projects/<slug:slug>/setup/", setup.setup_show, name="setup-show"),
     path("projects/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("projects/<slug:slug>/settings/duplicate/", projects.project_duplicate, name="project-duplicate"),

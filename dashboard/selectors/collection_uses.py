@@ -1,4 +1,4 @@
-"""What uses a collection, and so keeps it from being deleted."""
+"""What uses a collection or an image in it, and so keeps it from being deleted or taken out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.models import Round
-from corpora.models import LanguageCollection, Selection
-from gapgame.models import ItemSet
-from images.models import Collection
+from annotation.models import Caption, CaptionTask, Round
+from corpora.models import LanguageCollection, SelectedImage, Selection
+from gapgame.models import ItemImage, ItemSet
+from images.models import Collection, CollectionImage
 from inference.models import Run
 from people.models import Membership, User
 from people.permissions import READERS
-from scoring.models import ReferenceSet
-from sxs_eval.models import Comparison
+from scoring.models import Reference, ReferenceSet
+from sxs_eval.models import Comparison, Pair
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,42 @@ USERS: tuple[tuple[Any, Callable[[Collection], QuerySet[Any]], str], ...] = (
     ),
     (gettext_lazy("Runs of models"), lambda of: Run.objects.filter(collection=of), "project"),
 )
+
+
+IMAGE_USERS: tuple[tuple[Any, Callable[[CollectionImage], QuerySet[Any]]], ...] = (
+    (
+        gettext_lazy("Tasks of rounds"),
+        lambda one: CaptionTask.objects.filter(round__collection=one.collection_id, image=one.image_id),
+    ),
+    (
+        gettext_lazy("Captions"),
+        lambda one: Caption.objects.filter(round__collection=one.collection_id, image=one.image_id),
+    ),
+    (
+        gettext_lazy("Pairs of comparisons"),
+        lambda one: Pair.objects.filter(comparison__collection=one.collection_id, image=one.image_id),
+    ),
+    (
+        gettext_lazy("References"),
+        lambda one: Reference.objects.filter(reference_set__collection=one.collection_id, image=one.image_id),
+    ),
+    (
+        gettext_lazy("Game sentences"),
+        lambda one: ItemImage.objects.filter(item__item_set__collection=one.collection_id, image=one.image_id),
+    ),
+    (
+        gettext_lazy("Selections"),
+        lambda one: SelectedImage.objects.filter(
+            Q(selection__source=one.collection_id) | Q(selection__collection=one.collection_id), image=one.image_id
+        ),
+    ),
+)
+"""What was made of an image in its collection."""
+
+
+def uses_of_image(entry: CollectionImage) -> list[Use]:
+    counts = ((label, users(entry).count()) for label, users in IMAGE_USERS)
+    return [Use(str(label), number, []) for label, number in counts if number]
 
 
 def uses_of(collection: Collection, viewer: User) -> list[Use]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -11,8 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from dashboard.forms.collections import CollectionNameForm
-from dashboard.selectors.collection_uses import uses_of
-from images.permissions import collection_to_change
+from dashboard.selectors.collection_uses import uses_of, uses_of_image
+from dashboard.services.collection_images import take_out_image
+from images.permissions import collection_to_change, entry_of
 from images.services import collection_changes as services
 from images.services.collection_changes import CollectionUsedError
 from people.requests import user_of
@@ -63,3 +66,20 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("dashboard:collection-delete", slug)
     messages.success(request, _("%(name)s was deleted.") % {"name": collection.name})
     return redirect("images:collection-list")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def image_take_out(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse:
+    collection = collection_to_change(request.user, slug)
+    entry = entry_of(collection, public_id)
+    if request.method != "POST":
+        context = {"collection": collection, "entry": entry, "uses": uses_of_image(entry)}
+        return render(request, "dashboard/image_take_out.html", context)
+    try:
+        take_out_image(entry=entry, by=user_of(request), now=timezone.now())
+    except CollectionUsedError as refused:
+        messages.error(request, str(refused))
+        return redirect("dashboard:image-take-out", slug, public_id)
+    messages.success(request, _("%(name)s was taken out of the collection.") % {"name": entry.key})
+    return redirect("images:collection-show", slug)

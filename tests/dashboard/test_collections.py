@@ -9,7 +9,7 @@ from django.apps import apps
 from django.db.models import PROTECT
 from django.urls import reverse
 
-from dashboard.selectors.collection_uses import USERS, uses_of
+from dashboard.selectors.collection_uses import IMAGE_USERS, USERS, uses_of
 from images.models import Collection, Image, ImportJob
 from images.services.collection_changes import (
     CollectionUsedError,
@@ -123,3 +123,46 @@ def test_only_managers_of_its_project_change_it(collection, name):
         assert client.get(page).status_code in (403, 404)
         assert client.post(page, {"name": "x"}).status_code in (403, 404)
     assert Collection.objects.filter(pk=collection.pk, name=collection.name).exists()
+
+
+def test_an_image_that_is_there_by_mistake_is_taken_out_and_stays_stored(collection):
+    client, entry = client_of(collection.project.created_by), collection.entries.first()
+    page = reverse("dashboard:image-take-out", args=[collection.slug, entry.image.public_id])
+    assert (
+        page in client.get(reverse("images:collection-image-show", args=[collection.slug, entry.image.public_id])).text
+    )
+    assert "Take it out" in client.get(page).text
+    assert client.post(page).status_code == 302
+    assert (collection.entries.count(), Image.objects.count()) == (2, 3)
+    assert AuditEntry.objects.latest("pk").details == {"key": entry.key}
+
+
+def test_every_kind_of_row_about_an_image_of_a_collection_keeps_it_there(collection):
+    """A new foreign key to images, which keeps them stored, needs a line in IMAGE_USERS, or a reason here."""
+    of_no_collection = {
+        "CollectionImage",
+        "ModelCaption",
+        "Stabiliser",
+        "RunFailure",
+        "GuidelineExample",
+        "PracticeItem",
+    }
+    with_others = {"GoldPair", "CaptionItem"}
+    asked = {users(collection.entries.first()).model for _label, users in IMAGE_USERS}
+    kept = {
+        model.__name__
+        for model in set(apps.get_models()) - asked
+        for field in model._meta.concrete_fields
+        if field.related_model is Image and field.remote_field.on_delete is PROTECT
+    }
+    assert kept == of_no_collection | with_others
+
+
+def test_an_image_that_people_describe_cannot_be_taken_out_and_its_uses_are_named(collection):
+    make_round(project=collection.project, collection=collection)
+    entry = collection.entries.first()
+    client = client_of(collection.project.created_by)
+    page = reverse("dashboard:image-take-out", args=[collection.slug, entry.image.public_id])
+    assert "Tasks of rounds: 1" in client.get(page).text
+    assert "in use" in client.post(page, follow=True).text
+    assert collection.entries.count() == 3

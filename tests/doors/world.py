@@ -206,8 +206,8 @@ def make_world(media: Path) -> World:
     known["inference:caption-switch caption_id"] = [described.first().pk]
     known["people:member-remove pk"] = [Membership.objects.get(project=project, user=bob).pk]
     known["inference:stabilisers-export slug"] = [seeded.main.collection.slug]
-    for name in ("settings", "duplicate", "delete"):
-        known[f"dashboard:collection-{name} slug"] = [seeded.main.collection.slug]
+    for name in ("collection-settings", "collection-duplicate", "collection-delete", "image-take-out"):
+        known[f"dashboard:{name} slug"] = [seeded.main.collection.slug]
     # A name that no address has any more would fill none.
     assert {key.partition(" ")[0] for key in known if " " in key} <= {route.name for route in routes()}
     insiders = [manager, seeded.ann, seeded.rae, bob, cid, rita, player.user]
