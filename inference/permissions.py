@@ -8,7 +8,17 @@ from django.shortcuts import get_object_or_404
 
 from images.models import Image
 from images.permissions import collections_to_use
-from inference.models import CaptioningModel, EmbeddingSet, Encoder, ModelCaption, Run, Training, Translator, Trial
+from inference.models import (
+    IMPORTED,
+    CaptioningModel,
+    EmbeddingSet,
+    Encoder,
+    ModelCaption,
+    Run,
+    Training,
+    Translator,
+    Trial,
+)
 from people.models import Project, Role, User
 from people.permissions import check_reader, in_charge, in_reach, usable_in
 
@@ -157,6 +167,14 @@ def embedding_set_for(user: User | AnonymousUser, set_id: int) -> EmbeddingSet:
 def models_in_charge(user: User | AnonymousUser) -> QuerySet[CaptioningModel]:
     """Models of projects that `user` manages: they decide about their captions."""
     return CaptioningModel.objects.filter(in_charge(user, roles=(Role.MANAGER,)))
+
+
+def namesakes_of(user: User | AnonymousUser, model: CaptioningModel) -> QuerySet[CaptioningModel]:
+    """Other models of its name whose captions were imported, too, and about which `user` decides."""
+    if model.backend != IMPORTED:
+        return CaptioningModel.objects.none()
+    others = models_in_charge(user).exclude(pk=model.pk)
+    return others.filter(name=model.name, backend=IMPORTED).select_related("project").order_by("pk")
 
 
 def captions_to_switch(user: User | AnonymousUser) -> QuerySet[ModelCaption]:

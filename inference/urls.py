@@ -32,6 +32,7 @@ urlpatterns = [
     path(f"{ONE}/owner/", models.model_owner, name="model-owner"),
     path(f"{ONE}/edit/", models.model_edit, name="model-edit"),
     path(f"{ONE}/delete/", models.model_delete, name="model-delete"),
+    path(f"{ONE}/merge/", models.model_merge, name="model-merge"),
     path(f"{ONE}/retire/", models.model_retire, name="model-retire"),
     path(f"{ONE}/try/", trials.model_try, name="model-try"),
     path(f"{ONE}/stabilisers/", stabilisers.model_stabilisers, name="model-stabilisers"),

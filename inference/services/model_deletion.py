@@ -1,4 +1,4 @@
-"""Models that were made by mistake are deleted while nothing uses them."""
+"""Models that were made by mistake are deleted, or merged with the one that was meant, while nothing uses them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections import Counter
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import Exists, OuterRef, ProtectedError
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from inference.models import GOING, CaptioningModel, ModelCaption, Run, Stabiliser
 from people.models import User
@@ -57,6 +58,31 @@ def delete_model(*, model: CaptioningModel, by: User, now: datetime) -> None:
                 )
     except ProtectedError as error:
         raise ModelUsedError(_("This model is in use, so it cannot be deleted.")) from error
+
+
+def merge_model(*, model: CaptioningModel, into: CaptioningModel, by: User, now: datetime) -> int:
+    """Give the captions of an imported model to another that is the same, and delete it; return how many moved.
+
+    Raises
+    ------
+    ModelUsedError
+        Something uses it, or the other has different captions of the same images.
+    """
+    with transaction.atomic():
+        theirs = ModelCaption.objects.filter(model=into, image=OuterRef("image"), language=OuterRef("language"))
+        captions = ModelCaption.objects.filter(model=model)
+        if differing := captions.filter(Exists(theirs.exclude(text=OuterRef("text")))).count():
+            text = ngettext(
+                "“%(name)s” of “%(project)s” has another caption of %(number)d image, so these are two models.",
+                "“%(name)s” of “%(project)s” has other captions of %(number)d images, so these are two models.",
+                differing,
+            )
+            raise ModelUsedError(text % {"name": into, "project": into.project or _("no project"), "number": differing})
+        if uses_of_model(model):
+            raise ModelUsedError(_("This model is in use, so it cannot be merged with another."))
+        moved = captions.exclude(Exists(theirs)).update(model=into)
+        delete_model(model=model, by=by, now=now)
+        return moved
 
 
 def _delete_captions(family: list[int]) -> None:

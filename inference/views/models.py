@@ -11,10 +11,11 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from inference.backends import registry
@@ -31,10 +32,10 @@ from inference.forms.models import (
 from inference.models import TRANSLATED, CaptioningModel, ModelCaption, Translator
 from inference.pages.kinds import broken_packages, model_kinds, translator_kinds
 from inference.pages.models import model_lines, model_page
-from inference.permissions import may_change_model, model_for, model_to_change, trainings_for
+from inference.permissions import may_change_model, model_for, model_to_change, namesakes_of, trainings_for
 from inference.selectors.models import model_details, model_rows, models_named, translators
 from inference.services import models as services
-from inference.services.model_deletion import ModelUsedError, delete_model, uses_of_model
+from inference.services.model_deletion import ModelUsedError, delete_model, merge_model, uses_of_model
 from people.permissions import check_reader
 from people.requests import user_of
 from people.views.ownership import owner_page
@@ -42,6 +43,8 @@ from people.views.ownership import owner_page
 Registered = TypeVar("Registered", CaptioningModel, Translator)
 
 MODELS_PER_PAGE = 50
+LONGEST_KEY = 19
+"""Digits of a primary key, at which a database gives up."""
 LONGEST_QUERY = 200
 
 
@@ -100,6 +103,7 @@ def model_edit(request: HttpRequest, model_id: int) -> HttpResponse:
             messages.success(request, _("The model is changed."))
             return redirect("inference:model-show", model.pk)
     context = {"model": model, "form": form, "has_captions": services.has_captions(model)}
+    context["namesakes"] = namesakes_of(request.user, model)
     return render(request, "inference/model_edit.html", context, status=_status(form))
 
 
@@ -118,6 +122,24 @@ def model_delete(request: HttpRequest, model_id: int) -> HttpResponse:
         return redirect("inference:model-delete", model_id)
     messages.success(request, _("%(name)s was deleted.") % {"name": model.name})
     return redirect("inference:model-list")
+
+
+@require_POST
+@login_required
+def model_merge(request: HttpRequest, model_id: int) -> HttpResponse:
+    """Give its captions to another model of its name."""
+    model = model_to_change(request.user, model_id)
+    asked = request.POST.get("into", "")
+    number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < LONGEST_KEY else 0
+    into = get_object_or_404(namesakes_of(request.user, model), pk=number)
+    try:
+        moved = merge_model(model=model, into=into, by=user_of(request), now=timezone.now())
+    except ModelUsedError as refused:
+        messages.error(request, str(refused))
+        return redirect("inference:model-edit", model_id)
+    text = ngettext("%(number)d caption was moved here.", "%(number)d captions were moved here.", moved)
+    messages.success(request, text % {"number": moved})
+    return redirect("inference:model-show", into.pk)
 
 
 @require_POST

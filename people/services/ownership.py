@@ -63,7 +63,7 @@ def change_owner(
                 thing.project, thing.is_shared = project, is_shared
                 thing.save(update_fields=["project", "is_shared"])
     except IntegrityError as error:
-        text = _("“%(project)s” already has one called “%(name)s”. Rename one of them, or choose another project.")
+        text = _("“%(project)s” already has one called “%(name)s”. Choose another project.")
         raise OwnerRefusedError(text % {"project": project or _("no project"), "name": things[0]}) from error
 
 

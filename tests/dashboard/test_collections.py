@@ -139,15 +139,8 @@ def test_an_image_that_is_there_by_mistake_is_taken_out_and_stays_stored(collect
 
 def test_every_kind_of_row_about_an_image_of_a_collection_keeps_it_there(collection):
     """A new foreign key to images, which keeps them stored, needs a line in IMAGE_USERS, or a reason here."""
-    of_no_collection = {
-        "CollectionImage",
-        "ModelCaption",
-        "Stabiliser",
-        "RunFailure",
-        "GuidelineExample",
-        "PracticeItem",
-    }
-    with_others = {"GoldPair", "CaptionItem"}
+    made_of_images = {"CollectionImage", "ModelCaption", "Stabiliser", "RunFailure"}
+    examples, with_others = {"GuidelineExample", "PracticeItem"}, {"GoldPair", "CaptionItem"}
     asked = {users(collection.entries.first()).model for _label, users in IMAGE_USERS}
     kept = {
         model.__name__
@@ -155,7 +148,7 @@ def test_every_kind_of_row_about_an_image_of_a_collection_keeps_it_there(collect
         for field in model._meta.concrete_fields
         if field.related_model is Image and field.remote_field.on_delete is PROTECT
     }
-    assert kept == of_no_collection | with_others
+    assert kept == made_of_images | examples | with_others
 
 
 def test_an_image_that_people_describe_cannot_be_taken_out_and_its_uses_are_named(collection):

@@ -64,3 +64,22 @@ def test_a_run_that_is_going_is_waited_for(manager, project, model):
     Run.objects.create(model=model, collection=make_collection(1), queue="gpu", created_at=NOW, project=project)
     assert "in use" in manager.post(page_of(model), follow=True).text
     assert model.captions.exists()
+
+
+def test_two_models_of_one_name_become_one_unless_they_differ(manager, project):
+    collection, own = make_collection(3), {"is_shared": False, "created_by": project.created_by}
+    into = make_captioner(collection, "Same", text="x", project=project)
+    twin = make_captioner(collection, "Same", text="x", **own)
+    first = into.captions.first()
+    first.delete()
+    edit = reverse("inference:model-edit", args=[twin.pk])
+    merge = reverse("inference:model-merge", args=[twin.pk])
+    assert merge in manager.get(edit).text
+    ModelCaption.objects.filter(pk=into.captions.first().pk).update(text="another")
+    assert "another caption of 1 image" in manager.post(merge, {"into": into.pk}, follow=True).text
+    into.captions.filter(text="another").update(
+        text=twin.captions.get(image=into.captions.get(text="another").image).text
+    )
+    assert "1 caption was moved here." in manager.post(merge, {"into": into.pk}, follow=True).text
+    assert (into.captions.count(), CaptioningModel.objects.filter(name="Same").count()) == (3, 1)
+    assert manager.post(merge, {"into": into.pk}).status_code == 404
