@@ -45,7 +45,7 @@ class CollectionForm(OwnerForm):
         return cleaned
 
 
-class UsableCollectionField(forms.ModelChoiceField):
+class UsableCollectionField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """A collection that a project may use; another that the person may see is refused by its name and its owner's."""
 
     default_error_messages: ClassVar = {
@@ -53,8 +53,8 @@ class UsableCollectionField(forms.ModelChoiceField):
     }
 
     def __init__(self, **about: Any) -> None:
-        about = {"label": _("Collection"), "empty_label": _("Choose…"), "to_field_name": "slug"} | about
-        super().__init__(Collection.objects.none(), **about)
+        usual: dict[str, Any] = {"label": _("Collection"), "empty_label": _("Choose…"), "to_field_name": "slug"}
+        super().__init__(Collection.objects.none(), **usual | about)
         self.seen = Collection.objects.none()
         self.refusal: Callable[[Collection], str] = str
 

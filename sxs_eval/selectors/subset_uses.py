@@ -21,7 +21,7 @@ def comparisons_by_subset(project: Project) -> Iterator[tuple[str, Use]]:
     for row in rows.annotate(is_judged=Exists(judged)).order_by("pk"):
         # Without its models, which not everybody may know.
         title = _("comparison %(number)d in %(language)s") % {"number": row.pk, "language": row.language.name}
-        use = Use(title, reverse("sxs_eval:comparison-show", args=[project.slug, row.pk]), row.is_judged)
+        use = Use(title, reverse("sxs_eval:comparison-show", args=[project.slug, row.pk]), row.is_judged)  # type: ignore[attr-defined]
         for term in parse(row.images).terms:
             if term.kind is Kind.SUBSET:
                 yield term.value, use

@@ -136,7 +136,8 @@ class TestDeciding:
     def test_ones_own_is_added_where_it_is_missed_and_what_another_project_has_is_named(
         self, us: Owning, them: Owning
     ) -> None:
-        client, own = signed_in(us.manager), {"is_shared": False, "created_by": us.manager}
+        client = signed_in(us.manager)
+        own: dict[str, Any] = {"is_shared": False, "created_by": us.manager}
         images = make_collection(1, project=us.project, **own)
         made = [make_captioner(images, name, **own) for name in ("first", "second")]
         page = f"{reverse('sxs_eval:comparison-create', args=[us.project.slug])}?collection={images.slug}"

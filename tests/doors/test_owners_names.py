@@ -86,7 +86,7 @@ class TestNames:
         client, address = signed_in(us.manager), reverse("inference:captions-import")
         form = client.get(address, {"collection": us.collection.slug}).context["form"]
         assert form.fields["project"].initial == us.project.pk
-        sent = {"model": "x", "language": GERMAN, "collection": us.collection.slug}
+        sent: dict[str, Any] = {"model": "x", "language": GERMAN, "collection": us.collection.slug}
         file = SimpleUploadedFile("a.jsonl", b"{}")
         assert client.post(address, sent | {"file": file}).status_code == 302
         assert ImportJob.objects.latest("pk").project == us.project

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.http import HttpRequest, HttpResponse
@@ -218,7 +219,7 @@ def test_researchers_read_no_names_of_people(clients: dict[str, Client], world: 
         # One's own account and consent name whom to ask.
         if reads >= {"M", "R"} and "v" not in reads and not route.name.startswith("people:"):
             for address in route.addresses(world.known)[:1]:
-                response = clients["R"].get(address)
+                response: Any = clients["R"].get(address)
                 body = b"".join(response.streaming_content) if response.streaming else response.content
                 asked += response.status_code == 200
                 told += [f"{address}: {name}" for name in names.values() if name.encode() in body and name != own]
