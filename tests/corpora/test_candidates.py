@@ -17,9 +17,9 @@ from corpora.rules.candidates import Fault, checksum_of, is_address, is_private,
 from corpora.selectors.candidates import summary_of
 from corpora.services import candidate_imports
 from corpora.services.candidates import CandidatesRefusedError, delete_list
+from crosslens_metrics.formats import limits
 from images.models import ImportJob, ImportKind, JobState
 from images.services import jobs
-from parallel_text.readers import packed
 from people.models import AuditEntry, Project, User
 from tests.clients import client_of
 from tests.factories import NOW, make_project, make_user
@@ -143,7 +143,7 @@ def test_only_the_first_faulty_lines_are_reported_and_all_are_counted(tmp_path, 
 
 
 def test_a_packed_file_does_not_unpack_without_end(tmp_path, project, monkeypatch):
-    monkeypatch.setattr(packed, "WORTH_A_LOOK_BYTES", 10**5)
+    monkeypatch.setattr(limits, "UNPACKED_WORTH_A_LOOK_BYTES", 10**5)
     path = tmp_path / "world.csv.gz"
     path.write_bytes(gzip.compress(f"{HEADER}\n{line('a')}\n".encode() + b"\n" * 10**6))
     job = run(path, project)
