@@ -34,6 +34,13 @@ def _incomplete_batch(error: batches.IncompleteBatchError) -> Refusal:
 
 
 @refusal_of.register
+def _unconfirmed_captions(error: batches.UnconfirmedCaptionsError) -> Refusal:
+    said = _("Some captions are not confirmed yet. Read what you wrote, then confirm or change it.")
+    errors = {str(position): [_("Not confirmed yet.")] for position in error.positions}
+    return Refusal(409, "unconfirmed-captions", said, errors)
+
+
+@refusal_of.register
 def _near_copy(error: batches.NearCopyError) -> Refusal:
     said = _(
         "Some captions are almost the same as what was shown on the first screen. Change them, or send copies_seen."
@@ -50,7 +57,8 @@ def _invalid_caption(error: batches.InvalidCaptionError) -> Refusal:
 @refusal_of.register
 def _stale_draft(error: batches.StaleDraftError) -> Refusal:
     said = _("This caption was changed elsewhere in the meantime. The fields text and revision hold the saved version.")
-    return Refusal(409, "stale-draft", said, stored={"text": error.item.text, "revision": error.item.revision})
+    stored = {"text": error.item.text, "revision": error.item.revision, "is_autosaved": error.item.is_autosaved}
+    return Refusal(409, "stale-draft", said, stored=stored)
 
 
 @refusal_of.register

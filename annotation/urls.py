@@ -31,6 +31,7 @@ of_batch = [
     path("write/<int:position>/", batches.caption_write, name="caption-write"),
     path("write/<int:position>/draft/", batches.draft_save, name="draft-save"),
     path("review/", batches.batch_review, name="batch-review"),
+    path("confirm/", batches.captions_confirm, name="captions-confirm"),
     path("submit/", batches.batch_submit, name="batch-submit"),
     path("done/", batches.batch_done, name="batch-done"),
     path("return/", work.batch_return, name="batch-return"),

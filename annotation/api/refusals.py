@@ -22,6 +22,7 @@ explain(
         "stale-state": "The batch is already past this stage, or has not reached it yet.",
         "unrated-images": "Rate every caption first; errors lists the positions.",
         "incomplete-batch": "Captions are missing or cannot be submitted; errors says why, by position.",
+        "unconfirmed-captions": "Captions were saved with confirms=false; errors lists the positions.",
         "near-copy": "Captions are almost the English ones; errors says which. Change them, or send copies_seen.",
         "invalid-caption": "The text cannot be saved as it is.",
         "stale-draft": "The text has changed since your revision; text and revision hold the saved version.",

@@ -66,7 +66,7 @@ class HeadSerializer(BatchHeadSerializer):
 
 
 class ItemSerializer(serializers.Serializer[Any]):
-    """English caption and rating are null after screen 1; text, revision and warnings are null on it."""
+    """English caption and rating are null after screen 1; what is written on screen 2 is null on it."""
 
     position = serializers.IntegerField()
     image = ServedImageSerializer()
@@ -74,6 +74,9 @@ class ItemSerializer(serializers.Serializer[Any]):
     rating = serializers.ChoiceField(Rating.choices, allow_null=True)
     text = serializers.CharField(allow_null=True)
     revision = serializers.IntegerField(allow_null=True)
+    is_autosaved = serializers.BooleanField(
+        allow_null=True, help_text="Whether the text must be confirmed before the batch can be submitted."
+    )
     warnings = WarningSerializer(many=True)
 
 
@@ -117,6 +120,9 @@ class DraftSerializer(serializers.Serializer[Any]):
         min_value=0, max_value=2**31 - 1, help_text="Revision of the text that this one is based on; 0 for the first."
     )
     active_ms = serializers.IntegerField(min_value=0, max_value=MS_PER_DAY, default=0)
+    confirms = serializers.BooleanField(
+        default=True, help_text="False for a text that you save while somebody types it: it cannot be submitted yet."
+    )
 
 
 class SubmitSerializer(serializers.Serializer[Any]):
@@ -128,7 +134,7 @@ class SubmitSerializer(serializers.Serializer[Any]):
 class DraftedSerializer(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     revision = serializers.IntegerField()
-    written = serializers.IntegerField(help_text="Images in the batch that have a text.")
+    written = serializers.IntegerField(help_text="Images in the batch that have a confirmed caption.")
     warnings = WarningSerializer(many=True)
 
 
@@ -277,13 +283,20 @@ def _items(batch: CaptionBatch, user: User) -> Sequence[dict[str, Any]]:
         ]
     written = work.submitted if batch.stage == Stage.SUBMITTED else work.own_captions
     return [
-        _item(item.position, item.image, text=item.text, revision=item.revision, warnings=item.warnings)
+        _item(
+            item.position,
+            item.image,
+            text=item.text,
+            revision=item.revision,
+            is_autosaved=item.is_autosaved,
+            warnings=item.warnings,
+        )
         for item in written(batch, user)
     ]
 
 
 def _item(position: int, image: Any, **more: Any) -> dict[str, Any]:
-    nothing = {"english": None, "rating": None, "text": None, "revision": None, "warnings": ()}
+    nothing = dict.fromkeys(("english", "rating", "text", "revision", "is_autosaved")) | {"warnings": ()}
     return {"position": position, "image": served_fields(image)} | nothing | more
 
 

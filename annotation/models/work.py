@@ -83,6 +83,10 @@ class CaptionItem(models.Model):
     text = models.TextField(blank=True)
     revision = models.PositiveIntegerField(default=0)
     saved_at = models.DateTimeField(null=True, blank=True)
+    is_autosaved = models.BooleanField(
+        default=False,
+        help_text="Whether its text was saved while being typed, and its writer has not confirmed it since.",
+    )
     copied_revision = models.PositiveIntegerField(
         null=True, blank=True, help_text="Revision that the writer was warned is almost the English caption."
     )

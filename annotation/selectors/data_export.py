@@ -117,6 +117,7 @@ def _items(person: User, hidden: set[int]) -> Iterator[dict[str, Any]]:
         "text",
         "revision",
         "saved_at",
+        "is_autosaved",
         "writing_ms",
         image_key=_key("batch__round__collection"),
         **_of_round("batch__round"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
@@ -66,6 +67,17 @@ class RatePage:
     rated: int
 
 
+class DraftText(NamedTuple):
+    """A text as it is saved. One that was only saved while being typed is not written yet."""
+
+    text: str
+    is_autosaved: bool
+
+    @property
+    def is_written(self) -> bool:
+        return bool(self.text.strip()) and not self.is_autosaved
+
+
 @dataclass(frozen=True)
 class WriteItem:
     """An image of a batch. `number` counts from 1 among the images worked on; `position` is in the address."""
@@ -77,6 +89,7 @@ class WriteItem:
     revision: int
     warnings: Sequence[text_checks.CaptionFault]
     error: text_checks.CaptionFault | None = None
+    is_autosaved: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +129,7 @@ def workable(batch: CaptionBatch | UUID) -> QuerySet[CaptionItem]:
     )
 
 
-TEXTS = Statement(lambda batch: workable(batch).values_list("position", "text"), batch=UUID)
+TEXTS = Statement(lambda batch: workable(batch).values_list("position", "text", "is_autosaved"), batch=UUID)
 RATE_ITEMS = Statement(lambda batch: workable(batch).select_related("image", "english"), batch=UUID)
 ITEMS_WITH_ENGLISH = Statement(lambda batch: workable(batch).select_related("english"), batch=UUID)
 ITEM_WITH_IMAGE = Statement(
@@ -132,17 +145,19 @@ def language_of(round_id: int) -> Language:
     return Round.objects.select_related("language").get(pk=round_id).language
 
 
-def warnings_of(item: CaptionItem, language: Language, texts: Mapping[int, str]) -> list[text_checks.CaptionFault]:
+def warnings_of(
+    item: CaptionItem, language: Language, texts: Mapping[int, DraftText]
+) -> list[text_checks.CaptionFault]:
     """The soft checks of one text against the other `texts` of its batch, and the warnings when it was submitted."""
     if not item.text.strip():
         return []
-    others = [text for position, text in texts.items() if text and position != item.position]
+    others = [draft.text for position, draft in texts.items() if draft.text and position != item.position]
     warnings = text_checks.soft_warnings(item.text, language=language, others=others)
     return [*warnings, text_checks.COPIED] if item.copied_revision == item.revision else warnings
 
 
 def warnings_by_position(items: Sequence[CaptionItem], language: Language) -> dict[int, list[text_checks.CaptionFault]]:
-    texts = {item.position: item.text for item in items}
+    texts = {item.position: DraftText(item.text, item.is_autosaved) for item in items}
     return {item.position: warnings_of(item, language, texts) for item in items}
 
 
@@ -180,18 +195,24 @@ def level_choices() -> list[LevelChoice]:
 
 
 def first_to_write(batch: CaptionBatch) -> int | None:
-    """The position to begin at: the first without a text, else the first; None if every image was reassigned."""
-    items = list(workable(batch).values_list("position", "text"))
-    return next((position for position, text in items if not text.strip()), items[0][0] if items else None)
+    """The position to go on at: of the unconfirmed text edited last, else of the first image without a caption.
+
+    If all captions are confirmed, it is that of the first image; None if every image was reassigned.
+    """
+    unconfirmed = workable(batch).filter(is_autosaved=True).exclude(text="")
+    if last := unconfirmed.order_by("-saved_at").values_list("position", flat=True).first():
+        return last
+    texts = texts_of(batch)
+    return next((position for position, draft in texts.items() if not draft.is_written), next(iter(texts), None))
 
 
-def texts_of(batch: CaptionBatch) -> dict[int, str]:
+def texts_of(batch: CaptionBatch) -> dict[int, DraftText]:
     """Return what was written so far, by position."""
-    return dict(TEXTS.rows(batch=batch.pk))
+    return {position: DraftText(*draft) for position, *draft in TEXTS.rows(batch=batch.pk)}
 
 
-def written_in(texts: Mapping[int, str]) -> int:
-    return sum(1 for text in texts.values() if text.strip())
+def written_in(texts: Mapping[int, DraftText]) -> int:
+    return sum(1 for draft in texts.values() if draft.is_written)
 
 
 def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) -> WritePage | None:
@@ -202,7 +223,7 @@ def write_page(batch: CaptionBatch, position: int, viewer: User, now: datetime) 
 
 
 def page_ahead(
-    batch: CaptionBatch, texts: Mapping[int, str], position: int, viewer: User, now: datetime
+    batch: CaptionBatch, texts: Mapping[int, DraftText], position: int, viewer: User, now: datetime
 ) -> WritePage | None:
     """Screen 2 at another image of a batch of which `texts` are known: two queries less, and no head of the page."""
     head = LeaseHead(**lease_fields(batch.lease, now=now), size=len(texts))
@@ -210,7 +231,7 @@ def page_ahead(
 
 
 def _write_page(
-    head: LeaseHead, texts: Mapping[int, str], position: int, viewer: User, language: Language
+    head: LeaseHead, texts: Mapping[int, DraftText], position: int, viewer: User, language: Language
 ) -> WritePage | None:
     if position not in texts:
         return None
@@ -219,7 +240,6 @@ def _write_page(
     item = ITEM_WITH_IMAGE.get(batch=head.id, position=position)
     # One reverse() instead of fifteen: the addresses of a batch differ only in their last part.
     address = reverse("annotation:caption-write", args=[head.id, 0]).removesuffix("0/")
-    is_written = {other: bool(text.strip()) for other, text in texts.items()}
     return WritePage(
         batch=head,
         item=WriteItem(
@@ -229,11 +249,12 @@ def _write_page(
             text=item.text,
             revision=item.revision,
             warnings=warnings_of(item, language, texts),
+            is_autosaved=item.is_autosaved,
         ),
         language=language,
         steps=[
-            Step(f"{address}{other}/", number, is_written[other], other == position)
-            for number, other in enumerate(positions, start=1)
+            Step(f"{address}{other}/", number, draft.is_written, other == position)
+            for number, (other, draft) in enumerate(texts.items(), start=1)
         ],
         written=written_in(texts),
         previous=positions[index - 1] if index else None,
@@ -254,6 +275,7 @@ def own_captions(batch: CaptionBatch, viewer: User) -> list[WriteItem]:
             revision=item.revision,
             warnings=warnings[item.position],
             error=text_checks.hard_error(item.text),
+            is_autosaved=item.is_autosaved,
         )
         for number, item in enumerate(items, start=1)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from random import Random
 from uuid import UUID
@@ -65,6 +65,14 @@ class IncompleteBatchError(Exception):
     def __init__(self, problems: dict[int, text_checks.CaptionFault]) -> None:
         super().__init__(problems)
         self.problems = problems
+
+
+class UnconfirmedCaptionsError(Exception):
+    """The captions at these `positions` were saved while being typed; their writer has not confirmed them."""
+
+    def __init__(self, positions: list[int]) -> None:
+        super().__init__(positions)
+        self.positions = positions
 
 
 class NearCopyError(Exception):
@@ -155,11 +163,20 @@ def open_writing(*, batch_id: UUID, person: User, now: datetime) -> CaptionBatch
 
 
 def save_draft(
-    *, batch_id: UUID, person: User, position: int, text: str, revision: int, active_ms: int, now: datetime
+    *,
+    batch_id: UUID,
+    person: User,
+    position: int,
+    text: str,
+    revision: int,
+    active_ms: int,
+    now: datetime,
+    confirms: bool = True,
 ) -> CaptionItem:
-    """Save what was typed so far, letter for letter. `revision` is of the text that the writer began from.
+    """Save a text, letter for letter. `revision` is of the text that the writer began from.
 
-    Sending the same again changes nothing. After the lease ran out a draft is still kept.
+    Without `confirms`, a changed text is only what was typed so far: its writer must confirm it before it can be
+    submitted. Sending the same again changes nothing. After the lease ran out a draft is still kept.
 
     Raises
     ------
@@ -180,12 +197,35 @@ def save_draft(
             if revision != item.revision:
                 raise StaleDraftError(item)
             item.revision += 1
+            item.is_autosaved = True
+        if confirms and not text_checks.hard_error(text):
+            item.is_autosaved = False
         began_at = item.saved_at or batch.writing_opened_at or now
         item.writing_ms += credible_ms(active_ms, since=began_at, now=now, longest=LONGEST_SITTING)
         item.text, item.saved_at = text, now
-        save_columns(item, "text", "revision", "saved_at", "writing_ms")
+        save_columns(item, "text", "revision", "saved_at", "writing_ms", "is_autosaved")
         KIND.renew(batch, person, now)
     return item
+
+
+def confirm_captions(*, batch_id: UUID, person: User, revisions: Mapping[int, int], now: datetime) -> None:
+    """Confirm captions that their writer has seen: those at the positions that still have these `revisions`.
+
+    Raises
+    ------
+    CaptionBatch.DoesNotExist, StaleStateError, BatchReturnedError
+    """
+    with transaction.atomic():
+        batch = KIND.locked(batch_id, person)
+        if batch.stage != Stage.WRITE:
+            raise StaleStateError
+        if batch.lease.state == BatchState.RETURNED:
+            raise BatchReturnedError
+        seen = [item for item in workable(batch) if revisions.get(item.position) == item.revision]
+        for item in seen:
+            item.is_autosaved = item.is_autosaved and text_checks.hard_error(item.text) is not None
+        CaptionItem.objects.bulk_update(seen, ["is_autosaved"])
+        KIND.renew(batch, person, now)
 
 
 def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bool = False) -> CaptionBatch:
@@ -196,6 +236,7 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bo
     Raises
     ------
     CaptionBatch.DoesNotExist, StaleStateError, BatchReturnedError, IncompleteBatchError, NotQualifiedError
+    UnconfirmedCaptionsError
     NearCopyError
         Nothing is submitted yet. With `copies_seen` the check is skipped.
     """
@@ -210,6 +251,8 @@ def submit_batch(*, batch_id: UUID, person: User, now: datetime, copies_seen: bo
         problems = {item.position: problem for item in items if (problem := text_checks.hard_error(item.text))}
         if problems:
             raise IncompleteBatchError(problems)
+        if unconfirmed := [item.position for item in items if item.is_autosaved]:
+            raise UnconfirmedCaptionsError(unconfirmed)
         copied = [] if copies_seen else _warn_of_copies(batch, items)
         if not copied:
             _submit(batch, items, person=person, now=now)

@@ -23,6 +23,7 @@ from annotation.models import CaptionBatch, Stage
 from annotation.permissions import batch_for
 from annotation.rules import text_checks
 from annotation.selectors.work import (
+    DraftText,
     batch_head,
     first_to_write,
     language_of,
@@ -48,6 +49,8 @@ REFUSED = "refused-caption"
 """In the session: a text that was not stored, until its page has shown it."""
 FRAME, AHEAD = "annotation/_annotator.html", "annotation/_ahead.html"
 """What screen 2 stands in: a whole page, or what the script takes of one."""
+GOES_ON = ("following", "finish")
+"""The button below the text that confirms it: on the last image it leads to the review."""
 LONGEST_KEPT = 2 * text_checks.LONGEST_DRAFT
 
 
@@ -156,7 +159,7 @@ def _writing(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpRe
 
 
 def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    text = request.POST.get("text", "")
+    text, go = request.POST.get("text", ""), request.POST.get("go", "")
     try:
         item = services.save_draft(
             batch_id=batch_id,
@@ -166,6 +169,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             revision=_number(request.POST.get("revision")),
             active_ms=active_ms_of(request),
             now=timezone.now(),
+            confirms=go in GOES_ON,
         )
     except services.InvalidCaptionError as refused:
         return _writing_again(request, str(refused.problem.message), text)
@@ -175,7 +179,7 @@ def _keep_caption(request: HttpRequest, batch_id: UUID, position: int) -> HttpRe
             "still in the box."
         )
         return _writing_again(request, message, text)
-    if request.POST.get("go") == "following" and text_checks.hard_error(text):
+    if go == "following" and text_checks.hard_error(text):
         # With an address of its own: reloading it shows what is stored by then.
         return redirect(f"{reverse('annotation:caption-write', args=[batch_id, position])}?{UNFINISHED}")
     return _go_on(request, item.batch, position)
@@ -200,7 +204,10 @@ def _go_on(request: HttpRequest, batch: CaptionBatch, position: int) -> HttpResp
 @gzip_page
 @saves(CAPTIONS, stays=True)
 def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpResponse:
-    """Save what was typed; with `ahead`, a position, the response brings the page of that image, too."""
+    """Save what was typed so far, or what the writer confirms.
+
+    With `ahead`, a position, the response brings the page of that image, too.
+    """
     item = services.save_draft(
         batch_id=batch_id,
         person=user_of(request),
@@ -209,6 +216,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         revision=_number(request.POST.get("revision")),
         active_ms=active_ms_of(request),
         now=timezone.now(),
+        confirms="confirms" in request.POST,
     )
     texts = texts_of(item.batch)
     warnings = warnings_of(item, language_of(item.batch.round_id), texts)
@@ -217,6 +225,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
         {
             "state": "saved",
             "revision": item.revision,
+            "is_autosaved": item.is_autosaved,
             "error": str(problem.message) if problem else "",
             "warnings": [{"code": warning.code, "message": str(warning.message)} for warning in warnings],
             "written": written_in(texts),
@@ -225,7 +234,7 @@ def draft_save(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
     )
 
 
-def _ahead(request: HttpRequest, batch: CaptionBatch, texts: Mapping[int, str]) -> str:
+def _ahead(request: HttpRequest, batch: CaptionBatch, texts: Mapping[int, DraftText]) -> str:
     """Return the page of the image that the script will ask for next, without its frame; empty if it asks for none."""
     asked = _number(request.POST.get("ahead"))
     page = page_ahead(batch, texts, asked, user_of(request), timezone.now()) if asked else None
@@ -256,10 +265,23 @@ def _review(request: HttpRequest, batch: CaptionBatch, status: int = 200) -> Htt
         "batch": batch_head(batch, size=len(items), now=timezone.now()),
         "items": items,
         "missing": [item.position for item in items if item.error],
+        "unconfirmed": [item.position for item in items if item.is_autosaved and not item.error],
         "copied": [item.position for item in items if text_checks.COPIED in item.warnings],
         "language": batch.round.language,
     }
     return render(request, "annotation/review.html", context, status=status)
+
+
+@require_POST
+@login_required
+@explains_refusals(CAPTIONS)
+def captions_confirm(request: HttpRequest, batch_id: UUID) -> HttpResponse:
+    """Confirm the captions that the review showed, each in the revision that it showed."""
+    batch_for(user_of(request), batch_id)
+    sent = (caption.partition("-") for caption in request.POST.getlist("seen"))
+    revisions = {_number(position): _number(revision) for position, _hyphen, revision in sent}
+    services.confirm_captions(batch_id=batch_id, person=user_of(request), revisions=revisions, now=timezone.now())
+    return redirect("annotation:batch-review", batch_id)
 
 
 @require_POST
@@ -274,7 +296,7 @@ def batch_submit(request: HttpRequest, batch_id: UUID) -> HttpResponse:
             now=timezone.now(),
             copies_seen="copies_seen" in request.POST,
         )
-    except services.IncompleteBatchError:
+    except (services.IncompleteBatchError, services.UnconfirmedCaptionsError):
         return _review(request, batch, 422)
     except services.NearCopyError:
         # The warnings are on that page from now on; with a redirect, the back button does not resubmit a form.

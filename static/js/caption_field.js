@@ -76,6 +76,7 @@ export class CaptionField {
       url: draft,
       revision: later?.revision ?? revision,
       text: later?.text ?? stored,
+      isAutosaved: later?.isAutosaved ?? Boolean(this.#texts.autosaved),
       kept: this.#kept,
       time: { take: () => this.#time.take(position), putBack: (ms) => this.#time.putBack(position, ms) },
       show: (name, details) => this.#show(name, details),
@@ -111,12 +112,14 @@ export class CaptionField {
 
   /**
    * Begin to leave the text: resolves to whether it is "saved" on the server, "kept" on this device without a network, or
-   * null. `end` or `stay` must follow. `about` is sent with the text, and asks for more in the response.
+   * null. `end` or `stay` must follow. With `confirms`, the text is a caption from then on. `about` is sent with the text,
+   * and asks for more in the response.
    */
-  async settle(about = {}) {
+  async settle({ confirms = false, about = {} } = {}) {
     // Typed while it was settled before.
     if (this.isTypedOn) this.saver.change(this.text);
     this.#left = this.text;
+    if (confirms) this.saver.mustConfirm = true;
     if (await this.saver.flush({ withTime: true, about })) return "saved";
     return this.state === "offline" && this.saver.isKept ? "kept" : null;
   }

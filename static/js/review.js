@@ -10,6 +10,7 @@ import { openZoom } from "./zoom.js";
 const list = document.getElementById("captions");
 const cards = [...list.children];
 const submission = document.getElementById("submit");
+const confirmation = document.getElementById("confirm");
 const part = (name) => document.querySelector(`[data-${name}]`);
 const within = (card, name) => card.querySelector(`[data-${name}]`);
 const captionOf = (card) => card.querySelector(".caption");
@@ -25,8 +26,10 @@ let opened = null;
 const sendOthers = sender(() => ({ ...texts, but: opened?.dataset.position, tell: showSent }));
 
 /** What the server has of a card's caption. */
-function store(card, text, { revision, warnings }) {
+function store(card, text, { revision, warnings, is_autosaved: isAutosaved }) {
   Object.assign(card.dataset, { revision, stored: text });
+  card.querySelector("[name=seen]").value = `${card.dataset.position}-${revision}`;
+  if (isAutosaved !== undefined) card.toggleAttribute("data-autosaved", isAutosaved);
   if (warnings) card.toggleAttribute("data-copied", warnings.some(({ code }) => code === "copied"));
 }
 
@@ -62,6 +65,7 @@ function enter(card) {
   const { position, revision, stored, name } = card.dataset;
   texts.position = position;
   texts.draft = draftAt(texts.draft, position);
+  texts.autosaved = "autosaved" in card.dataset ? "yes" : "";
   form.setAttribute("aria-label", name);
   form.elements.revision.value = revision;
   form.elements.text.dataset.stored = stored;
@@ -77,13 +81,14 @@ async function leave() {
   const card = opened;
   // What is typed before it is settled is of this caption, too.
   do {
-    if (await field.settle()) continue;
+    if (await field.settle({ confirms: true })) continue;
     field.stay();
     return false;
   } while (field.isTypedOn);
   const hadFocus = form.contains(document.activeElement);
   field.end();
   opened = null;
+  delete card.dataset.autosaved;
   showText(card, field.text, field.fault);
   show(card, false);
   if (hadFocus) linkOf(card).focus();
@@ -111,29 +116,36 @@ function showKept(card) {
   if (card === opened) return;
   const kept = new Kept(texts.user, texts.batch, card.dataset.position);
   const later = kept.laterThan(Number(card.dataset.revision));
-  if (later) store(card, later.text, later);
-  const text = kept.newest()?.text ?? card.dataset.stored;
+  if (later) store(card, later.text, { ...later, is_autosaved: later.isAutosaved });
+  const newest = kept.newest();
+  if (newest) card.toggleAttribute("data-autosaved", !newest.confirms);
+  const text = newest?.text ?? card.dataset.stored;
   if (text === captionOf(card).textContent) return;
   showText(card, text, faultOf(text, texts));
   showWarnings(within(card, "warnings"), []);
 }
 
 const isFaulty = (card) => within(card, "error").childElementCount > 0;
+const isUnconfirmed = (card) => "autosaved" in card.dataset && card !== opened && !isFaulty(card);
 
 /** What the page says of the whole batch: what cannot be submitted yet, what is copied, and whether it can be submitted. */
 function showWhole() {
   const faulty = cards.filter(isFaulty);
+  const unconfirmed = cards.filter(isUnconfirmed);
   const copied = cards.filter((card) => "copied" in card.dataset);
+  for (const card of cards) within(card, "unconfirmed").hidden = !unconfirmed.includes(card);
   listCards(document.getElementById("missing"), faulty);
+  listCards(document.getElementById("unconfirmed"), unconfirmed);
   listCards(document.getElementById("copied"), copied);
   const button = submission.querySelector("button");
-  button.disabled = faulty.length > 0;
+  const isWaiting = faulty.length + unconfirmed.length > 0;
+  button.disabled = isWaiting;
   if (!copied.length) {
     button.textContent = button.dataset.textSubmit;
     submission.elements.copies_seen?.remove();
   }
-  part("is-missing").hidden = faulty.length === 0;
-  part("is-complete").hidden = faulty.length > 0;
+  part("is-missing").hidden = !isWaiting;
+  part("is-complete").hidden = isWaiting;
 }
 
 function listCards(notice, of) {
@@ -164,7 +176,7 @@ form.addEventListener("submit", (event) => {
   open(null);
 });
 
-submission.addEventListener("submit", async (event) => {
+async function sendWhole(event) {
   event.preventDefault();
   say("");
   if (!(await open(null))) return;
@@ -172,8 +184,10 @@ submission.addEventListener("submit", async (event) => {
   // Which text to keep is asked there.
   if (conflicts.length) return open(cardAt(conflicts[0]));
   if (left || !navigator.onLine) return say(list.dataset.textOffline);
-  if (!cards.some(isFaulty)) submission.submit();
-});
+  if (event.target === confirmation || !cards.some((card) => isFaulty(card) || isUnconfirmed(card))) event.target.submit();
+}
+
+for (const whole of [submission, confirmation]) whole.addEventListener("submit", sendWhole);
 
 addEventListener("online", sendOthers);
 // A copy that the browser kept would have stale revisions.

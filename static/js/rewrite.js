@@ -10,7 +10,7 @@ const kept = new Kept(form.dataset.user, "rewrite", form.dataset.caption);
 const came = field.defaultValue;
 const hasAnswer = Boolean(form.querySelector(".warnings, .notice--error"));
 
-const keep = () => kept.put(0, field.value, []);
+const keep = () => kept.put(0, { text: field.value, sent: [] });
 // Before anything is waited for: a page that is closed at once keeps what was typed, too.
 field.addEventListener("input", keep);
 if (field.value !== came) keep(); // Typed before this script was there.

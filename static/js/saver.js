@@ -18,9 +18,12 @@ export class Kept {
     this.#stored = `${STORED}${user}/${batch}/${position}`;
   }
 
-  /** Whether it could be kept. `sent` are the texts that the server may have without our knowing, `ms` unsent time. */
-  put(revision, text, sent, ms = 0, at = Date.now()) {
-    const kept = JSON.stringify({ revision, text, sent: [...sent], ms, at });
+  /**
+   * Whether it could be kept. `sent` are the texts that the server may have without our knowing, `ms` unsent time;
+   * `confirms` says that the writer has confirmed the text.
+   */
+  put(revision, { text, sent, confirms, ms = 0, at = Date.now() }) {
+    const kept = JSON.stringify({ revision, text, sent: [...sent], confirms, ms, at });
     disk.put(this.#prefix + revision, kept);
     try {
       localStorage.setItem(this.#prefix + revision, kept);
@@ -56,23 +59,24 @@ export class Kept {
   }
 
   /** Note what the server has, for a page of an older revision: on its way to this tab already, or kept on this device. */
-  confirm(revision, text) {
+  confirm(revision, text, isAutosaved) {
     try {
-      localStorage.setItem(this.#stored, JSON.stringify({ revision, text, at: Date.now() }));
+      localStorage.setItem(this.#stored, JSON.stringify({ revision, text, isAutosaved, at: Date.now() }));
     } catch {
       // No storage: such a page asks which text to keep.
     }
   }
 
-  /** What the server has, {revision, text}, where this device knows of a later one than `revision`; else null. */
+  /** What the server has, where this device knows of a later text than `revision`; else null. */
   laterThan(revision) {
     const known = read(this.#stored);
     return known?.revision > revision ? known : null;
   }
 
   /** The last text that this device knows of, unsent or stored; null if it knows none. */
-  get lastText() {
-    return (this.newest() ?? read(this.#stored))?.text ?? null;
+  get last() {
+    const newest = this.newest();
+    return newest ? { text: newest.text, isAutosaved: !newest.confirms } : read(this.#stored);
   }
 
   #forgetOld() {
@@ -131,26 +135,29 @@ export async function sendWaiting({ user, batch, draft, but = null, tell = () =>
   return { left, conflicts };
 }
 
-async function sendOne(kept, url, { text, sent, ms, at }, revision, isAgain = false) {
-  kept.put(revision, text, [...sent, text], ms, at);
+async function sendOne(kept, url, found, revision, isAgain = false) {
+  const { text, sent, confirms, ms } = found;
+  kept.put(revision, { ...found, sent: [...sent, text] });
   let answer;
   try {
-    answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0) });
+    answer = await send(url, { text, revision, active_ms: isAgain ? 0 : (ms ?? 0), ...asConfirmed(confirms) });
   } catch {
     return { outcome: "offline" };
   }
   const outcome = outcomeOf(answer);
   // Ours: it was saved, only the answer was lost on the way. Anything else is asked on the page of that image.
   if (outcome === "conflict" && [...sent, text].includes(answer.data.text) && !isAgain) {
-    return sendOne(kept, url, { text, sent, ms, at }, answer.data.revision, true);
+    return sendOne(kept, url, found, answer.data.revision, true);
   }
   if (outcome === "saved") {
-    kept.confirm(answer.data.revision, text);
+    kept.confirm(answer.data.revision, text, answer.data.is_autosaved);
     // Its field may be open by now, with a later text.
     if (kept.newest()?.text === text) kept.clear();
   }
   return { outcome, data: answer.data };
 }
+
+const asConfirmed = (confirms) => (confirms ? { confirms: "yes" } : {});
 
 function read(key) {
   try {
@@ -169,6 +176,10 @@ export class Saver {
   revision;
   conflict = null;
   isKept = true;
+  // Whether the server has the text as one that its writer has not confirmed.
+  isAutosaved;
+  // Whether the writer has confirmed the text, and the server does not know it yet.
+  mustConfirm = false;
   #saved;
   #sent = new Set();
   #url;
@@ -181,8 +192,8 @@ export class Saver {
   #mustWaitForTyping = false;
   #ending = new AbortController();
 
-  constructor({ url, revision, text, kept, time, show }) {
-    Object.assign(this, { revision, text });
+  constructor({ url, revision, text, isAutosaved, kept, time, show }) {
+    Object.assign(this, { revision, text, isAutosaved });
     this.#saved = text;
     this.#url = url;
     this.#kept = kept;
@@ -195,13 +206,13 @@ export class Saver {
   }
 
   get isDirty() {
-    return this.text !== this.#saved;
+    return this.text !== this.#saved || this.mustConfirm;
   }
 
   /** What this device kept and the server lacks, or null. Sends it, or asks which to keep where both have moved on. */
   restore() {
     const found = this.#kept.newest();
-    if (!found || found.text === this.#saved) {
+    if (!found || (found.text === this.#saved && !(found.confirms && this.isAutosaved))) {
       this.#kept.clear();
       return null;
     }
@@ -209,18 +220,19 @@ export class Saver {
     this.#sent = new Set(found.sent);
     if (found.ms) this.#time.putBack(found.ms);
     if (found.revision === this.revision || this.#sent.has(this.#saved)) {
-      this.change(found.text);
+      this.change(found.text, { confirms: found.confirms });
       this.flush();
     } else {
-      this.askWhich({ revision: this.revision, text: this.#saved });
+      this.askWhich({ revision: this.revision, text: this.#saved, is_autosaved: this.isAutosaved });
     }
     return found.text;
   }
 
-  change(text) {
+  change(text, { confirms = false } = {}) {
     this.text = text;
+    this.mustConfirm = confirms;
     this.#mustWaitForTyping = false;
-    this.isKept = this.#kept.put(this.revision, text, this.#sent);
+    this.#keep();
     if (this.conflict) return;
     this.#show("saving");
     this.#later(PAUSE_MS);
@@ -236,7 +248,7 @@ export class Saver {
 
   /** Leave this image. A text that could not be sent stays on this device, with the time on task. */
   end() {
-    if (this.isDirty) this.#kept.put(this.revision, this.text, this.#sent, this.#time.take());
+    if (this.isDirty) this.#keep(this.#time.take());
     clearTimeout(this.#timer);
     this.#ending.abort();
   }
@@ -255,9 +267,10 @@ export class Saver {
   }
 
   takeStored() {
-    ({ revision: this.revision, text: this.text } = this.conflict);
+    ({ revision: this.revision, text: this.text, is_autosaved: this.isAutosaved } = this.conflict);
     this.#saved = this.text;
     this.conflict = null;
+    this.mustConfirm = false;
     this.#confirm();
     this.#show("saved");
   }
@@ -269,25 +282,30 @@ export class Saver {
       this.#show("saved");
       return true;
     }
-    const text = this.text;
+    const { text, revision, mustConfirm } = this;
     const ms = this.#time.take();
-    if (this.isDirty) this.isKept = this.#kept.put(this.revision, text, this.#sent.add(text));
+    if (this.isDirty) {
+      this.#sent.add(text);
+      this.#keep();
+    }
     let answer;
     try {
-      answer = await send(this.#url, { text, revision: this.revision, active_ms: ms, ...about });
+      answer = await send(this.#url, { text, revision, active_ms: ms, ...asConfirmed(mustConfirm), ...about });
     } catch {
       answer = { status: 0 };
     }
     if (answer.status !== 200) this.#time.putBack(ms);
-    return this.#take(answer, text);
+    return this.#take(answer, text, mustConfirm);
   }
 
-  #take(answer, text) {
+  #take(answer, text, isConfirmed) {
     const { data } = answer;
     const outcome = outcomeOf(answer);
     if (outcome === "saved") {
       this.revision = data.revision;
       this.#saved = text;
+      this.isAutosaved = data.is_autosaved;
+      if (isConfirmed && text === this.text) this.mustConfirm = false;
       this.#attempt = 0;
       this.#confirm();
       this.#show(this.isDirty ? "saving" : "saved", data);
@@ -311,9 +329,14 @@ export class Saver {
 
   #confirm() {
     this.#sent.clear();
-    this.#kept.confirm(this.revision, this.#saved);
-    if (this.isDirty) this.isKept = this.#kept.put(this.revision, this.text, this.#sent);
+    this.#kept.confirm(this.revision, this.#saved, this.isAutosaved);
+    if (this.isDirty) this.#keep();
     this.#kept.clear({ but: this.isDirty ? this.revision : null });
+  }
+
+  #keep(ms = 0) {
+    const { text, mustConfirm: confirms } = this;
+    this.isKept = this.#kept.put(this.revision, { text, sent: this.#sent, confirms, ms });
   }
 
   #later(ms) {
@@ -324,6 +347,7 @@ export class Saver {
   #forget() {
     clearTimeout(this.#timer);
     this.#saved = this.text;
+    this.mustConfirm = false;
   }
 
   #retry() {

@@ -25,16 +25,17 @@ const here = () => steps.querySelector("[aria-current]");
 const isHere = (url) => pathOf(url) === here().pathname;
 const pathAfter = (path) => links[links.findIndex((step) => step.pathname === path) + 1]?.pathname;
 
-function markWritten(step, text) {
-  step.classList.toggle("is-done", text.trim() !== "");
-  step.querySelector("[data-written]").hidden = text.trim() === "";
+function markWritten(step, { text, isAutosaved }) {
+  const isWritten = text.trim() !== "" && !isAutosaved;
+  step.classList.toggle("is-done", isWritten);
+  step.querySelector("[data-written]").hidden = !isWritten;
 }
 
 function showSaved({ written, ahead }, before) {
   if (ahead) keepAhead(ahead);
   if (written !== undefined) {
     part("written-count").textContent = written;
-    markWritten(here(), field.saver.text);
+    markWritten(here(), field.saver);
   }
   if (before === "offline") sendOthers();
 }
@@ -42,8 +43,8 @@ function showSaved({ written, ahead }, before) {
 /** Mark images as written that this device knows to be. */
 function markKept() {
   for (const step of links) {
-    const text = new Kept(texts.user, texts.batch, positionOf(step.href)).lastText;
-    if (text !== null) markWritten(step, text);
+    const last = new Kept(texts.user, texts.batch, positionOf(step.href)).last;
+    if (last) markWritten(step, last);
   }
   part("written-count").textContent = steps.querySelectorAll(".is-done").length;
 }
@@ -55,8 +56,8 @@ let turning = null;
 /** Save, then go to an image or to the review. A second tap meanwhile does nothing. */
 const goTo = (where, how) => (turning ??= leave(pathOf(where), how).finally(() => (turning = null)));
 
-// Only a caption leads to the next image; to any image one can go by its number.
-const goOn = () => goTo(texts.following ?? texts.review, { mustBeWritten: Boolean(texts.following) });
+// Only this confirms a caption, and only a caption leads to the next image; to any image one can go by its number.
+const goOn = () => goTo(texts.following ?? texts.review, { confirms: true });
 
 // Back and Forward have changed the address already.
 async function follow() {
@@ -64,16 +65,17 @@ async function follow() {
   if (!isHere(location)) goTo(location, { isFollowing: true });
 }
 
-async function leave(path, { mustBeWritten = false, isFollowing = false } = {}) {
+async function leave(path, { confirms = false, isFollowing = false } = {}) {
   const isReview = path === texts.review;
   const coming = isReview || isHere(path) ? null : pageAt(path);
   coming?.catch(() => {});
   // The next image's page is here, or on its way: the save brings the one after it.
   const after = coming && pathAfter(path);
-  const settled = await field.settle(after && !isAhead(after) ? { ahead: positionOf(after) } : {});
+  const about = after && !isAhead(after) ? { ahead: positionOf(after) } : {};
+  const settled = await field.settle({ confirms, about });
   // The browser's own Back was never stopped by a text that cannot be saved: it stays on this device.
   if (!settled && !(isFollowing && field.saver.isKept)) return stay();
-  if (mustBeWritten && field.fault) {
+  if (confirms && !isReview && field.fault) {
     field.showFault();
     return stay();
   }
@@ -146,7 +148,7 @@ async function freshen(path) {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const go = event.submitter?.value ?? "following";
-  if (go === "following") goOn();
+  if (["following", "finish"].includes(go)) goOn();
   else goTo(texts[go]);
 });
 

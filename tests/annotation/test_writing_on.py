@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Assignment, AssignmentState
-from annotation.models import CaptionBatch, CaptionItem
+from annotation.models import CaptionBatch, CaptionItem, Stage
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import make_annotator, make_round
@@ -68,6 +68,46 @@ def test_thanks_lead_to_the_next_batch_as_long_as_there_is_one(batch: CaptionBat
     assert taking in writer.get(done).content.decode()
     submit_captions(batch.round, batch.lease.person, now=timezone.now())
     assert taking not in writer.get(done).content.decode()
+
+
+def autosave(writer: Client, batch: CaptionBatch, position: int, text: str) -> None:
+    address = reverse("annotation:draft-save", args=[batch.pk, position])
+    saved = writer.post(address, {"text": text, "revision": 1}).json()
+    assert (saved["state"], saved["is_autosaved"], saved["written"]) == ("saved", True, 1)
+
+
+def submit(writer: Client, batch: CaptionBatch) -> str:
+    writer.post(reverse("annotation:batch-submit", args=[batch.pk]))
+    batch.refresh_from_db()
+    return batch.stage
+
+
+def test_work_goes_on_at_the_text_that_was_only_typed_and_next_confirms_it(batch: CaptionBatch, writer: Client) -> None:
+    where = reverse("annotation:batch-show", args=[batch.pk])
+    autosave(writer, batch, 2, "Eine Katze auf")
+    assert writer.get(where)["Location"] == reverse("annotation:caption-write", args=[batch.pk, 2])
+    assert submit(writer, batch) == Stage.WRITE
+    on_2 = reverse("annotation:caption-write", args=[batch.pk, 2])
+    for go, stage in [("previous", Stage.WRITE), ("review", Stage.WRITE), ("finish", Stage.SUBMITTED)]:
+        writer.post(on_2, {"text": "Eine Katze auf dem Sofa", "revision": 2 if go == "previous" else 3, "go": go})
+        assert submit(writer, batch) == stage, go
+
+
+@pytest.mark.parametrize(("changed", "stage"), [(False, Stage.SUBMITTED), (True, Stage.WRITE)])
+def test_the_review_confirms_the_captions_that_it_listed_as_it_showed_them(
+    batch: CaptionBatch, writer: Client, changed: bool, stage: str
+) -> None:
+    autosave(writer, batch, 2, "Eine Katze auf")
+    review = writer.get(reverse("annotation:batch-review", args=[batch.pk])).content.decode()
+    listed = re.search('<div[^>]* id="unconfirmed".*?</form>', review, re.DOTALL)
+    assert listed
+    assert re.findall(r"Image \d", listed[0]) == ["Image 2"]
+    assert re.search('<button[^>]*aria-describedby="submit-help"[^>]* disabled', review)
+    if changed:
+        CaptionItem.objects.filter(batch=batch, position=2).update(text="Eine Katze auf d", revision=3)
+    seen = re.findall(r'name="seen" value="([^"]+)"', review)
+    writer.post(reverse("annotation:captions-confirm", args=[batch.pk]), {"seen": [*seen, "x", "1-", "99999999999-1"]})
+    assert submit(writer, batch) == stage
 
 
 def content_of(page: str) -> str:

@@ -131,6 +131,16 @@ def test_writing_opens_when_all_is_rated_and_not_before(seeded, ann):
     assert code(ann.put(address("rating-save", seeded.rating.pk, 1), rating="SUPERB")) == (422, "invalid")
 
 
+def test_a_text_saved_while_somebody_types_is_not_submitted_before_it_is_confirmed(seeded, ann):
+    for position in (1, 2, 3):
+        text, confirms = f"Ein Hund auf Wiese {position}", position != 2
+        ann.put(address("draft-save", seeded.writing.pk, position), text=text, revision=0, confirms=confirms)
+    refused = ann.post(address("batch-submit", seeded.writing.pk))
+    assert (code(refused), set(refused.json()["errors"])) == ((409, "unconfirmed-captions"), {"2"})
+    ann.put(address("draft-save", seeded.writing.pk, 2), text="Ein Hund auf Wiese 2", revision=1)
+    assert ann.post(address("batch-submit", seeded.writing.pk)).json()["stage"] == "submitted"
+
+
 def test_what_is_unfinished_is_not_submitted(seeded, ann):
     ann.put(address("draft-save", seeded.writing.pk, 2), text="Ein Hund auf der Wiese", revision=0)
     refused = ann.post(address("batch-submit", seeded.writing.pk))

@@ -80,6 +80,36 @@ def test_what_is_missing_is_written_there_and_the_batch_can_be_submitted(reviewi
     page.get_by_role("heading", name="Submitted. Thank you!").wait_for()
 
 
+def test_half_a_sentence_is_no_caption_until_its_writer_confirms_it(
+    reviewing: Desk, page: Page, context: BrowserContext
+) -> None:
+    page.goto(reviewing.writing(4))
+    page.fill("#text", CAT)
+    expect(state(page)).to_have_text(SAVED)
+    expect(page.locator("[data-written-count]")).to_have_text("3")
+    page.close()
+
+    later = context.new_page()
+    later.goto(f"{reviewing.address}/batches/{reviewing.batch.pk}/")
+    assert later.url == reviewing.writing(4)
+    later.locator(".steps a").first.click()
+    expect(later.locator("#text")).to_have_value(f"{CAT}1")
+    later.goto(address(reviewing))
+    unconfirmed = later.locator("#unconfirmed")
+    expect(unconfirmed.get_by_role("link")).to_have_text(["Image 4"])
+    expect(submit(later)).to_be_disabled()
+    assert barriers(later) == []
+    unconfirmed.get_by_role("button").click()
+    expect(unconfirmed).to_be_hidden()
+    change(later, 2, LONGER)
+    expect(state(later)).to_have_text(SAVED)
+    later.keyboard.press("Enter")
+    expect(later.locator("#text")).to_have_count(0)
+    expect(unconfirmed).to_be_hidden()
+    submit(later).click()
+    later.get_by_role("heading", name="Submitted. Thank you!").wait_for()
+
+
 @pytest.mark.long(reason="one more way of a page that other tests drive")
 def test_a_caption_that_is_emptied_stops_the_batch_until_it_is_written_again(reviewing: Desk, page: Page) -> None:
     change(page, 4, CAT)
