@@ -1,4 +1,4 @@
-"""No control lies over a caption or an image on a page of work, at five widths and in four scripts."""
+"""Pages of work in their languages: nothing lies over a caption, and nothing is too long for a phone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.services import verification
+from gapgame.models import Player
+from languages.rules.page_languages import PAGE_LANGUAGES
 from tests.annotation.verifying import make_caption_rater, make_captioned_round, make_verification
 from tests.browser import gaming, judging
 from tests.browser.annotator import make_images, open_writing, sign_in, take_batch
 from tests.factories import make_annotator, make_round
+from tests.tiers import some
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,6 +48,34 @@ OVERLAPS = """
         found.push(`${control.outerHTML.slice(0, 80)} over ${one.outerHTML.slice(0, 80)}`);
     }
   return { work: work.length, controls: controls.length, found };
+}
+"""
+
+FEW = ["de", "fi", "fr", "th"]
+REST = [code for code, _own_name in PAGE_LANGUAGES if code not in FEW]
+PHONE_WIDTH = 360
+# Text of the platform, word by word: in scripts without spaces a line may end anywhere.
+TOO_LONG = """
+() => {
+  const { scrollWidth, clientWidth, lang } = document.documentElement;
+  const found = scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} px too wide`] : [];
+  const labels = document.querySelectorAll("main :is(button, label, summary, legend, dt, dd, h1, h2)");
+  for (const label of ["ja", "th", "zh-hans"].includes(lang) ? [] : labels) {
+    const texts = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      const parent = text.parentElement;
+      const isShown = parent.checkVisibility({ visibilityProperty: 1 });
+      if (!isShown || parent.closest(".visually-hidden, main [lang]")) continue;
+      for (const word of text.data.matchAll(/[^\\s\\-–/]+/g)) {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const tops = [...range.getClientRects()].map(({ top }) => top);
+        if (Math.max(...tops) - Math.min(...tops) > 4) found.push(`${word[0]} on two lines`);
+      }
+    }
+  }
+  return { labels: labels.length, found };
 }
 """
 
@@ -112,3 +143,29 @@ def test_no_control_lies_over_a_caption_or_an_image(
             assert looked_at["work"]
             assert looked_at["controls"]
             assert looked_at["found"] == [], (language, width)
+
+
+def winning(page: Page, url: str) -> None:
+    """The head of a turn with all that it can show."""
+    gaming.sit_down(page, gaming.make_game(batch_size=2), url, "ana").guess("cat")
+    Player.objects.update(streak=12)
+
+
+@pytest.mark.parametrize(
+    "languages", some([FEW, REST], short=1, reason="the same pages in the languages that have shorter words")
+)
+def test_nothing_is_wider_than_a_phone_and_no_label_breaks_inside_a_word(
+    languages: list[str], page: Page, live_server: Any
+) -> None:
+    found: dict[tuple[str, str], list[str]] = {}
+    for work in (winning, comparing, rating, writing):
+        work(page, live_server.url)
+        page.set_viewport_size({"width": PHONE_WIDTH, "height": 740})
+        for language in languages:
+            page.context.add_cookies([{"name": "django_language", "value": language, "url": live_server.url}])
+            page.reload()
+            assert page.locator("html").get_attribute("lang") == language
+            looked_at = page.evaluate(TOO_LONG)
+            assert looked_at["labels"]
+            found |= {(work.__name__, language): looked_at["found"]} if looked_at["found"] else {}
+    assert found == {}
