@@ -106,6 +106,7 @@ class PracticeAttempt(models.Model):
     right = models.PositiveSmallIntegerField(default=0)
     passed = models.BooleanField(null=True, blank=True)
     is_forgiven = models.BooleanField(default=False, help_text="Whether a manager allowed another try instead.")
+    message = models.TextField(blank=True, help_text="What the person wrote to the managers, having no tries left.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["practice", "person", "pk"]

@@ -11,6 +11,7 @@ urlpatterns = [
     path("projects/<slug:slug>/practice/", practising.practice_show, name="practice-show"),
     path("projects/<slug:slug>/practice/start/", practising.practice_start, name="practice-start"),
     path("practice/<int:attempt_id>/", practising.attempt_show, name="attempt-show"),
+    path("practice/<int:attempt_id>/message/", practising.message_send, name="message-send"),
     path(f"{MANAGED}/", managing.practice_list, name="practice-list"),
     path(f"{MANAGED}/tries/<int:attempt_id>/", managing.attempt_review, name="attempt-review"),
     path(

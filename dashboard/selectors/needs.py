@@ -61,6 +61,11 @@ def needs_of(user: User, *, now: datetime) -> list[ProjectNeeds]:
     return listed
 
 
+def needs_of_practice(project: Project) -> list[Need]:
+    """List the people of one project who have no tries left, as on the page of all needs."""
+    return in_order(need for _project, need in _failed_practices({project.pk: project.slug}))
+
+
 def number_of(needs: Iterable[ProjectNeeds]) -> int:
     return sum(len(one.needs) for one in needs)
 
@@ -160,14 +165,27 @@ def _failed_practices(slugs: dict[int, str]) -> Found:
     people: dict[int, set[int]] = defaultdict(set)
     for project, person in tries.order_by().values_list("practice__project", "person"):
         people[project].add(person)
+    written = PracticeAttempt.objects.filter(
+        practice__project__in=people, passed=False, is_forgiven=False, practice__is_required=True
+    ).exclude(message="")
+    writers: dict[int, set[int]] = defaultdict(set)
+    for attempt in written.select_related("person", "practice"):
+        project = attempt.practice.project_id
+        if attempt.person_id not in people[project]:
+            continue
+        writers[project].add(attempt.person_id)
+        text = _("%(name)s did not pass the practice and wrote to you") % {"name": attempt.person.username}
+        url = reverse("practice:attempt-review", args=[slugs[project], attempt.pk])
+        yield project, Need(NeedKind.PEOPLE, text, url, at=attempt.finished_at)
     for project, persons in people.items():
-        text = ngettext(
-            "%(number)d person has no tries left at the practice",
-            "%(number)d people have no tries left at the practice",
-            len(persons),
-        )
-        url = reverse("practice:practice-list", args=[slugs[project]])
-        yield project, Need(NeedKind.PEOPLE, text % {"number": len(persons)}, url)
+        if number := len(persons - writers[project]):
+            text = ngettext(
+                "%(number)d person has no tries left at the practice",
+                "%(number)d people have no tries left at the practice",
+                number,
+            )
+            url = reverse("practice:practice-list", args=[slugs[project]])
+            yield project, Need(NeedKind.PEOPLE, text % {"number": number}, url)
 
 
 def _unsent_invitations(slugs: dict[int, str], now: datetime) -> Found:

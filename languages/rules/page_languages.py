@@ -171,7 +171,7 @@ FILES_OF_WORK = (
     "templates/people/profile.html",
     "templates/people/sessions.html",
     "templates/people/welcome.html",
-    "templates/practice/_example.html",
+    "templates/practice/_[em]*.html",
     "templates/practice/attempt.html",
     "templates/practice/practice.html",
     "templates/recruitment/[_aef]*.html",

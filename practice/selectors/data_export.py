@@ -25,5 +25,6 @@ def data_export(person: User) -> Iterator[Part]:
             kind=F("attempt__practice__kind"),
             version=F("attempt__practice__version"),
             example=F("item__position"),
+            message_to_managers=F("attempt__message"),
         ),
     )

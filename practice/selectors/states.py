@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from languages.models import Language
@@ -74,6 +75,13 @@ def practice_states(person: User, wanted: Sequence[tuple[int, str, str]]) -> lis
     ]
 
 
+def examples_of(practices: Iterable[int]) -> dict[tuple[int, str], int]:
+    """Count examples by practice and language."""
+    items = PracticeItem.objects.filter(practice__in=list(practices)).order_by()
+    counted = items.values_list("practice", "language").annotate(Count("pk"))
+    return {(practice, language): number for practice, language, number in counted}
+
+
 def missing_practice(person: User, wanted: Sequence[Work]) -> list[list[MissingRequirement]]:
     """Say of each kind of work whether a practice is not passed yet."""
     return [_missing(blocking) for blocking in _blocking(person, wanted)]
@@ -103,7 +111,7 @@ def _missing(blocking: Sequence[PracticeState]) -> list[MissingRequirement]:
     if any(one.has_failed for one in blocking):
         message = _("You did not pass the practice, and you have no tries left. Ask a manager of the project.")
     else:
-        message = _("Before you get this work, practise with a few examples. They do not count.")
+        message = _("Before you get this work, pass a practice. Your answers there are not part of the data.")
     return [MissingRequirement("practice", message, "practice:practice-show")]
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import Rating
-from annotation.rules.text_checks import as_stored, hard_error, soft_warnings
+from annotation.rules.text_checks import as_stored, hard_error, soft_warnings, unstorable
 from crosslens_metrics.scales import SEVEN_POINTS
 from people.models import Project, User
 from people.services import audit_log
@@ -19,9 +19,15 @@ from practice.rules import grading
 from practice.selectors.shown import items_of
 from practice.selectors.states import practice_states
 
+LONGEST_MESSAGE = 1000
+
 
 class NoTryLeftError(Exception):
     """The practice was passed already, its tries are used, or there are no examples."""
+
+
+class MessageRefusedError(Exception):
+    """The message is empty or too long. `str` says so, for people."""
 
 
 class NotNextError(Exception):
@@ -55,6 +61,32 @@ def start_attempt(*, person: User, project: Project, kind: str, language: str, n
             person=person,
             started_at=now,
         )
+
+
+def write_to_managers(*, attempt: PracticeAttempt, text: str) -> None:
+    """Tell the managers something after the last try failed; a later message replaces the one before.
+
+    While tries are left it does nothing.
+
+    Raises
+    ------
+    MessageRefusedError
+    """
+    text = as_stored(text)
+    if unstorable(text) or not 0 < len(text) <= LONGEST_MESSAGE:
+        raise MessageRefusedError(_("Write a message of at most 1,000 characters."))
+    with transaction.atomic():
+        lock_person(attempt.person)
+        project = attempt.practice.project_id
+        (state,) = practice_states(attempt.person, [(project, attempt.practice.kind, attempt.working_language_id)])
+        if state is not None and state.has_failed and state.last == attempt:
+            attempt.message = text
+            attempt.save(update_fields=["message"])
+
+
+def forget_messages(*, person: User, now: datetime) -> None:
+    """Erase what `person` wrote to managers."""
+    PracticeAttempt.objects.filter(person=person).exclude(message="").update(message="")
 
 
 def faults_of(attempt: PracticeAttempt, item: PracticeItem, text: str) -> list[str]:

@@ -13,15 +13,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from people.requests import user_of
 from practice.models import Kind, PracticeAttempt
 from practice.permissions import attempt_for, project_to_practise, wanted_by
+from practice.rules.grading import needed
 from practice.selectors.shown import items_of, needed_of, shown_answer, shown_item
-from practice.selectors.states import PracticeState, languages_by_id, practice_states
+from practice.selectors.states import PracticeState, examples_of, languages_by_id, practice_states
 from practice.services.attempts import (
+    MessageRefusedError,
     NotAnAnswerError,
     NotNextError,
     NoTryLeftError,
     answer_item,
     faults_of,
     start_attempt,
+    write_to_managers,
 )
 
 
@@ -36,8 +39,15 @@ def practice_show(request: HttpRequest, slug: str) -> HttpResponse:
         if state is not None:
             found.setdefault((state.practice.pk, state.language_id), (language, state))
     languages = languages_by_id(state.language_id for _language, state in found.values())
+    totals = examples_of({state.practice.pk for _language, state in found.values()})
     rows = [
-        {"state": state, "working": working, "language": languages[state.language_id]}
+        {
+            "state": state,
+            "working": working,
+            "language": languages[state.language_id],
+            "total": (total := totals[state.practice.pk, state.language_id]),
+            "needed": needed(total=total, pass_percent=state.practice.pass_percent),
+        }
         for working, state in found.values()
     ]
     return render(request, "practice/practice.html", {"project": project, "rows": rows})
@@ -103,6 +113,17 @@ def attempt_show(request: HttpRequest, attempt_id: int) -> HttpResponse:
     else:
         context["state"] = _state_after(attempt)
     return render(request, "practice/attempt.html", context, status=status)
+
+
+@require_POST
+@login_required
+def message_send(request: HttpRequest, attempt_id: int) -> HttpResponse:
+    attempt = attempt_for(user_of(request), attempt_id)
+    try:
+        write_to_managers(attempt=attempt, text=request.POST.get("text", ""))
+    except MessageRefusedError as refused:
+        messages.error(request, str(refused))
+    return redirect("practice:attempt-show", attempt_id)
 
 
 def _state_after(attempt: PracticeAttempt) -> PracticeState | None:

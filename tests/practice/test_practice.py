@@ -13,10 +13,11 @@ from annotation.permissions import missing_requirements
 from annotation.services.batches import take_batch
 from people.models import Level, Project, User
 from people.selectors.qualification import NotQualifiedError
+from people.services.account_deletion import delete_account
 from practice.models import Kind, PracticeAnswer, PracticeAttempt, PracticeSet
 from practice.rules.grading import is_better_left
 from practice.selectors.data_export import data_export
-from practice.services.attempts import NotNextError, NoTryLeftError, answer_item, start_attempt
+from practice.services.attempts import NotNextError, NoTryLeftError, answer_item, start_attempt, write_to_managers
 from practice.services.sets import ImageInWorkError, StalePracticeError
 from sxs_eval.permissions import missing_requirements as missing_for_comparison
 from tests.concurrency import together
@@ -251,6 +252,51 @@ class TestPages:
         address = reverse("practice:attempt-show", args=[attempt.pk])
         assert client_of(make_annotator(round, "bea")).get(address).status_code == 404
         assert client_of(round.project.created_by).get(address).status_code == 404
+
+    def test_what_is_asked_stands_at_the_start(self, round, anna):
+        make_practice(round.project, pass_percent=60, tries=3)
+        show = reverse("practice:practice-show", args=[round.project.slug])
+        page = client_of(anna).get(show).content.decode()
+        assert "Right answers needed to pass: 2 of 3" in page
+        assert "Tries left: 3" in page
+        attempt = reverse("practice:attempt-show", args=[attempt_of(anna, round.project).pk])
+        assert "Right answers needed to pass: 2 of 3" in client_of(anna).get(attempt).content.decode()
+
+    def test_who_failed_writes_to_the_managers_who_see_it_on_the_overview_until_they_allow_a_try(self, round, anna):
+        make_practice(round.project, tries=2)
+        client, manager = client_of(anna), client_of(round.project.created_by)
+        overview = reverse("annotation:project-show", args=[round.project.slug])
+        send = reverse("practice:message-send", args=[fails(anna, round.project).pk])
+        client.post(send, {"text": "Bitte"})
+        assert not PracticeAttempt.objects.exclude(message="").exists(), "there are tries left"
+        last = fails(anna, round.project)
+        send = reverse("practice:message-send", args=[last.pk])
+        assert send in client.get(reverse("practice:practice-show", args=[round.project.slug])).content.decode()
+        for odd in ("", " ", "x" * 1001, "a\0b"):
+            assert "at most 1,000" in client.post(send, {"text": odd}, follow=True).content.decode()
+        assert "wrote to you" not in manager.get(overview).content.decode()
+        sent = client.post(send, {"text": "<b>Mir fehlt\nein Beispiel"}, follow=True).content.decode()
+        assert "&lt;b&gt;Mir fehlt<br>ein Beispiel" in sent
+        shown = manager.get(overview).content.decode()
+        assert "Needs you</a></h2>" in shown
+        assert "anna did not pass the practice and wrote to you" in shown
+        assert "Mir fehlt" not in shown, "it would be in e-mails, too"
+        assert "no tries left at the practice" not in shown
+        assert client_of(make_annotator(round, "bea")).post(send, {"text": "Ich"}).status_code == 404
+        review = reverse("practice:attempt-review", args=[round.project.slug, last.pk])
+        assert "Mir fehlt" in manager.get(review).content.decode()
+        manager.post(reverse("practice:attempt-forgive", args=[round.project.slug, last.pk]))
+        assert "wrote to you" not in manager.get(overview).content.decode()
+
+    def test_a_message_to_the_managers_goes_with_the_account(self, round, anna):
+        make_practice(round.project, tries=1)
+        attempt = fails(anna, round.project)
+        write_to_managers(attempt=attempt, text="Ich heiße Anna")
+        (part,) = data_export(anna)
+        assert {row["message_to_managers"] for row in part.rows} == {"Ich heiße Anna"}
+        delete_account(user=anna, now=NOW)
+        attempt.refresh_from_db()
+        assert attempt.message == ""
 
     def test_only_kinds_and_languages_of_the_person_begin(self, round, anna):
         make_practice(round.project, Kind.COMPARING)
