@@ -175,8 +175,9 @@ def _progress(
     unfinished = sum(assigned, AssignedWork())
     how_fast = pace(sums.days, total=sums.captions, today=today)
     is_worked_on = round.state in (RoundState.OPEN, RoundState.CLOSED)
-    # Tasks are created when a round is opened.
+    # Tasks are created once a round is open. Until all are, nobody knows which images lack a caption.
     has_images = round.kind == RoundKind.MAIN and not round.source and round.state != RoundState.PLANNED
+    has_images = has_images and not round.awaits_tasks
     return RoundProgress(
         round=round,
         tasks=kept.tasks,

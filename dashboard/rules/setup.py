@@ -50,9 +50,12 @@ class LanguageFacts:
     needed: int = 0
     able: int = 0
     invited: int = 0
+    is_pilot_open: bool = False
     is_pilot_written: bool = False
     is_pilot_decided: bool = False
+    is_main_open: bool = False
     is_main_closed: bool = False
+    is_verification_open: bool = False
     is_verified: bool = False
 
 
@@ -192,8 +195,13 @@ def _of_languages(
     is_done: Callable[[LanguageFacts], bool],
     may_begin: Callable[[LanguageFacts], bool],
     before: StrPromise,
+    has_begun: Callable[[LanguageFacts], bool] = lambda _one: False,
+    begun: StrPromise | str = "",
 ) -> Callable[[Facts], SetupStep]:
-    """Make a step that is done language by language; it waits until it may begin in one of those that are left."""
+    """Make a step that is done language by language; it waits until it may begin in one of those that are left.
+
+    Languages in which it `has_begun` are named with what is left to do in them.
+    """
 
     def step_of(facts: Facts) -> SetupStep:
         left = [one for one in facts.languages if not is_done(one)]
@@ -202,7 +210,10 @@ def _of_languages(
             return SetupStep(step, State.DONE)
         if not ready:
             return SetupStep(step, State.WAITS, str(before))
-        return SetupStep(step, State.TO_DO, str(text) % {"languages": named(ready)}, ready)
+        fresh = [one for one in ready if not has_begun(one)]
+        going = [one for one in ready if has_begun(one)]
+        what = [str(said) % {"languages": named(those)} for said, those in ((text, fresh), (begun, going)) if those]
+        return SetupStep(step, State.TO_DO, " ".join(what), ready)
 
     return step_of
 
@@ -237,7 +248,9 @@ _STEPS: dict[Step, Callable[[Facts], SetupStep]] = {
     Step.PEOPLE: _people,
     Step.PILOT: _of_languages(
         Step.PILOT,
-        gettext_lazy("Open the pilot, and close it when it is written: %(languages)s."),
+        gettext_lazy("Open the pilot: %(languages)s."),
+        has_begun=lambda one: one.is_pilot_open,
+        begun=gettext_lazy("Close the pilot when it is written: %(languages)s."),
         is_done=lambda one: one.is_pilot_written,
         may_begin=lambda one: one.able > 0,
         before=gettext_lazy("After people have joined."),
@@ -251,7 +264,9 @@ _STEPS: dict[Step, Callable[[Facts], SetupStep]] = {
     ),
     Step.MAIN: _of_languages(
         Step.MAIN,
-        gettext_lazy("Open the main round, and close it when it is written: %(languages)s."),
+        gettext_lazy("Open the main round: %(languages)s."),
+        has_begun=lambda one: one.is_main_open,
+        begun=gettext_lazy("Close the main round when it is written: %(languages)s."),
         is_done=lambda one: one.is_main_closed,
         may_begin=lambda one: one.is_pilot_decided,
         before=gettext_lazy("After a pilot is accepted."),
@@ -259,6 +274,8 @@ _STEPS: dict[Step, Callable[[Facts], SetupStep]] = {
     Step.VERIFICATION: _of_languages(
         Step.VERIFICATION,
         gettext_lazy("Have a sample of the captions rated: %(languages)s."),
+        has_begun=lambda one: one.is_verification_open,
+        begun=gettext_lazy("Close the verification when it is rated: %(languages)s."),
         is_done=lambda one: one.is_verified,
         may_begin=lambda one: one.is_main_closed,
         before=gettext_lazy("After a main round."),

@@ -128,9 +128,12 @@ def _language(rows: Sequence[RoundProgress]) -> LanguageFacts:
         needed=0 if main.round.source else main.round.pool.replication,
         able=main.able,
         invited=main.invited,
+        is_pilot_open=last == RoundState.OPEN,
         is_pilot_written=is_begun or last in (RoundState.CLOSED, *PASSED),
         is_pilot_decided=is_begun or last in PASSED,
+        is_main_open=bool(mains) and main.round.state == RoundState.OPEN,
         is_main_closed=bool(mains) and main.round.state in OVER,
+        is_verification_open=any(one.state == RoundState.OPEN for one in of_main),
         is_verified=any(one.state in (*OVER, RoundState.SKIPPED) for one in of_main),
     )
 

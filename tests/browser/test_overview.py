@@ -122,7 +122,11 @@ def test_36_languages_with_head_and_totals_are_in_sight_at_once(
     page.goto(overview(live_server))
     table = page.locator(".room")
     table.evaluate("(one) => one.scrollIntoView()")
-    assert table.evaluate("(one) => [one.scrollHeight - one.clientHeight, one.scrollWidth - one.clientWidth]") == [0, 0]
+    hidden = "(one) => [one.scrollHeight - one.clientHeight, one.scrollWidth - one.clientWidth]"
+    assert table.evaluate(hidden) == [0, 0]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert table.evaluate(hidden) == [0, 0]
+    page.set_viewport_size({"width": 1366, "height": 768})
     assert page.locator(".room tbody tr").count() == 36
     last = page.locator(".room tfoot tr").bounding_box()
     assert last is not None

@@ -97,6 +97,19 @@ class TestRules:
         later = [one.state for one in steps[[one.step for one in steps].index(following) + 1 :]]
         assert all(state != State.DONE for state in later)
 
+    def test_a_round_that_is_open_is_not_to_be_opened(self):
+        decided = replace(READY, is_pilot_written=True, is_pilot_decided=True)
+        closed = replace(decided, is_main_closed=True)
+        for step, before, begun in (
+            (Step.PILOT, READY, replace(READY, is_pilot_open=True)),
+            (Step.MAIN, decided, replace(decided, is_main_open=True)),
+            (Step.VERIFICATION, closed, replace(closed, is_verification_open=True)),
+        ):
+            both = replace(ALL, languages=[before, replace(begun, tag="te", name="Telugu")])
+            first, second = what(both, step).split(". ")
+            assert ("Thai" in first, "Telugu" in first, first.startswith(("Open", "Have"))) == (True, False, True)
+            assert ("Thai" in second, "Telugu" in second, second.startswith("Close")) == (False, True, True)
+
     def test_languages_are_at_different_steps_at_the_same_time(self):
         facts = replace(ALL, languages=[READY, replace(TELUGU, able=2, is_pilot_written=True)])
         steps = {one.step: one for one in setup_steps(facts)}
@@ -148,6 +161,13 @@ class TestOfAProject:
     def test_default_guidelines_are_noticed(self, project):
         Guidelines.objects.create(project=project, version=2, **defaults.guidelines()._asdict())
         assert found(project)["guidelines"] == State.ADVISED
+
+    def test_while_the_tasks_of_a_main_round_are_made_no_image_is_said_to_lack_a_caption(self, project):
+        main = project.rounds.filter(kind=RoundKind.MAIN)
+        main.update(awaits_tasks=True, state=RoundState.OPEN)
+        assert found(project)["english"] == State.DONE
+        main.update(awaits_tasks=False)
+        assert found(project)["english"] == State.TO_DO, "no task was made"
 
     @pytest.mark.long(reason="at least three others run each of its lines")
     def test_it_follows_the_campaign(self, project):
