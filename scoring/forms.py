@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -21,6 +20,7 @@ from inference.selectors.models import translators
 from inference.services.encoders import visual_encoders
 from languages.models import Language
 from people.models import Project, User
+from people.templatetags.moments import date_in_words
 from scoring.models import ReferenceKind, ReferenceSet, Scoring, Tokenizer
 from scoring.rules.metrics import (
     ENGLISH,
@@ -234,7 +234,7 @@ def visual_fields(references: ReferenceSet, encoders: Sequence[Encoder]) -> dict
 class _FeaturesField(forms.ModelChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: EmbeddingSet) -> str:
         text = ngettext("%(encoder)s, %(number)d image, %(day)s", "%(encoder)s, %(number)d images, %(day)s", obj.rows)
-        day = date_format(obj.created_at, "j F Y")
+        day = date_in_words(obj.created_at)
         return text % {"encoder": obj.encoder.name, "number": obj.rows, "day": day}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -19,8 +20,8 @@ from django.utils.translation import gettext
 from annotation.models import Guidelines
 from annotation.services.batches import submit_batch
 from gapgame.services import playing
-from languages.rules.page_languages import PAGE_LANGUAGES, is_page_of_work
-from people.models import Project
+from languages.rules.page_languages import PAGE_LANGUAGES, is_of_work, is_page_of_work
+from people.models import Project, User
 from tests.annotation.submitting import submit_captions, take, write
 from tests.clients import client_of
 from tests.factories import (
@@ -32,6 +33,8 @@ from tests.factories import (
     make_round,
     make_season,
 )
+from tests.people.conftest import PASSWORD
+from tests.people.invitations import link_of, make_invitation
 from tests.pseudo import LANGUAGE, left_in_english, words_of
 from tests.pseudo import pseudo as pseudo
 from tests.recruitment.panel import Panel, make_study
@@ -146,6 +149,17 @@ class TestPseudoLocale:
         for name in ("account_login", "account_reset_password", "people:home-show"):
             check(page_of(Client(), reverse(name)))
 
+    def test_who_joins_is_welcomed_in_their_language(self, project: Project, pseudo: str) -> None:
+        account = {"username": "аня", "email": "anya@example.org", "password1": PASSWORD, "password2": PASSWORD}
+        answers = {"level-de": "advanced", "consent": "on", "consent_version": "1"}
+        client = Client()
+        client.cookies[settings.LANGUAGE_COOKIE_NAME] = LANGUAGE
+        joined = client.post(link_of(make_invitation(project)), account | answers, follow=True)
+        page = joined.content.decode()
+        check(page)
+        assert page.count("⟦Welcome to Львы.") == page.count("⟦We have sent a link to anya@example.org.") == 1
+        assert "⟦Captions are written by people" in page
+
     def test_people_of_a_panel(self, project: Project, pseudo: str) -> None:
         round = make_round(project=project, images=2, batch_size=2, language="de")
         panel = Panel(make_study(project))
@@ -162,6 +176,29 @@ class TestPseudoLocale:
         page = client.get(reverse("annotation:project-show", args=["lions"])).content.decode()
         assert '<html lang="en"' in page
         assert "⟦" not in page
+
+
+def test_every_e_mail_but_the_managers_digest_is_in_all_languages() -> None:
+    mails = [path.relative_to(settings.BASE_DIR) for path in settings.BASE_DIR.glob("templates/**/email/*")]
+    of_managers = [path.name for path in mails if not is_of_work(path.as_posix())]
+    assert sorted(of_managers) == ["digest.html", "digest.txt", "digest_subject.txt"]
+
+
+def test_the_e_mails_of_allauth_are_in_languages_that_it_lacks() -> None:
+    details: dict[str, Any] = {
+        "activate_url": "https://x/",
+        "username": "ann",
+        "email": "a@b",
+        "user": User(username="ann"),
+    }
+    details |= {"password_reset_url": "https://x/"}
+    for name in ("email_confirmation", "password_reset_key", "account_already_exists"):
+        for part in ("subject", "message"):
+            english = render_to_string(f"account/email/{name}_{part}.txt", details)
+            for code, _own_name in PAGE_LANGUAGES[1:]:
+                with translation.override(code):
+                    said = render_to_string(f"account/email/{name}_{part}.txt", details)
+                assert words_of(said)[:3] != words_of(english)[:3], (name, part, code)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from allocation.models import LeasedBatch, Pool
 from images.models import Collection, Image
@@ -72,7 +73,7 @@ class GuidelineExample(models.Model):
 
 class RoundKind(models.TextChoices):
     PILOT = "pilot", _("Pilot")
-    MAIN = "main", _("Main")
+    MAIN = "main", pgettext_lazy("round", "Main")
     VERIFICATION = "verification", _("Verification")
 
 

@@ -24,7 +24,7 @@ from annotation.models import (
     RoundState,
     VerificationTask,
 )
-from annotation.rules import text_checks
+from annotation.rules import rewriting, text_checks
 from annotation.selectors.corrections import warnings_for
 from annotation.services import tallies
 from annotation.services.batches import InvalidCaptionError
@@ -117,9 +117,7 @@ def rewrite(*, caption_id: int, author: User, text: str, now: datetime) -> Capti
             raise AlreadyRewrittenError(caption)
         _may_write(author, caption.round)
         if not restored and not work.filter(state=AssignmentState.DONE).exists():
-            raise RewriteRefusedError(
-                _("Other people described this image while you were away, so this caption is no longer needed.")
-            )
+            raise RewriteRefusedError(str(rewriting.PLACE_IS_TAKEN))
         caption.text, caption.text_as_typed = stored, typed
         caption.warnings = [warning.code for warning in warnings_for(caption, text)]
         if caption.item is not None and text_checks.is_copied(text, caption.item.english.text):
@@ -155,17 +153,9 @@ def _may_be_returned(caption: Caption, round: Round) -> None:
 
 def _may_write(author: User, round: Round) -> None:
     if round.state == RoundState.REJECTED:
-        raise RewriteRefusedError(_("This round is over and another one follows, so this caption is no longer needed."))
-    reasons = {
-        "": "",
-        "paused": _("A manager has paused you in this language. Copy your text, and ask them."),
-        "excluded": _("A manager has decided that your captions in this language do not count. Copy your text, and ask "
-            "them."),
-        "gone": _("You are not an annotator of this project, or have not agreed to its newest consent text. Copy "
-            "your text, then see under My work what is missing."),
-    }  # fmt: skip
-    if reason := reasons[_hindrance(author, round)]:
-        raise RewriteRefusedError(reason)
+        raise RewriteRefusedError(str(rewriting.ROUND_IS_OVER))
+    if hindrance := _hindrance(author, round):
+        raise RewriteRefusedError(str(rewriting.HINDRANCES[hindrance]))
 
 
 def _hindrance(author: User, round: Round) -> str:

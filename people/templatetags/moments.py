@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,10 +12,13 @@ from django import template
 from django.http import HttpRequest
 from django.template import Context
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.dateformat import format as formatted
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+
+from languages.rules.dates import LOWER_CASE, date_form, moment_form
 
 register = template.Library()
 
@@ -22,21 +27,45 @@ LONGEST = 64
 
 
 @register.simple_tag(takes_context=True)
-def moment(context: Context, at: datetime | None, form: str = "j F Y, H:i") -> SafeString:
-    """Show a time with its date; nothing where there is none."""
+def moment(context: Context, at: datetime | None, form: str = "") -> SafeString:
+    """Show a time with its date; nothing where there is none. `form` is for a table of managers."""
     return _element(at, in_words(at, _zone_of(context), form)) if at else SafeString()
 
 
 @register.simple_tag(takes_context=True)
 def day(context: Context, at: datetime | None) -> SafeString:
     """Show the date of a time; nothing where there is none."""
-    return _element(at, date_format(at.astimezone(_zone_of(context)), "j F Y")) if at else SafeString()
+    return _element(at, date_in_words(at.astimezone(_zone_of(context)))) if at else SafeString()
 
 
-def in_words(at: datetime, zone: Any, form: str = "j F Y, H:i") -> str:
+@register.filter(expects_localtime=True)
+def date_in_words(at: date) -> str:
+    """Return the date of a day or local time in the language of the page."""
+    return _written(at, date_form)
+
+
+@register.filter(expects_localtime=True)
+def moment_in_words(at: datetime) -> str:
+    """Return a local time with its date, without a zone, in the language of the page."""
+    return _written(at, moment_form)
+
+
+@register.filter(expects_localtime=True)
+def moment_without_year(at: datetime) -> str:
+    """Return a local time beside one that has the year."""
+    return _written(at, partial(moment_form, has_year=False))
+
+
+def _written(at: date, form_of: Callable[[str], str]) -> str:
+    language = get_language() or ""
+    text = formatted(at, form_of(language))
+    return text.lower() if language in LOWER_CASE else text
+
+
+def in_words(at: datetime, zone: Any, form: str = "") -> str:
     """Return a time with its date and zone, such as “3 March 2026, 17:00 CET”."""
     local = at.astimezone(zone)
-    return f"{date_format(local, form)} {_name_of(local)}"
+    return f"{formatted(local, form) if form else moment_in_words(local)} {_name_of(local)}"
 
 
 @register.simple_tag(takes_context=True)
@@ -44,7 +73,7 @@ def deadline(context: Context, at: datetime) -> SafeString:
     """Show a time to come: what is today or tomorrow in those words, with the date after it."""
     local = at.astimezone(_zone_of(context))
     days = (local.date() - timezone.now().astimezone(local.tzinfo).date()).days
-    values = {"time": f"{date_format(local, 'H:i')} {_name_of(local)}", "date": date_format(local, "j F Y")}
+    values = {"time": f"{local:%H:%M} {_name_of(local)}", "date": date_in_words(local)}
     if days == 0:
         return _element(at, _("today, %(time)s (%(date)s)") % values)
     if days == 1:

@@ -19,7 +19,9 @@ TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}")
 OPEN_ENDED = re.compile(r"\{%|\{\{|\{#|%\}|\}\}|#\}")
 # What cannot be wrapped: a sentence with a percent sign, which only the tag `translate` takes, and a line of JSON.
 WHOLE = re.compile(r'\{% translate "[^"]*%[^"]*" %\}|^\{".*')
-RAW_TIME = re.compile(r"\|(date|time)\b")
+RAW_TIME = re.compile(r"\|(date|time|moment_in_words|moment_without_year)\b")
+DATE_FORM = re.compile(r"""\|date:["'][^"']*[dDjmMNFEY]""")
+FOR_MACHINES = re.compile(r"""\|date:["'](Y-m-d|Y)["']""")
 WITH_A_ZONE_OF_THEIR_OWN = {
     "annotation/_estimate.html",  # days, without a time
     "gapgame/_times.html",  # of the season
@@ -37,7 +39,10 @@ PLOTS = {
 
 
 def check(folders: tuple[str, ...] = ("templates",)) -> Iterator[TextFinding]:
+    for path in files_in(*folders, endings=(".txt",)):
+        yield from dates(path)
     for path in files_in(*folders, endings=(".html",)):
+        yield from dates(path)
         name = str(path.relative_to(TEMPLATES))
         yield from lines(path, is_timed=not re.match(r"site/|.*email/", name) and name not in WITH_A_ZONE_OF_THEIR_OWN)
         # Those of a site of files have one sheet: templates/site/site.css.
@@ -61,6 +66,12 @@ def lines(path: Path, *, is_timed: bool) -> Iterator[TextFinding]:
             yield at(path, number, f"over {MAX_LINE_LENGTH} characters", "wrap it")
         if is_timed and RAW_TIME.search(line):
             yield at(path, number, "a time without a zone", "say {% moment … %}, {% day … %} or {% deadline … %}")
+
+
+def dates(path: Path) -> Iterator[TextFinding]:
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
+        if DATE_FORM.search(FOR_MACHINES.sub("", line)):
+            yield at(path, number, "a date in the form of one language", "use date_in_words or moment_in_words")
 
 
 def classes_of(sheet: str) -> frozenset[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import calendar
 from datetime import UTC, datetime
 
 import pytest
 from django.template import Context, Template
 from django.test import RequestFactory
 from django.utils import timezone, translation
+
+from languages.rules.page_languages import PAGE_LANGUAGES
+from people.templatetags.moments import date_in_words, moment_without_year
 
 NOW = datetime(2026, 11, 23, 17, 30, tzinfo=UTC)
 EVENING = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
@@ -65,6 +69,55 @@ def test_what_was_is_shown_with_its_date():
 def test_it_is_said_in_the_language_of_the_page():
     with translation.override("ar"):
         assert "اليوم" in shown("deadline", EVENING, "Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("ja", "2026年11月23日 19:00 CET"),
+        ("zh-hans", "2026年11月23日 19:00 CET"),
+        ("ko", "2026년 11월 23일 19:00 CET"),
+        ("hu", "2026. november 23., 19:00 CET"),
+        ("pl", "23 listopada 2026, 19:00 CET"),
+        ("ru", "23 ноября 2026 г., 19:00 CET"),
+        ("hr", "23. studenoga 2026., 19:00 CET"),
+        ("de", "23. November 2026, 19:00 CET"),
+        ("pt", "23 de novembro de 2026, 19:00 CET"),
+        ("vi", "23 tháng 11, 2026, 19:00 CET"),
+        ("fil", "Nobyembre 23, 2026, 19:00 CET"),
+        ("fr", "23 novembre 2026, 19:00 CET"),
+    ],
+)
+def test_dates_are_written_as_in_the_language_of_the_page(language, text):
+    with translation.override(language):
+        assert f">{text}<" in shown("moment", EVENING, "Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "23 November, 18:00"),
+        ("ja", "11月23日 18:00"),
+        ("ko", "11월 23일 18:00"),
+        ("hu", "november 23., 18:00"),
+        ("hr", "23. studenoga, 18:00"),
+        ("ru", "23 ноября, 18:00"),
+        ("pt", "23 de novembro, 18:00"),
+        ("bn", "23 নভেম্বর, 18:00"),
+    ],
+)
+def test_a_year_may_be_left_out(language, text):
+    with translation.override(language):
+        assert moment_without_year(EVENING) == text
+
+
+def test_no_date_has_an_english_month_on_a_page_in_another_language():
+    english = calendar.month_name[2]
+    for language, _own_name in PAGE_LANGUAGES[1:]:
+        with translation.override(language):
+            written = date_in_words(datetime(2026, 2, 1, tzinfo=UTC))
+        assert english not in written, language
+        assert "2026" in written, language
 
 
 def test_a_form_may_be_shorter_and_a_date_is_that_of_the_place():
