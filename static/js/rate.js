@@ -9,7 +9,7 @@ const LET_IT_BE_SEEN_MS = 250;
 const SETTLE_MS = 900;
 // The second half of a double tap is not meant for what came to its place.
 const DEAF_MS = 300;
-const SCROLLED_BY_PX = { ArrowUp: -40, ArrowDown: 40, ArrowLeft: 0, ArrowRight: 0 };
+const STEPS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 };
 
 const form = document.getElementById("rate");
 const texts = form.dataset;
@@ -198,7 +198,6 @@ addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
   if (document.querySelector("dialog[open]") || event.target.matches?.("textarea, select, input:not([type=radio], [type=checkbox])")) return;
   if (keysWanted.checked && isUndoKey(event)) return undo();
-  if (event.key === "Enter" && event.target.type === "radio") return chooseByKey(event, event.target);
   const radio = keysWanted.checked && current && radios(current)["12345".indexOf(event.key)];
   if (!radio) return;
   if (isInSight(current)) return chooseByKey(event, radio);
@@ -221,17 +220,32 @@ function isInSight(item) {
   return bottom > 0 && top < innerHeight;
 }
 
-// Browsers let arrow keys choose among levels, and Tab reach only one of them.
+// Browsers let arrow keys choose a level: here they only lead to it, and Space, a click or its own key chooses it.
 form.addEventListener("keydown", (event) => {
   if (event.target.type !== "radio" || event.ctrlKey || event.metaKey || event.altKey) return;
-  const levels = radios(event.target.closest(".rate__item"));
-  const next = event.key === "Tab" && levels[levels.indexOf(event.target) + (event.shiftKey ? -1 : 1)];
-  const scrolledBy = SCROLLED_BY_PX[event.key];
-  if (!next && scrolledBy === undefined) return;
+  // It would send the form.
+  if (event.key === "Enter") return event.preventDefault();
+  const step = STEPS[event.key];
+  if (!step) return;
   event.preventDefault();
-  if (next) next.focus();
-  else scrollBy({ top: scrolledBy, behavior: "instant" });
+  const levels = radios(event.target.closest(".rate__item"));
+  levels.at((levels.indexOf(event.target) + step) % levels.length).focus();
 });
+
+/** One stop for Tab in each item: where the focus is, else the chosen level, else where the focus was last. */
+function setStop(item) {
+  const levels = radios(item);
+  const stop =
+    levels.find((level) => level === document.activeElement) ??
+    levels.find(({ checked }) => checked) ??
+    levels.find(({ tabIndex }) => tabIndex === 0);
+  for (const level of levels) level.tabIndex = level === stop ? 0 : -1;
+}
+
+for (const item of items) {
+  for (const change of ["focusin", "focusout", "change"]) item.addEventListener(change, () => setStop(item));
+  setStop(item);
+}
 
 // What is scrolled to is what the keys are about.
 const inTheMiddle = new IntersectionObserver(

@@ -20,7 +20,6 @@ from tests.factories import make_annotator, make_round
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ITEMS = 3
-SCROLLED_MS = 500
 PHONES: list[ViewportSize] = [{"width": 390, "height": 664}, {"width": 360, "height": 640}]
 LAPTOP: ViewportSize = {"width": 1366, "height": 768}
 CURRENT = re.compile("is-current")
@@ -102,38 +101,29 @@ def test_on_a_laptop_the_meaning_of_each_level_is_in_view(desk: Desk, page: Page
     assert side.evaluate("side => side.scrollHeight - side.clientHeight") <= 0
 
 
-@pytest.mark.long(reason="one more way of a page that other tests drive")
-def test_arrow_keys_scroll_and_rate_nothing(desk: Desk, page: Page) -> None:
+def test_tab_leads_to_the_levels_of_a_caption_and_arrows_from_level_to_level_and_rate_nothing(
+    desk: Desk, page: Page
+) -> None:
     page.goto(desk.url)
-    page.keyboard.press("1")
-    expect(page.locator("#item-2")).to_have_class(CURRENT)
-    expect(page.locator("#item-1 [data-state]")).to_have_text(re.compile("Saved"))
-    scrolled = page.evaluate("scrollY")
+    levels = page.locator("#item-1 input")
+    page.locator("#item-1 .rate__zoom").focus()
+    page.keyboard.press("Tab")
+    expect(levels.first).to_be_focused()
+    for key, place in (("ArrowDown", 1), ("ArrowRight", 2), ("ArrowUp", 1), ("ArrowLeft", 0), ("ArrowUp", 4)):
+        page.keyboard.press(key)
+        expect(levels.nth(place)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(page.locator("#item-2 .rate__zoom")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(levels.nth(4)).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
-    page.wait_for_function("before => scrollY > before", arg=scrolled)
-    page.locator("#item-2 input").first.focus()
-    page.wait_for_timeout(SCROLLED_MS)
-    scrolled = page.evaluate("scrollY")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function("before => scrollY < before", arg=scrolled)
-    expect(page.locator("input[type=radio]:checked")).to_have_count(1)
-
-
-@pytest.mark.parametrize("key", ["Space", "Enter"])
-def test_each_level_is_reached_by_tab_and_chosen_with_space_or_enter(desk: Desk, page: Page, key: str) -> None:
-    page.goto(desk.url)
-    page.locator("#item-1 input").first.focus()
-    for _level in range(3):
-        page.keyboard.press("Tab")
-    page.keyboard.press("Shift+Tab")
-    expect(page.locator("#item-1 input").nth(2)).to_be_focused()
-    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
-    page.keyboard.press(key)
-    expect(page.locator("#item-1 input:checked")).to_have_value("MEDIUM")
+    expect(page.locator("#item-1 input:checked")).to_have_value("EXCELLENT")
     expect(page.locator("#item-1 [data-state]")).to_have_text(re.compile("Saved"))
     expect(page.locator("#item-2")).to_have_class(CURRENT)
+    page.locator("#item-2 .rate__zoom").focus()
     page.keyboard.press("Tab")
     expect(page.locator("#item-2 input").first).to_be_focused()
 
