@@ -12,12 +12,14 @@ from django.urls import reverse
 
 from annotation.models import Caption, Release, Round
 from annotation.services import figures
+from corpora.models import Level
 from images.models import JobState
 from people.models import AuditEntry, Membership, Project, Role, User
 from people.rules.pseudonyms import pseudonym
 from tests.annotation.submitting import caption_from_file, make_captions, take
 from tests.api.seeded import WRITTEN, Program, Seeded, make_failed_release, make_seeded
 from tests.api.test_work import address, code
+from tests.corpora.placing import choose, place
 from tests.factories import NOW, make_annotator, make_collection, make_project, make_round, make_user
 from tests.tiers import some
 
@@ -136,6 +138,23 @@ def test_what_is_added_behind_the_cursor_comes_and_what_is_before_it_does_not_co
     second = mia.get(first["next"]).json()
     assert [row["text"] for row in second["results"]] == ["more 1", "more 2"]
     assert [row["text"] for row in mia.get(second["next"]).json()["results"]] == ["last"]
+
+
+def test_a_caption_comes_with_where_its_image_was_taken_and_for_what_it_was_chosen(seeded, mia):
+    image = Caption.objects.filter(round__project=seeded.project).earliest("pk").image
+    place(image, "DE", continent="EU")
+    choose(seeded.project, "de", {image: Level.REGION})
+    origins = [row["image_origin"] for row in mia.all_of(address("caption-list", "lions"))]
+    assert next(one for one in origins if one["level"]) == {
+        "countries": "DE",
+        "regions": "",
+        "continent": "EU",
+        "chosen_for": "de",
+        "level": "region",
+        "table": "made-table-1",
+        "borders": "made-1",
+    }
+    assert {"".join(one.values()) for one in origins if not one["level"]} == {""}
 
 
 def test_a_page_costs_as_many_queries_as_the_next(seeded, mia, django_assert_max_num_queries):
