@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import Rating
-from annotation.rules.text_checks import as_stored, hard_error, soft_warnings, unstorable
+from annotation.rules.text_checks import as_nfc, as_stored, hard_error, soft_warnings, unstorable
 from crosslens_metrics.scales import SEVEN_POINTS
 from people.models import Project, User
 from people.services import audit_log
@@ -72,7 +72,7 @@ def write_to_managers(*, attempt: PracticeAttempt, text: str) -> None:
     ------
     MessageRefusedError
     """
-    text = as_stored(text)
+    text = as_nfc(text.strip())
     if unstorable(text) or not 0 < len(text) <= LONGEST_MESSAGE:
         raise MessageRefusedError(_("Write a message of at most 1,000 characters."))
     with transaction.atomic():
