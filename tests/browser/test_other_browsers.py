@@ -59,10 +59,9 @@ def test_each_caption_is_rated_with_all_levels_in_view_and_choices_are_undone(
     window.wait_for_text("#item-3 [data-state]", "Undone")
     window.press("u")
     window.wait_for_text("#item-2 [data-state]", "Undone")
-    scrolled = window.run("return scrollY")
     window.run("document.querySelector('#item-2 input').focus({ preventScroll: true })")
     window.press(ARROW_DOWN * 3)
-    window.wait_for("return scrollY > arguments[0]", scrolled)
+    window.wait_for("return document.activeElement.value === 'BAD'")
     assert window.count("input:checked[type=radio]") == 1
     assert list(batch.items.order_by("position").values_list("rating", flat=True)) == ["NOT-ENOUGH-INFO", "", ""]
 

@@ -79,7 +79,7 @@ def test_a_batch_is_written_with_no_network_at_all_and_the_browser_is_killed(
         write_offline(window, 3)
         window.click("#write button[value=following]")
         write_offline(window, 4)
-        window.click("#write button[value=review]")
+        window.click("#write button[value=finish]")
         window.wait_for_text("#status", "Review them when you have a connection again.")
         window.click(".steps li:nth-child(2) a")
         wait_for_image(window, 2, text=TEXTS[1])
