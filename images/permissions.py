@@ -34,7 +34,7 @@ def collections_for(user: User | AnonymousUser) -> QuerySet[Collection]:
 
 
 def collections_to_use(user: User | AnonymousUser) -> QuerySet[Collection]:
-    """The same for somebody who is known to be one; whoever sees a collection may have it captioned by models."""
+    """Collections that `user`, a manager or researcher, may see and have captioned by models."""
     return Collection.objects.filter(in_reach(user))
 
 

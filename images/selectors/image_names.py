@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -13,7 +14,9 @@ from crosslens_metrics.formats.names import closest, spellings
 from images.models import Collection, CollectionImage, Image, ImageName
 
 SHA256_CHARACTERS = 64
-MOST_NAMED = 3
+MAX_NAMED = 3
+NAMES_PER_QUERY = 250
+"""Each has up to some thirty spellings, asked of two columns; SQLite takes 32,766 values in a query as it is built."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class NamedImages:
         message = _(
             "“%(name)s” may be any of %(count)s images: %(keys)s. Name the collection, or the key of one of them."
         )
-        keys = ", ".join(self.keys[:MOST_NAMED]) + (", …" if len(self.keys) > MOST_NAMED else "")
+        keys = ", ".join(self.keys[:MAX_NAMED]) + (", …" if len(self.keys) > MAX_NAMED else "")
         return message % {"name": self.name, "count": len(self.images), "keys": keys}
 
 
@@ -52,6 +55,15 @@ def images_named(
 
     Looked for in `collection`, or in those `among` which it may be; in all there are where neither is said.
     """
+    left, found = iter(dict.fromkeys(references)), dict[str, NamedImages]()
+    while some := list(islice(left, NAMES_PER_QUERY)):
+        found |= _some_named(some, collection, among)
+    return found
+
+
+def _some_named(
+    references: list[str], collection: Collection | None, among: QuerySet[Collection] | None
+) -> dict[str, NamedImages]:
     spelt = {reference: spellings(reference) for reference in references}
     within = _within(collection, among)
     entries = _entries({name for several in spelt.values() for name in several}, within)

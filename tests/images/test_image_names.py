@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import unicodedata
 
 import pytest
+from django.db import connection
 
 from images.models import Image
 from images.selectors.image_names import images_named
 from images.services.collection_changes import duplicate_collection
-from tests.factories import NOW, make_user
+from tests.factories import NOW, make_collection, make_user
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run_path, zipped
 
@@ -87,6 +89,18 @@ def test_two_files_with_the_same_bytes_are_one_image_with_two_names(folder):
     # A name that an image has cannot become another image's.
     (folder / "b7.jpg").write_bytes(image_file(shade=10))
     assert outcomes(run_path(folder))["b7.jpg"] == "rejected"
+
+
+@pytest.mark.sqlite
+def test_many_names_are_asked_for_within_what_sqlite_takes_as_it_is_built():
+    connection.ensure_connection()
+    before = connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)
+    try:
+        collection = make_collection(images=1)
+        named = images_named((f"{number:06d}.png" if number % 2 else str(number) for number in range(1100)), collection)
+    finally:
+        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)
+    assert len(named) == 1100
 
 
 def test_a_name_of_several_images_is_told_with_all_of_them(folder, filled):
