@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -136,19 +137,25 @@ def _faults(
 ) -> Iterator[str]:
     """Ask at all of its addresses where `everywhere`; else where it opens to the first who may, or at the first."""
     opened = defaultdict[str, list[Asked]](list)
+
+    @cache
+    def tried(letter: str, address: str, method: str) -> tuple[Asked, list[str]]:
+        with writes() as written:
+            (asked,) = ask(clients[letter], address, method)
+        return asked, written
+
     places = [(address, method) for address in route.addresses(world.known) for method in methods]
     places = [(address, method) for address, method in places if method in ("get", "post") or address.startswith(API)]
     if not everywhere and may:
-        places = next(([place] for place in places if opens(_ask(clients[may[0]], *place))), places)
+        places = next(([place] for place in places if opens(tried(may[0], *place)[0])), places)
     elif not everywhere:
         # What takes no such method says so to everybody.
-        places = [place for place in places[:1] if _ask(clients["v"], *place).status != 405]
+        places = [place for place in places[:1] if tried("v", *place)[0].status != 405]
     is_own = may and not {"M", "x"} & set(may)
-    askers = clients if everywhere or is_own else {letter: clients[letter] for letter in _some()}
+    askers = clients if everywhere or is_own else _some()
     for address, method in places:
-        for letter, client in askers.items():
-            with writes() as written:
-                asked = _ask(client, address, method)
+        for letter in askers:
+            asked, written = tried(letter, address, method)
             if asked.status >= 500 and asked.status != 503:
                 yield f"{route.name} breaks for {letter}: {asked}"
             if opens(asked):
@@ -179,11 +186,6 @@ def _some() -> str:
     """Those who are nearest to what managers may, and in turns one of the others, who all lack a role there."""
     others = "xabxdcxspxq"
     return "MRv" + others[next(_turn) % len(others)]
-
-
-def _ask(client: Client, address: str, method: str) -> Asked:
-    (asked,) = ask(client, address, method)
-    return asked
 
 
 def _is_kept_by_nobody(route: Route, asked: Asked) -> bool:

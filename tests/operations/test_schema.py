@@ -89,6 +89,7 @@ def parts_of(sql: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
+@pytest.mark.long(reason="migrates a database from nothing; `make lint` compares the migrations with the models")
 def test_migrations_make_the_tables_that_the_models_describe_with_the_rows_that_tests_begin_with(
     migrated: BaseDatabaseWrapper,
 ) -> None:
