@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from images.rules.attributions import LABELS
@@ -99,8 +99,21 @@ class Collection(Owned):
         return self.name
 
 
+class CollectionImageQuerySet(models.QuerySet["CollectionImage"]):
+    def in_results(self) -> CollectionImageQuerySet:
+        """Return those that count in figures and are given as new work."""
+        return self.filter(excluded_at=None)
+
+    def left_out(self) -> CollectionImageQuerySet:
+        # Not by `exclude`: SQLite finds the rows in the index only if its condition is in the query.
+        return self.filter(excluded_at__isnull=False)
+
+
 class CollectionImage(models.Model):
-    """An image in a collection, under its key there. Exports and caption files use the key."""
+    """An image in a collection, under its key there. Exports and caption files use the key.
+
+    While it is left out of results, figures over the collection do without it. Other collections are not concerned.
+    """
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="entries")
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="entries")
@@ -109,6 +122,12 @@ class CollectionImage(models.Model):
         max_length=255, blank=True, help_text="As imported; files of captions may refer to it."
     )
     position = models.PositiveIntegerField()
+    excluded_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it is left out of results; empty while it counts."
+    )
+    exclusion_reason = models.CharField(max_length=500, blank=True, default="")
+
+    objects = CollectionImageQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["collection", "position"]
@@ -120,10 +139,20 @@ class CollectionImage(models.Model):
             models.Index(fields=["collection", "position"], name="collection_image_in_order"),
             models.Index(fields=["key"], name="collection_image_by_key"),
             models.Index(fields=["file_name"], name="collection_image_by_file_name"),
+            models.Index(
+                fields=["collection", "image"],
+                condition=Q(excluded_at__isnull=False),
+                name="collection_image_left_out",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.key
+
+
+def is_left_out(*, collection: str, image: str = "image") -> Exists:
+    """Return the condition that the image at `image` is left out of results in the collection at `collection`."""
+    return Exists(CollectionImage.objects.left_out().filter(collection=OuterRef(collection), image=OuterRef(image)))
 
 
 class ImageName(models.Model):

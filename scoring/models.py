@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from images.models import OPEN_STATES, Collection, CollectionImage, Image, Leased
+from images.models import OPEN_STATES, Collection, Image, Leased, is_left_out
 from inference.models import CaptioningModel, EmbeddingSet, Encoder, Translator, WordVectorSet
 from languages.models import Language
 from people.models import Project
@@ -67,10 +67,19 @@ class ReferenceSet(models.Model):
         return self.kind == ReferenceKind.NONE
 
     def image_ids(self) -> models.QuerySet[Any, Any]:
-        """The images that are scored: those with captions, or those of the collection where there are none."""
+        """The images that are scored: those with captions, or those of the collection where there are none.
+
+        Images left out of results are in neither.
+        """
         if self.is_without_captions:
-            return CollectionImage.objects.filter(collection=self.collection_id).order_by().values("image")
-        return Reference.objects.filter(reference_set=self).order_by().values("image")
+            return self.collection.entries.in_results().order_by().values("image")
+        return Reference.objects.in_results().filter(reference_set=self).order_by().values("image")
+
+
+class ReferenceQuerySet(models.QuerySet["Reference"]):
+    def in_results(self) -> ReferenceQuerySet:
+        """Return those that captions are scored against: of images that are not left out of results."""
+        return self.filter(~is_left_out(collection="reference_set__collection"))
 
 
 class Reference(models.Model):
@@ -80,6 +89,8 @@ class Reference(models.Model):
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
     position = models.PositiveSmallIntegerField(help_text="Among the captions of the image, from 1.")
     text = models.TextField()
+
+    objects = ReferenceQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar[list[str]] = ["reference_set", "image", "position"]

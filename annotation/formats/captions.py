@@ -31,6 +31,7 @@ from annotation.selectors.caption_rows import (
 from annotation.selectors.filtered import captions_within
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter
 from corpora.selectors.chosen import ORIGIN_COLUMNS, UNKNOWN, ImageOrigin, origins_of
+from images.models import is_left_out
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from tabular.downloads import JSON_LINES_TYPE, csv_lines, in_pieces, json_line, stamp
@@ -118,6 +119,7 @@ def images_with_captions(
     """
     rounds = list(Round.objects.filter(project=project, kind=RoundKind.MAIN).select_related("collection", "language"))
     within = captions_within(images, project, {round.language for round in rounds})
+    within &= Q(~is_left_out(collection="round__collection"))
     return _with_captions(project, rounds, fields, until, within)
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models.rounds import Guidelines, Round
 from annotation.models.work import CaptionItem
-from images.models import Image
+from images.models import Image, is_left_out
 from languages.models import Language
 from people.models import Project
 
@@ -29,6 +29,10 @@ class CaptionState(models.TextChoices):
 class CaptionQuerySet(models.QuerySet["Caption"]):
     def counted(self) -> CaptionQuerySet:
         return self.filter(state=CaptionState.COUNTED)
+
+    def in_results(self) -> CaptionQuerySet:
+        """Return those that figures are computed from: of images that are not left out of results."""
+        return self.counted().filter(~is_left_out(collection="round__collection"))
 
 
 class Caption(models.Model):

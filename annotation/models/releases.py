@@ -49,6 +49,11 @@ class Release(Leased):
     places = models.JSONField(
         default=dict, help_text="Where its images were taken, as it was when the release was made."
     )
+    images_left_out = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Images that were left out of results when it was requested: collection and SHA-256 of each.",
+    )
     created_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     finished_at = models.DateTimeField(null=True, blank=True)

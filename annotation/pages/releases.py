@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.formats.licences import LICENCES
 from annotation.models import CaptionState, Release
+from annotation.services.release_changes import IMAGE
 from images.models import OPEN_STATES
 from languages.models import Language
 
@@ -93,7 +94,7 @@ def _languages(counts: Mapping[str, Any], changes: Mapping[str, Any]) -> list[La
 
 def _reasons(counts: Mapping[str, int]) -> str:
     """Format counts with reasons, as in “3: Consent withdrawn”; empty if there are none."""
-    labels: Mapping[str, Any] = dict(CaptionState.choices)
+    labels: Mapping[str, Any] = {**dict(CaptionState.choices), IMAGE: _("Image left out of results")}
     return ", ".join(
         _("%(reason)s: %(count)d") % {"reason": labels.get(reason, _("No longer part of it")), "count": count}
         for reason, count in counts.items()

@@ -12,6 +12,7 @@ from annotation.selectors.figures import computed_figures, sums_of_rounds
 from annotation.selectors.statistics import project_statistics
 from corpora.rules.image_filters import ImageFilter
 from crosslens_metrics.caption_stats import CaptionStatistics
+from images.models import CollectionImage
 from languages.models import Language
 from people.models import Project
 
@@ -54,18 +55,29 @@ def live_statistics(project: Project) -> list[LanguageStatistics]:
         rounds[round.language_id].append(round)
     kept = computed_figures(project)
     sums = sums_of_rounds(mains, kept, columns=("captions", "words", "characters"))
+    left_out = CollectionImage.objects.left_out().filter(collection__in=mains.values("collection"))
+    uncounted = set(left_out.order_by().values_list("collection", flat=True))
     return [
-        _of_language(group, [sums[round.pk] for round in group if round.pk in sums], kept) for group in rounds.values()
+        _of_language(
+            group,
+            [sums[round.pk] for round in group if round.pk in sums],
+            kept,
+            is_tallied=not any(round.source or round.collection_id in uncounted for round in group),
+        )
+        for group in rounds.values()
     ]
 
 
-def _of_language(rounds: list[Round], sums: list[Sums], kept: dict[int, RoundFigures]) -> LanguageStatistics:
+def _of_language(
+    rounds: list[Round], sums: list[Sums], kept: dict[int, RoundFigures], *, is_tallied: bool
+) -> LanguageStatistics:
     figures = [kept[round.pk] for round in rounds if round.pk in kept and kept[round.pk].computed_at]
     newest = max(figures, key=lambda one: str(one.computed_at), default=None)
     statistics = CaptionStatistics(**newest.figures.get("statistics", {})) if newest else CaptionStatistics()
     counted = statistics.captions
-    # Captions from a file have no author and no tally: a language that has some is counted in the background.
-    if not any(round.source for round in rounds):
+    # Captions from a file have no author and no tally, and tallies include images left out of results: a language that
+    # has some of either is counted in the background.
+    if is_tallied:
         now = total(sums)
         statistics.captions, statistics.words, statistics.characters = now.captions, now.words, now.characters
     return LanguageStatistics(

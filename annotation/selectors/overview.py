@@ -210,7 +210,8 @@ def in_campaign(round: Round) -> tuple[str, str, int, int, bool]:
 
 def _sizes(rounds: Iterable[Round]) -> dict[int, int]:
     return dict(
-        CollectionImage.objects.filter(collection__in={round.collection_id for round in rounds})
+        CollectionImage.objects.in_results()
+        .filter(collection__in={round.collection_id for round in rounds})
         .values_list("collection")
         .annotate(Count("pk"))
         .order_by()
@@ -322,7 +323,7 @@ def coverage_of(collection: Collection, captioners: Iterable[CaptioningModel]) -
     )
     counts = dict(captions.values_list("model").annotate(Count("pk")).order_by())
     return Coverage(
-        images=CollectionImage.objects.filter(collection=collection).count(),
+        images=collection.entries.in_results().count(),
         by_model=[(model, counts[model.pk]) for model in CaptioningModel.objects.filter(pk__in=counts)],
         by_any=captions.aggregate(images=Count("image", distinct=True))["images"],
     )

@@ -39,12 +39,19 @@ def release_before(release: Release) -> Release | None:
     return earlier.order_by("-number").first()
 
 
+def images_left_out(project: Project) -> list[list[str]]:
+    """Return what a release requested now leaves out: the slug of the collection and the SHA-256 of each image."""
+    entries = CollectionImage.objects.left_out().filter(collection__in=project.rounds.values("collection"))
+    columns = ("collection__slug", "image__sha256")
+    return [list(one) for one in entries.order_by(*columns).values_list(*columns)]
+
+
 def lacking(project: Project) -> list[str]:
     """Return why no release is possible now, each with what to do; empty if one is."""
     rounds = released_rounds(project)
     if not rounds:
         return [_("No main round has been accepted yet. A language is released once its main round is accepted.")]
-    captions = Caption.objects.counted().filter(round__in=rounds)
+    captions = Caption.objects.in_results().filter(round__in=rounds)
     if not captions.exists():
         return [_("No caption counts in the accepted rounds, so there is nothing to release.")]
     return [*_in_the_making(project), *_assigned(rounds), *_without_credit(rounds)]
@@ -78,7 +85,7 @@ def _assigned(rounds: list[Round]) -> list[str]:
 def _without_credit(rounds: list[Round]) -> list[str]:
     """Return described images without a licence, or without an author although the licence requires naming one."""
     described = Image.objects.filter(
-        pk__in=Caption.objects.counted().filter(round__in=rounds, image__in=_doubtful()).values("image")
+        pk__in=Caption.objects.in_results().filter(round__in=rounds, image__in=_doubtful()).values("image")
     )
     problems = []
     if lacking_licence := _keys(described.filter(lacks_licence()), rounds):

@@ -40,7 +40,7 @@ def statistics_in(project: Project, language: Language, images: QuerySet[Image] 
     Only captions of `images` are counted, or without it all.
     """
     rounds = Round.objects.filter(project=project, language=language, kind=RoundKind.MAIN)
-    counted = Caption.objects.counted().filter(round__in=list(rounds))
+    counted = Caption.objects.in_results().filter(round__in=list(rounds))
     if images is not None:
         counted = counted.filter(image__in=images)
     captions = counted.order_by("image").values_list("image", "text")

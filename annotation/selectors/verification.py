@@ -48,13 +48,13 @@ class RatingsPage:
 
 
 def captions_by_image(round: Round) -> dict[str, list[int]]:
-    """Yield the captions of a round that count, by the key of their image, in an order that is the same in every
-    database.
+    """Yield the captions of a round that figures are computed from, by the key of their image, in an order that is
+    the same in every database.
 
     An image that was removed from the collection since has its hash for a key.
     """
     keys = dict(CollectionImage.objects.filter(collection=round.collection_id).values_list("image", "key"))
-    counted = Caption.objects.counted().filter(round=round).order_by()
+    counted = Caption.objects.in_results().filter(round=round).order_by()
     columns = ("submitted_at", "position", "text", "author__username", "pk", "image", "image__sha256")
     captions = defaultdict(list)
     rows = sorted(counted.values_list(*columns), key=lambda row: (*row[:3], row[3] or "", row[4]))

@@ -27,17 +27,20 @@ from crosslens_metrics.quality import (
     quality_of,
 )
 from crosslens_metrics.undefined import Reason
-from images.models import Image
+from images.models import Image, is_left_out
 
 
 def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str, Any]:
     """Return the quality table's row of `round` as JSON values; docs/managers.md explains the figures.
 
-    A caption is verified once all its places have an answer that counts. Captions that no longer count are in none of
-    the figures; of `images`, if given, only captions of these are.
+    A caption is verified once all its places have an answer that counts. Captions that no longer count, and those of
+    images left out of results, are in none of the figures; of `images`, if given, only captions of these are.
     """
     counting = Verdict.objects.filter(
-        batch__round=round, assignment__state=AssignmentState.DONE, caption__state=CaptionState.COUNTED
+        ~is_left_out(collection="caption__round__collection", image="caption__image"),
+        batch__round=round,
+        assignment__state=AssignmentState.DONE,
+        caption__state=CaptionState.COUNTED,
     )
     if images is not None:
         counting = counting.filter(caption__image__in=images)
@@ -51,7 +54,11 @@ def figures_of(round: Round, images: QuerySet[Image] | None = None) -> dict[str,
     captions, raters, ratings = captions[verified], raters[verified], ratings[verified]
     authors = {row[0]: row[4] for row in rows}
     quality, alpha = quality_of(captions, ratings), ordinal_alpha(captions, ratings)
-    sample = VerificationTask.objects.filter(round=round, caption__state=CaptionState.COUNTED)
+    sample = VerificationTask.objects.filter(
+        ~is_left_out(collection="caption__round__collection", image="caption__image"),
+        round=round,
+        caption__state=CaptionState.COUNTED,
+    )
     if images is not None:
         sample = sample.filter(caption__image__in=images)
     return {

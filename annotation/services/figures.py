@@ -130,7 +130,7 @@ def _figures(round: Round) -> dict[str, Any]:
 def _agreement(round: Round) -> dict[str, Any]:
     """Compute agreement from the ratings on screen 1 that different people gave to the same English caption."""
     rows = list(
-        Caption.objects.counted()
+        Caption.objects.in_results()
         .filter(round=round, item__isnull=False)
         .values_list("item__english", "author", "item__rating")
     )

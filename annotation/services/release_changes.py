@@ -22,6 +22,7 @@ ID_DIGITS = 16
 """Length of a SHA-256 in hexadecimal: among a million captions, two collide with a chance of 1 in 37 million."""
 
 LINES_PER_BEAT = 20_000
+IMAGE = "image-left-out"
 OTHER = "not-released"
 """Why a caption that still counts is gone: its round is no longer accepted."""
 
@@ -30,6 +31,7 @@ REASONS = {
     "withdrawn": "its author withdrew consent",
     "returned": "returned to its author",
     "late": "came late",
+    IMAGE: "of an image that was left out of results",
     OTHER: "its language or image is no longer part of the release",
 }
 

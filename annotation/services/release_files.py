@@ -37,7 +37,7 @@ from annotation.selectors.caption_rows import (
     raw_rows,
 )
 from annotation.selectors.releases import released_rounds
-from annotation.services.release_changes import ReleaseNotPossibleError, changes_since, short_digest
+from annotation.services.release_changes import IMAGE, ReleaseNotPossibleError, changes_since, short_digest
 from annotation.services.release_contents import NOT_VERIFIED, Contents, LanguageContents, Verified
 from annotation.services.release_places import Places, snapshot_of
 from annotation.services.release_texts import write_texts
@@ -160,6 +160,7 @@ class _Walk:
         self.tables = tables.tables_of(format=release.format, has_coordinates=release.has_coordinates)
         self.is_verified = _verdicts(release, rounds).exists()
         self.name_of = Pseudonyms(release)
+        self.images_left_out = {(collection, digest) for collection, digest in release.images_left_out}
 
     def through(self) -> Contents:
         with ExitStack() as stack:
@@ -190,8 +191,14 @@ class _Walk:
         as_of(stored_images, self.release.created_at)
         verified = self._verified(images) if self.is_verified else {}
         for pk, key in images.keys.items():
-            if pk in images.rows:
-                stored_image = stored_images[pk]
+            if pk not in images.rows:
+                continue
+            stored_image = stored_images[pk]
+            if (images.collection.slug, stored_image.sha256) in self.images_left_out:
+                for row in images.rows[pk]:
+                    stored = tables.Stored._make(row[_REST:])
+                    self._leave_out(row[LANGUAGE], self._name_of_caption(stored_image, row, stored), IMAGE)
+            else:
                 self._put_image(images, stored_image, key)
                 self._put_captions(stored_image, key, sorted(images.rows[pk], key=self._in_order), verified)
 
@@ -225,8 +232,7 @@ class _Walk:
     def _put_caption(self, stored_image: Image, key: str, row: Row, stored: tables.Stored, verified: Verified) -> None:
         tag, annotator = row[LANGUAGE], self.name_of.get(row[AUTHOR])
         round, about = self.round_of[stored.round_id], self.contents.by_language[tag]
-        batch, place = stored.item__batch_id, stored.item__position
-        name = caption_id(tag, stored_image.sha256, round.number, row[POSITION], batch, place)
+        name = self._name_of_caption(stored_image, row, stored)
         caption = tables.CaptionRow(name, key, stored_image, tag, annotator, round, verified.level, stored)
         self.captions.add(caption)
         self.contents.captions.add(name, tag, stored.text)
@@ -243,6 +249,11 @@ class _Walk:
             about.timed += 1
         if verified.rows:
             self._put_verdicts(caption, verified)
+
+    def _name_of_caption(self, stored_image: Image, row: Row, stored: tables.Stored) -> str:
+        number = self.round_of[stored.round_id].number
+        written = (stored.item__batch_id, stored.item__position)
+        return caption_id(row[LANGUAGE], stored_image.sha256, number, row[POSITION], *written)
 
     def _put_verdicts(self, caption: tables.CaptionRow, verified: Verified) -> None:
         about = self.contents.by_language[caption.language]
@@ -287,10 +298,13 @@ class _Walk:
         )
         fields = ("round__language_id", "image__sha256", "round__number", "position", "item__batch_id")
         for tag, digest, number, position, batch, place, state in raw_rows(rest, [*fields, "item__position", "state"]):
-            self.contents.left_out[caption_id(tag, digest, number, position, batch, place)] = state
-            about = self.contents.by_language.get(tag)
-            if about is not None:
-                about.left_out[state] = about.left_out.get(state, 0) + 1
+            self._leave_out(tag, caption_id(tag, digest, number, position, batch, place), state)
+
+    def _leave_out(self, tag: str, name: str, reason: str) -> None:
+        self.contents.left_out[name] = reason
+        about = self.contents.by_language.get(tag)
+        if about is not None:
+            about.left_out[reason] = about.left_out.get(reason, 0) + 1
 
 
 def caption_id(tag: str, image_sha256: str, round_number: int, position: int, batch: Any, place: int | None) -> str:

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from annotation.formats.archives import write_archive
 from annotation.formats.licences import LICENCES
 from annotation.models import Release
-from annotation.selectors.releases import lacking
+from annotation.selectors.releases import images_left_out, lacking
 from annotation.services.release_changes import ReleaseNotPossibleError
 from annotation.services.release_contents import FORMAT
 from annotation.services.release_indexes import store_index
@@ -126,6 +126,7 @@ def start_release(
             until=until or now,
             format=FORMAT,
             has_coordinates=publish_coordinates,
+            images_left_out=images_left_out(project),
             created_at=now,
             created_by=by,
             lease_until=now + NUDGE_AFTER,

@@ -65,7 +65,7 @@ def _plots(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 def _statistics(request: HttpRequest, slug: str) -> dict[str, Any]:
     project = project_for(request.user, slug, *READERS)
-    images = asked_images(request.GET, project)
+    images = asked_images(request.GET, project, collections=project.rounds.values("collection"))
     try:
         if images.is_all:
             rows = [] if images.error else live_statistics(project)

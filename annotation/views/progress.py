@@ -115,7 +115,7 @@ def _keep_columns(request: HttpRequest, slug: str, columns: str) -> HttpResponse
 def _over_some_images(request: HttpRequest, context: dict[str, Any]) -> tuple[AskedImages, Sequence[ImageProgress]]:
     """Count the images that the address asks for, in the rounds that the page shows."""
     project = context["project"]
-    images = asked_images(request.GET, project)
+    images = asked_images(request.GET, project, collections=project.rounds.values("collection"))
     if images.is_all:
         return images, []
     rounds = [line.row.round for line in context["page"].lines]

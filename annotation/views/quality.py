@@ -83,16 +83,20 @@ def quality_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
 
 def _context(request: HttpRequest, project: Project) -> dict[str, Any]:
     """Read the stored figures; those of some images are counted now."""
-    images, table = asked_images(request.GET, project), None
+    images, table = _asked(request, project), None
     if not images.is_all:
         images, table = _fresh(request, project)
     table = table or (QualityTable([], is_stale=False) if images.error else quality_table(project))
     return {"project": project, "images": images, "table": table, "languages": pages.table_of(table)}
 
 
+def _asked(request: HttpRequest, project: Project) -> AskedImages:
+    return asked_images(request.GET, project, collections=project.rounds.values("collection"))
+
+
 def _fresh(request: HttpRequest, project: Project) -> tuple[AskedImages, QualityTable | None]:
     """Count the images that the address asks for, unless there is an error."""
-    images = asked_images(request.GET, project)
+    images = _asked(request, project)
     try:
         return images, None if images.error else fresh_table(project, images.filter)
     except ImageFilterError as error:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from corpora.models import Level
 from corpora.rules.image_filters import ALL_IMAGES, ImageFilter, ImageFilterError, Kind, Term, parse
 from corpora.selectors.subsets import check
+from images.models import CollectionImage
 from people.models import Project
 
 T = TypeVar("T")
@@ -30,11 +32,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class AskedImages:
-    """What the address asks for. With an `error` there are no figures to show, and `filter` is of all images."""
+    """What the address asks for. With an `error` there are no figures to show, and `filter` is of all images.
+
+    `left_out` counts images of the collections that the page is about which are left out of results.
+    """
 
     filter: ImageFilter
     error: str
     choices: Sequence[Choice]
+    left_out: int = 0
 
     @property
     def label(self) -> str:
@@ -55,14 +61,17 @@ class AskedImages:
         return 422 if self.error else 200
 
 
-def asked_images(query: Mapping[str, str], project: Project) -> AskedImages:
-    """Read the parameter `images`, and offer what else there is."""
+def asked_images(
+    query: Mapping[str, str], project: Project, *, collections: QuerySet[Any, Any] | Iterable[int] = ()
+) -> AskedImages:
+    """Read the parameter `images`, and offer what else there is. `collections` are those of the page's figures."""
     text, error = query.get("images", ""), ""
     try:
         filter = check(parse(text.replace("\0", "?")), project=project)
     except ImageFilterError as refused:
         filter, error = ALL_IMAGES, str(refused)
-    return AskedImages(filter, error, _choices(filter, project))
+    left_out = CollectionImage.objects.left_out().filter(collection__in=collections).count()
+    return AskedImages(filter, error, _choices(filter, project), left_out)
 
 
 def failed(asked: AskedImages, error: ImageFilterError) -> AskedImages:

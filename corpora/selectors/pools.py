@@ -109,7 +109,7 @@ def _rows(source: Collection | CandidateList, key: str | None = None) -> Iterato
         candidates = Candidate.objects.filter(list=source, **named).order_by()
         yield from candidates.values_list("key", "pk", "countries", "regions", "continent").iterator(AT_ONCE)
         return
-    entries = CollectionImage.objects.filter(collection=source, **named).order_by()
+    entries = CollectionImage.objects.in_results().filter(collection=source, **named).order_by()
     columns = [f"image__place__{name}" for name in ("countries", "regions", "continent", "problem")]
     for *row, problem in entries.values_list("key", "image_id", *columns).iterator(AT_ONCE):
         yield (*row[:2], None, None, None) if problem else tuple(row)

@@ -212,7 +212,8 @@ class _Gathered:
             self._gold += 1
             return
         if not row.counts:
-            self._set_aside += 1
+            # An equal pair of an image that is left out: nobody judged it.
+            self._set_aside += row.kind != "equal"
             return
         known = self._regions.setdefault(row.image, row)
         if known.region != row.region:

@@ -9,9 +9,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from images.forms import LONGEST_NAME
-from images.models import Collection
+from images.models import Collection, CollectionImage
 from images.permissions import collections_in
 from people.models import User
+
+LONGEST_REASON = CollectionImage._meta.get_field("exclusion_reason").max_length
 
 
 class CollectionNameForm(forms.Form):
@@ -34,3 +36,13 @@ class CollectionNameForm(forms.Form):
         if others.exists():
             raise forms.ValidationError(gettext("There is already a collection with this name. Choose another name."))
         return name
+
+
+class LeaveOutForm(forms.Form):
+    """Why an image is left out of results."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        help_text=_("Managers and researchers who may see the collection can read it."),
+    )

@@ -1,4 +1,4 @@
-"""Take an image out of a collection into which it came by mistake."""
+"""Images in a collection by mistake: taken out while nothing was made of them, or else left out of results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.models import Round
+from annotation.services.tallies import figures_changed
 from dashboard.selectors.collection_uses import uses_of_image
 from images.models import Collection, CollectionImage
 from images.services.collection_changes import CollectionUsedError
@@ -23,16 +25,49 @@ def take_out_image(*, entry: CollectionImage, by: User, now: datetime) -> None:
         Something was made of it there.
     """
     with transaction.atomic():
-        collection = Collection.objects.select_for_update(of=("self",)).get(pk=entry.collection_id)
+        Collection.objects.select_for_update(of=("self",)).get(pk=entry.collection_id)
         if uses_of_image(entry):
             raise CollectionUsedError(_("This image is in use, so it cannot be taken out."))
         CollectionImage.objects.filter(pk=entry.pk).delete()
-        if collection.project is not None:
-            audit_log.record(
-                project=collection.project,
-                action="collection.image-taken-out",
-                about=collection.slug,
-                by=by,
-                now=now,
-                details={"key": entry.key},
-            )
+        _record("image-taken-out", entry, by=by, now=now)
+
+
+def leave_out_image(*, entry: CollectionImage, reason: str, by: User, now: datetime) -> bool:
+    """Leave an image out of what is computed over its collection from now on; False if it was left out already.
+
+    Work on it that was given out or is open goes on and is kept. Releases that were requested stay as they are.
+    """
+    return _change(entry, excluded_at=now, reason=reason, by=by, now=now)
+
+
+def count_image_again(*, entry: CollectionImage, by: User, now: datetime) -> bool:
+    """Take an image into results again; False if it was not left out."""
+    return _change(entry, excluded_at=None, reason="", by=by, now=now)
+
+
+def _change(entry: CollectionImage, *, excluded_at: datetime | None, reason: str, by: User, now: datetime) -> bool:
+    is_in = excluded_at is not None
+    with transaction.atomic():
+        others = CollectionImage.objects.filter(pk=entry.pk, excluded_at__isnull=is_in)
+        if not others.update(excluded_at=excluded_at, exclusion_reason=reason):
+            return False
+        # Scores follow by themselves: the sweep sees that their images changed.
+        rounds = Round.objects.filter(collection=entry.collection_id).order_by("pk")
+        for round_id in rounds.values_list("pk", flat=True):
+            figures_changed(round_id=round_id)
+        details = {"reason": reason} if reason else {}
+        _record("image-left-out" if is_in else "image-counted-again", entry, by=by, now=now, **details)
+    return True
+
+
+def _record(what: str, entry: CollectionImage, *, by: User, now: datetime, **details: str) -> None:
+    collection = entry.collection
+    if collection.project is not None:
+        audit_log.record(
+            project=collection.project,
+            action=f"collection.{what}",
+            about=collection.slug,
+            by=by,
+            now=now,
+            details={"key": entry.key, **details},
+        )

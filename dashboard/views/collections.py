@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -12,9 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from dashboard.forms.collections import CollectionNameForm
+from dashboard.forms.collections import CollectionNameForm, LeaveOutForm
 from dashboard.selectors.collection_uses import uses_of, uses_of_image
-from dashboard.services.collection_images import take_out_image
+from dashboard.services.collection_images import count_image_again, leave_out_image, take_out_image
+from images.models import CollectionImage
 from images.permissions import collection_to_change, entry_of
 from images.services import collection_changes as services
 from images.services.collection_changes import CollectionUsedError
@@ -71,15 +73,30 @@ def collection_delete(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def image_take_out(request: HttpRequest, slug: str, public_id: UUID) -> HttpResponse:
+    """Take an image out of its collection, leave it out of results, or count it again."""
     collection = collection_to_change(request.user, slug)
-    entry = entry_of(collection, public_id)
-    if request.method != "POST":
-        context = {"collection": collection, "entry": entry, "uses": uses_of_image(entry)}
-        return render(request, "dashboard/image_take_out.html", context)
+    entry, form = entry_of(collection, public_id), LeaveOutForm(request.POST if "leave-out" in request.POST else None)
+    if request.method != "POST" or (form.is_bound and not form.is_valid()):
+        context = {"collection": collection, "entry": entry, "uses": uses_of_image(entry), "form": form}
+        return render(request, "dashboard/image_take_out.html", context, status=422 if form.is_bound else 200)
+    who: dict[str, Any] = {"by": user_of(request), "now": timezone.now()}
+    if form.is_bound:
+        leave_out_image(entry=entry, reason=form.cleaned_data["reason"], **who)
+        messages.success(request, _("%(name)s is left out of results.") % {"name": entry.key})
+        return redirect("images:collection-image-show", slug, public_id)
+    if "count" in request.POST:
+        count_image_again(entry=entry, **who)
+        messages.success(request, _("%(name)s counts in results again.") % {"name": entry.key})
+        return redirect("images:collection-image-show", slug, public_id)
+    return _taken_out(request, entry, who)
+
+
+def _taken_out(request: HttpRequest, entry: CollectionImage, who: dict[str, Any]) -> HttpResponse:
+    slug = entry.collection.slug
     try:
-        take_out_image(entry=entry, by=user_of(request), now=timezone.now())
+        take_out_image(entry=entry, **who)
     except CollectionUsedError as refused:
         messages.error(request, str(refused))
-        return redirect("dashboard:image-take-out", slug, public_id)
+        return redirect("dashboard:image-take-out", slug, entry.image.public_id)
     messages.success(request, _("%(name)s was taken out of the collection.") % {"name": entry.key})
     return redirect("images:collection-show", slug)

@@ -118,6 +118,7 @@ class ListedImage:
     title: str
     image: ServedImage
     trouble: str
+    is_left_out: bool
 
 
 OF_IMAGES = (ImportKind.IMAGES, ImportKind.FETCH)
@@ -159,6 +160,7 @@ def shown(entries: Iterable[CollectionImage], viewer: User) -> list[ListedImage]
             entry.image.title,
             served_image(entry.image, viewer),
             entry.image.sizes_error,
+            entry.excluded_at is not None,
         )
         for entry in entries
     ]

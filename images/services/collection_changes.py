@@ -37,7 +37,8 @@ def duplicate_collection(*, collection: Collection, name: str, by: User, now: da
     """Make a collection of the same images under the same keys, for the same project alone. Images are stored once."""
     with transaction.atomic():
         made = create_collection(name=name, description=collection.description, project=collection.project, by=by)
-        entries = collection.entries.order_by("position").values("image_id", "key", "file_name", "position")
+        columns = ("image_id", "key", "file_name", "position", "excluded_at", "exclusion_reason")
+        entries = collection.entries.order_by("position").values(*columns)
         left = entries.iterator()
         while some := list(islice(left, ENTRIES_PER_INSERT)):
             CollectionImage.objects.bulk_create(CollectionImage(collection=made, **entry) for entry in some)

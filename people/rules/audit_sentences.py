@@ -24,6 +24,8 @@ SENTENCES: Mapping[str, Promise] = {
     "captions.imported": gettext_lazy("Captions were imported: %(about)s."),
     "collection.deleted": gettext_lazy("A collection was deleted: %(about)s."),
     "collection.duplicated": gettext_lazy("A collection was duplicated: %(about)s."),
+    "collection.image-counted-again": gettext_lazy("An image of a collection counts in results again: %(about)s."),
+    "collection.image-left-out": gettext_lazy("An image of a collection was left out of results: %(about)s."),
     "collection.image-taken-out": gettext_lazy("An image was taken out of a collection: %(about)s."),
     "collection.renamed": gettext_lazy("The name or the description of a collection was changed: %(about)s."),
     "comparison.added": gettext_lazy("A comparison was created: %(about)s."),

@@ -21,6 +21,8 @@ class Material:
 
     Of a set without captions, all images of its collection with a caption; their references are empty.
 
+    Images left out of results are not among them, nor in `left_out`, which counts images without a caption.
+
     The digests are of the captions that are scored, and of all references of the set.
     """
 
@@ -39,7 +41,8 @@ def material_of(scoring: Scoring) -> Material:
     """Read the inputs in few queries; the digests are of what was read, even if it changes meanwhile."""
     language = scoring.references.language_id
     # Before the captions: of one that comes in between, the mark knows nothing, and it is noticed later.
-    mark = marks_of([(scoring.model_id, language)])[scoring.model_id, language]
+    asked = (scoring.model_id, language, scoring.references.collection_id)
+    mark = marks_of([asked])[asked]
     references, digests = _without_captions(scoring) if scoring.references.is_without_captions else _references(scoring)
     stored = ModelCaption.objects.filter(
         model=scoring.model_id,
@@ -49,11 +52,12 @@ def material_of(scoring: Scoring) -> Material:
     # A reference that came in between may be of an image that the first query did not see.
     captions = {image: text for image, text in stored.values_list("image_id", "text") if image in references}
     images = sorted(captions, key=digests.__getitem__)
+    images_out = set(scoring.references.collection.entries.left_out().values_list("image", flat=True))
     return Material(
         images=images,
         captions=[captions[image] for image in images],
         references=[references[image] for image in images],
-        left_out=len(references) - len(images),
+        left_out=len(references.keys() - captions.keys() - images_out),
         captions_digest=as_digest(sum(image_digest(digests[image], [captions[image]]) for image in images)),
         references_digest=scoring.references.digest
         if scoring.references.is_without_captions
@@ -80,12 +84,18 @@ def _without_captions(scoring: Scoring) -> tuple[dict[int, list[str]], dict[int,
     return {image: [] for image in digests}, digests
 
 
-def marks_of(asked: Iterable[tuple[int, str]]) -> Mapping[tuple[int, str], str]:
-    """Return, by (model, language), a mark that changes with every new caption. Captions are never edited."""
+def marks_of(asked: Iterable[tuple[int, str, int]]) -> Mapping[tuple[int, str, int], str]:
+    """Return, by (model, language, collection), a mark that changes with every new caption, and with the images left
+    out of results. Captions are never edited.
+    """
     asked = set(asked)
-    captions = ModelCaption.objects.filter(
-        model__in={model for model, _ in asked}, language__in={language for _, language in asked}
-    )
+    models, languages, collections = zip(*asked, strict=True) if asked else ((), (), ())
+    captions = ModelCaption.objects.filter(model__in=set(models), language__in=set(languages))
     counts = captions.values_list("model_id", "language_id").annotate(Count("pk"), Max("pk")).order_by()
     marks = {(model, language): f"{count}-{newest}" for model, language, count, newest in counts}
-    return {pair: marks.get(pair, "0-0") for pair in asked}
+    entries = CollectionImage.objects.left_out().filter(collection__in=set(collections)).order_by()
+    out = {
+        collection: f"-{count}-{newest.timestamp():.3f}"
+        for collection, count, newest in entries.values_list("collection").annotate(Count("pk"), Max("excluded_at"))
+    }
+    return {one: marks.get(one[:2], "0-0") + out.get(one[2], "") for one in asked}

@@ -114,8 +114,8 @@ def own_cider(scoring_pass: Pass, metric: str, image_ids: Integers) -> tuple[Flo
 def _texts(scoring_pass: Pass, images: list[int]) -> tuple[list[str], list[list[str]]] | None:
     """Read captions and references, unless they are no longer those of the pass."""
     scoring = scoring_pass.scoring
-    pair = (scoring.model_id, scoring.references.language_id)
-    if scoring_pass.captions_mark != marks_of([pair])[pair]:
+    asked = (scoring.model_id, scoring.references.language_id, scoring.references.collection_id)
+    if scoring_pass.captions_mark != marks_of([asked])[asked]:
         return None
     if scoring_pass.references_digest != scoring.references.digest:
         return None
@@ -123,7 +123,7 @@ def _texts(scoring_pass: Pass, images: list[int]) -> tuple[list[str], list[list[
     references: dict[int, list[str]] = defaultdict(list)
     for start in range(0, len(images), ROWS_AT_ONCE):
         some = images[start : start + ROWS_AT_ONCE]
-        written = ModelCaption.objects.filter(model=scoring.model_id, language=pair[1], image__in=some)
+        written = ModelCaption.objects.filter(model=scoring.model_id, language=asked[1], image__in=some)
         captions |= dict(written.order_by().values_list("image", "text"))
         rows = Reference.objects.filter(reference_set=scoring.references_id, image__in=some)
         for image, text in rows.order_by("image", "position").values_list("image", "text"):

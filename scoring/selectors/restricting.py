@@ -258,8 +258,8 @@ def _references_left(cells: Sequence[ScoreCell], only: Restriction) -> dict[int,
     """Count the images with references that the filter leaves, by set."""
     languages = {cell.reference_set_id: cell.language for cell in cells}
     images: dict[int, set[int]] = {pk: set() for pk in languages}
-    rows = Reference.objects.filter(reference_set__in=languages).values_list("reference_set", "image").order_by()
-    for pk, image in rows.distinct().iterator():
+    rows = Reference.objects.in_results().filter(reference_set__in=languages).order_by()
+    for pk, image in rows.values_list("reference_set", "image").distinct().iterator():
         images[pk].add(image)
     return {
         pk: int(only.mask(np.fromiter(several, dtype=np.int64), languages[pk]).sum()) for pk, several in images.items()

@@ -74,5 +74,6 @@ def is_outdated(row: ScoringRow) -> bool:
     """
     if row.done is None:
         return False
-    pair = (row.scoring.model_id, row.scoring.references.language_id)
-    return row.has_new_references or row.done.captions_mark != marks_of([pair])[pair]
+    references = row.scoring.references
+    asked = (row.scoring.model_id, references.language_id, references.collection_id)
+    return row.has_new_references or row.done.captions_mark != marks_of([asked])[asked]

@@ -36,19 +36,23 @@ def _changed() -> Iterator[Scoring]:
     passes = list(
         ended.exclude(captions_mark="").select_related("scoring__references", "scoring__model").defer("image_ids")
     )
-    marks = marks_of((done.scoring.model_id, done.scoring.references.language_id) for done in passes)
+    marks = marks_of(_inputs(done.scoring) for done in passes)
     for done in passes:
         scoring, references = done.scoring, done.scoring.references
         has_new_references = done.references_digest != references.digest
-        has_new_mark = done.captions_mark != marks[scoring.model_id, references.language_id]
+        has_new_mark = done.captions_mark != marks[_inputs(scoring)]
         if not (has_new_references or has_new_mark) or _is_importing(scoring):
             continue
         if has_new_references or _has_new_captions(done):
             yield scoring
 
 
+def _inputs(scoring: Scoring) -> tuple[int, str, int]:
+    return scoring.model_id, scoring.references.language_id, scoring.references.collection_id
+
+
 def _has_new_captions(done: Pass) -> bool:
-    """Whether new captions are of images with references; if not, their mark is stored, to avoid another check."""
+    """Whether other captions are scored now than then; if not, their mark is stored, to avoid another check."""
     material = material_of(done.scoring)
     if material.captions_digest != done.captions_digest:
         return True

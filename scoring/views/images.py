@@ -39,10 +39,11 @@ def scoring_images(request: HttpRequest, slug: str, scoring_id: int) -> HttpResp
 @login_required
 def score_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    labels = labels_of(scoring_rows(project))
+    rows = scoring_rows(project)
+    labels = labels_of(rows)
     is_asked = {"test", "base"} & request.GET.keys()
     form = CompareForm(request.GET if is_asked else None, project=project, labels=labels)
-    images = asked_images(request.GET, project)
+    images = asked_images(request.GET, project, collections={row.scoring.references.collection_id for row in rows})
     context = {"project": project, "form": form, "labels": labels}
     if form.is_valid() and not images.error:
         test, base, method = (form.cleaned_data[name] for name in ("test", "base", "method"))

@@ -42,7 +42,8 @@ from scoring.services.references import ReferenceFileError, without_references
 @login_required
 def score_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
-    rows, images = scoring_rows(project), asked_images(request.GET, project)
+    rows = scoring_rows(project)
+    images = asked_images(request.GET, project, collections={row.scoring.references.collection_id for row in rows})
     cells = score_cells(project)
     try:
         cells = restricted(cells, project=project, filter=images.filter)
@@ -179,6 +180,7 @@ def _details(scoring: Scoring) -> dict[str, Any]:
     return {
         "scoring": scoring,
         "details": details,
+        "left_out": scoring.references.collection.entries.left_out().count(),
         "learned": learned_counts([details.row]).get(scoring.pk, 0),
         "levels": levels,
         "keeps_frequencies": any(keeps_frequencies(cell.signature) for level in levels for cell in level.cells),

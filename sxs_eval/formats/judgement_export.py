@@ -8,7 +8,7 @@ people withdrew with their consent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -28,13 +28,15 @@ from images.selectors import keys_in_order
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from sxs_eval.models import Comparison, GoldPair, Judgement, Kind, Pair, RaterState
-from sxs_eval.selectors.results import REGION, stopped_raters
+from sxs_eval.selectors.results import REGION, images_left_out, stopped_raters
 from tabular.downloads import JSON_LINES_TYPE, as_iso, cells_of, in_pieces, stamp, table_lines
 from tabular.spreadsheets import CSV_TYPE
 
 IMAGES_AT_ONCE = 200
 EQUAL = "equal"
 """The kind of a row that nobody judged."""
+IMAGE = "image"
+"""Why a row does not count whose image is left out of results."""
 WHY_NOT = {"excluded": "excluded", "paused": "paused"}
 
 
@@ -141,10 +143,12 @@ def export_judgements(
 def _rows(
     comparisons: Sequence[Comparison], until: datetime, left: Mapping[int, QuerySet[Image] | None]
 ) -> Iterator[dict[str, Any]]:
-    # Excluded raters are read before anything else, so that all of a file is of one moment.
+    # Excluded raters and images are read before anything else, so that all of a file is of one moment.
     stopped = {comparison.pk: stopped_raters(comparison.pk) for comparison in comparisons}
+    images_out = images_left_out(comparisons)
     for comparison in comparisons:
         of_this, name_of = stopped[comparison.pk], cache(partial(pseudonym, comparison.project))
+        out = images_out.get(comparison.collection_id, ())
         for keys in _left(_keys(comparison), left.get(comparison.pk)):
             origins = origins_of(comparison.project, keys)
             judged = [
@@ -153,7 +157,7 @@ def _rows(
                     keys[one["shown"]],
                     one,
                     name_of(one["person"]),
-                    _why_not(one, of_this),
+                    _why_not(one, of_this, out),
                     origins.get(one["shown"], UNKNOWN),
                 )
                 for one in _answers(comparison, keys, until)
@@ -165,6 +169,7 @@ def _rows(
                     comparison,
                     keys[pair.image_id],
                     _unseen_answer(pair),
+                    why_not=IMAGE if pair.image_id in out else "",
                     origin=origins.get(pair.image_id, UNKNOWN),
                 )
                 for pair in unseen
@@ -253,9 +258,11 @@ def _unseen_answer(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _why_not(answer: Mapping[str, Any], stopped: Mapping[int, str]) -> str:
+def _why_not(answer: Mapping[str, Any], stopped: Mapping[int, str], images_out: Container[int]) -> str:
     if answer["kind"] == Kind.GOLD:
         return "gold"
+    if answer["shown"] in images_out:
+        return IMAGE
     if answer["person"] in stopped:
         return WHY_NOT[stopped[answer["person"]]]
     return "late" if answer["is_late"] else ""

@@ -23,7 +23,6 @@ from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 from crosslens_metrics.scales import SEVEN_POINTS
 from images.forms import UsableCollectionField
-from images.models import CollectionImage
 from images.permissions import collections_in
 from people.models import Project
 from sxs_eval.formats.scores import MOST_BYTES, ScoreFile, parse_scores
@@ -227,7 +226,7 @@ class PlanForm(forms.Form):
         collection, subset = cleaned.get("collection"), cleaned.get("subset")
         if collection is None or subset is None:
             return
-        images = CollectionImage.objects.filter(collection=collection).count()
+        images = collection.entries.in_results().count()
         if subset > images:
             text = ngettext(
                 "The collection has only %(number)d image. Leave this empty to use the whole collection.",

@@ -201,6 +201,12 @@ def beside(report: Report, evidence: Evidence) -> Iterator[str]:
             "excluded raters.",
             apart.total,
         ) % {"number": apart.total, "late": apart.late, "paused": apart.paused, "excluded": apart.excluded}
+    if apart.of_images:
+        yield ngettext(
+            "%(number)s of these judgements is of an image that is left out of results.",
+            "%(number)s of these judgements are of images that are left out of results.",
+            apart.of_images,
+        ) % {"number": apart.of_images}
 
 
 def _scripted(raters: Sequence[RaterRow]) -> Iterator[str]:

@@ -178,14 +178,14 @@ class _Described:
         self.is_filtered = not filter.is_all
         self._left: dict[str, QuerySet[CollectionImage]] = {}
         self.problems: dict[str, str] = {}
-        entries = CollectionImage.objects.filter(collection=collection)
+        whole = collection.entries.in_results()
         for tag, language in languages.items():
             try:
                 only = images_of(filter, project=project, language=language)
             except ImageFilterError as error:
                 self.problems[tag] = str(error)
             else:
-                self._left[tag] = entries if only is None else entries.filter(image__in=only)
+                self._left[tag] = whole if only is None else whole.filter(image__in=only)
         captions = ModelCaption.objects.in_use().filter(model__in=models)
         self._counts: dict[tuple[int, str], int] = {}
         for entries, tags in self._alike(filter):

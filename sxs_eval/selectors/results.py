@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -18,7 +18,7 @@ from corpora.selectors.subsets import newest_choices
 from crosslens_metrics.reports.comparison import Decided, Judged, Repeat, build_report, decided, outcomes_by_group
 from crosslens_metrics.reports.comparison_figures import RaterFigures, RegionOutcome, Report
 from crosslens_metrics.scales import SCALES, Scale
-from images.models import Image
+from images.models import CollectionImage, Image
 from people.models import Project
 from people.rules.pseudonyms import pseudonym
 from scoring.selectors.restricting import restriction
@@ -47,10 +47,12 @@ class SetAside:
     excluded: int = 0
     paused: int = 0
     late: int = 0
+    of_images: int = 0
+    """Of images left out of results."""
 
     @property
     def total(self) -> int:
-        return self.excluded + self.paused + self.late
+        return self.excluded + self.paused + self.late + self.of_images
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class RaterRow:
 
 
 def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMAGES) -> dict[int, Evidence]:
-    """Return the data by comparison, of the images that a filter leaves.
+    """Return the data by comparison, of the images that a filter leaves and that are not left out of results.
 
     Without a filter, the number of queries does not depend on how many comparisons there are.
 
@@ -112,6 +114,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
     judgements = _by_comparison(_columns(_answered(ids, Kind.PAIR), JUDGEMENT_COLUMNS))
     repeats = _by_comparison(_columns(_answered(ids, Kind.REPEAT), REPEAT_COLUMNS))
     regions = _regions(ids)
+    left_out = images_left_out(comparisons)
     names = _Names()
     nothing = np.zeros((0, 0), dtype=np.int64)
     return {
@@ -122,6 +125,7 @@ def evidence_of(comparisons: Iterable[Comparison], filter: ImageFilter = ALL_IMA
                 judgements.get(comparison.pk, nothing.reshape(0, len(JUDGEMENT_COLUMNS))),
                 repeats.get(comparison.pk, nothing.reshape(0, len(REPEAT_COLUMNS))),
             ),
+            left_out=left_out.get(comparison.collection_id, set()),
             stopped=stopped[comparison.pk],
             regions=regions,
             name_of=names.of(comparison.project),
@@ -236,6 +240,15 @@ def _by_comparison(table: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
     return {int(part[0, 0]): part for part in np.split(table, starts) if len(part)}
 
 
+def images_left_out(comparisons: Iterable[Comparison]) -> dict[int, set[int]]:
+    """Return the images left out of results, by collection."""
+    images: dict[int, set[int]] = defaultdict(set)
+    entries = CollectionImage.objects.left_out().filter(collection__in={one.collection_id for one in comparisons})
+    for collection, image in entries.order_by().values_list("collection", "image"):
+        images[collection].add(image)
+    return images
+
+
 def _images_left(comparison: Comparison, filter: ImageFilter) -> NDArray[np.int64] | None:
     if filter.is_all:
         return None
@@ -283,11 +296,18 @@ def _evidence(
     judgements: NDArray[np.int64],
     repeats: NDArray[np.int64],
     *,
+    left_out: Collection[int],
     stopped: Mapping[int, str],
     regions: Mapping[int, str],
     name_of: NameOf,
     scale: Scale,
 ) -> Evidence:
+    is_pair_out = np.isin(pairs[:, 2], list(left_out))
+    out = pairs[is_pair_out, 1]
+    is_out, is_repeat_out = np.isin(judgements[:, 1], out), np.isin(repeats[:, -1], out)
+    made = np.concatenate([judgements[:, [2, 6]], repeats[:, [1, 3]]])
+    set_aside, set_aside_of = _set_aside(made, np.concatenate([is_out, is_repeat_out]), stopped, name_of)
+    pairs, judgements, repeats = pairs[~is_pair_out], judgements[~is_out], repeats[~is_repeat_out]
     order = np.argsort(pairs[:, 1])
     image_of_pair, pair_ids, tasks = pairs[order, 2], pairs[order, 1], pairs[order, 3]
     _, pair, person, score, test_is_left, active_ms, is_late = judgements.T
@@ -298,7 +318,6 @@ def _evidence(
     is_judged = np.zeros(len(pair_ids), dtype=bool)
     is_judged[place[counts]] = True
     here = {image: region for image in image_of_pair.tolist() if (region := regions.get(image))}
-    set_aside, set_aside_of = _set_aside(np.concatenate([judgements[:, [2, 6]], repeats[:, [1, 3]]]), stopped, name_of)
     return Evidence(
         judged=Judged(
             image=image_of_pair[place][counts],
@@ -324,17 +343,20 @@ def _evidence(
 
 
 def _set_aside(
-    made: NDArray[np.int64], stopped: Mapping[int, str], name_of: NameOf
+    made: NDArray[np.int64], is_out: NDArray[np.bool_], stopped: Mapping[int, str], name_of: NameOf
 ) -> tuple[SetAside, Mapping[str, int]]:
-    """Count judgements that do not count. `made`: who, and whether too late. A rater's status precedes lateness."""
+    """Count judgements that do not count. `made`: who, and whether too late; `is_out`: whether of an image left out.
+
+    That precedes a rater's status, which precedes lateness.
+    """
     reasons: Counter[str] = Counter()
     raters: Counter[str] = Counter()
-    apart = made[(made[:, 1] == 1) | np.isin(made[:, 0], list(stopped))]
-    for person in apart[:, 0].tolist():
-        reasons[stopped.get(person, "late")] += 1
+    apart = is_out | (made[:, 1] == 1) | np.isin(made[:, 0], list(stopped))
+    for person, is_of_image in zip(made[apart, 0].tolist(), is_out[apart].tolist(), strict=True):
+        reasons["image" if is_of_image else stopped.get(person, "late")] += 1
         raters[name_of(person)] += 1
     left_out = sum(reasons[state] for state in LEFT_OUT)
-    counts = SetAside(left_out, reasons[RaterState.PAUSED], reasons["late"])
+    counts = SetAside(left_out, reasons[RaterState.PAUSED], reasons["late"], reasons["image"])
     return counts, dict(raters)
 
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from corpora.rules.image_filters import ImageFilter
 from corpora.selectors.subsets import images_of
-from images.models import Collection, CollectionImage
+from images.models import Collection
 from inference.models import CaptioningModel, ModelCaption
 from inference.permissions import models_in
 from languages.models import Language
@@ -28,14 +28,14 @@ class LanguageCoverage:
 
 def models_with_captions(project: Project, collection: Collection) -> list[tuple[CaptioningModel, int]]:
     """Return the models of `project` that describe images of `collection`, with their number of languages."""
-    in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
+    in_collection = collection.entries.in_results().filter(image=OuterRef("image"))
     captions = ModelCaption.objects.in_use().filter(Exists(in_collection), model__in=models_in(project).values("pk"))
     counts = dict(captions.values_list("model").annotate(Count("language", distinct=True)).order_by())
     return [(model, counts[model.pk]) for model in CaptioningModel.objects.filter(pk__in=counts)]
 
 
 def size_of(collection: Collection) -> int:
-    return CollectionImage.objects.filter(collection=collection).count()
+    return collection.entries.in_results().count()
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def left_by(
 ) -> Left:
     """Count the images that a filter leaves for `language`; raises ImageFilterError as `images_of`."""
     only = images_of(filter, project=project, language=language)
-    left = CollectionImage.objects.filter(collection=collection)
+    left = collection.entries.in_results()
     if only is not None:
         left = left.filter(image__in=only)
     captions = ModelCaption.objects.in_use().filter(image=OuterRef("image"), language=language)
@@ -69,7 +69,7 @@ def coverage_of(
     project: Project, collection: Collection, base: CaptioningModel, test: CaptioningModel
 ) -> Sequence[LanguageCoverage]:
     """List all languages, by number of images that both describe."""
-    in_collection = CollectionImage.objects.filter(collection=collection, image=OuterRef("image"))
+    in_collection = collection.entries.in_results().filter(image=OuterRef("image"))
     tested = ModelCaption.objects.in_use().filter(model=test, image=OuterRef("image"), language=OuterRef("language"))
     both = ModelCaption.objects.in_use().filter(Exists(in_collection), Exists(tested), model=base)
     images = dict(both.values_list("language").annotate(Count("pk")).order_by())

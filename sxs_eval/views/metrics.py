@@ -54,7 +54,8 @@ def metrics_export(request: HttpRequest, slug: str, layout: str) -> HttpResponse
 def _evaluations(request: HttpRequest, project: Project) -> tuple[AskedImages, Evaluations]:
     name = request.GET.get("references", "")
     try:
-        return over(asked_images(request.GET, project), lambda filter: evaluations_of(project, filter, references=name))
+        images = asked_images(request.GET, project, collections=project.comparisons.values("collection"))
+        return over(images, lambda filter: evaluations_of(project, filter, references=name))
     except UnknownReferencesError as error:
         message = _("The models of no comparison are scored against references called “%(name)s”. Choose others.")
         raise Http404(message % {"name": name}) from error

@@ -33,7 +33,7 @@ from sxs_eval.selectors.results import evidence_of, level_outcomes, rater_rows, 
 def comparison_show(request: HttpRequest, slug: str, comparison_id: int) -> HttpResponse:
     comparison = comparison_for(request.user, slug, comparison_id)
     images, evidence = over(
-        asked_images(request.GET, comparison.project),
+        asked_images(request.GET, comparison.project, collections=[comparison.collection_id]),
         lambda filter: evidence_of([comparison], filter)[comparison.pk],
     )
     report = report_of(comparison, evidence)
@@ -72,7 +72,7 @@ def results_show(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, *READERS)
     width, language = WidthForm(request.GET or None), request.GET.get("language", "")
     images, results = over(
-        asked_images(request.GET, project),
+        asked_images(request.GET, project, collections=project.comparisons.values("collection")),
         lambda filter: results_of(project, width_points=2 * width.half_width, language=language, filter=filter),
     )
     context = {

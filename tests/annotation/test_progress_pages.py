@@ -100,7 +100,7 @@ class TestWhoSeesThem:
                     assert "annotation_captionitem" not in sql
                     assert "annotation_caption" not in sql or " IN (" in sql
             submit_captions(round, make_annotator(round), TEXT)
-        assert all(first == second <= 21 for first, second in asked.values()), asked
+        assert all(first == second <= 22 for first, second in asked.values()), asked
 
 
 @pytest.mark.parametrize(("tag", "is_marked"), [("th", True), ("de", False)])

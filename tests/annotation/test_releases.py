@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from allocation.models import Batch, BatchState
 from annotation import tasks
@@ -18,6 +19,7 @@ from annotation.models import Caption, CaptionState, Release, RoundState
 from annotation.services import releases as services
 from annotation.services.release_files import write_release
 from annotation.services.releases import MAX_ATTEMPTS, ReleaseSettingsError, build, releases_waiting
+from dashboard.services.collection_images import count_image_again, leave_out_image
 from images.models import Image, JobState
 from images.selectors.editing import Edit
 from images.services.attributions import edit_images
@@ -25,6 +27,7 @@ from images.services.leases import LEASE, NUDGE_AFTER
 from people.models import AuditEntry, Delivery, Project, WebhookEvent
 from tests.annotation.released import UNTIL, Campaign
 from tests.annotation.submitting import caption_from_file
+from tests.clients import client_of
 from tests.concurrency import together
 from tests.factories import make_image, make_project, make_user
 from tests.inference.object_storage import ObjectStorage
@@ -383,3 +386,29 @@ class TestChangedImages:
         first = built(release)
         assert services.rebuild(release=first, folder=folder).checksum == first.checksum
         assert self.images_of(folder)["harbour"]["licence"] == "CC BY 4.0"
+
+
+@pytest.mark.usefixtures("media")
+class TestImagesLeftOut:
+    def test_earlier_releases_are_built_again_byte_for_byte_and_the_next_says_what_it_lacks(self, campaign, tmp_path):
+        def is_the_same_again(release, name):
+            (tmp_path / name).mkdir()
+            return services.rebuild(release=release, folder=tmp_path / name).checksum == release.checksum
+
+        entry, by = campaign.collection.entries.get(key="harbour"), campaign.manager
+        first = built(campaign.start())
+        leave_out_image(entry=entry, reason="A drawing", by=by, now=UNTIL + MINUTE)
+        second = built(campaign.start(now=UNTIL + 2 * MINUTE))
+        assert is_the_same_again(first, "first")
+        assert is_the_same_again(second, "second")
+        assert '"harbour",' not in (tmp_path / "second" / "images.csv").read_text()
+        assert second.counts["left_out"]["de"]["image-left-out"] == 2
+        assert second.counts["captions"] < first.counts["captions"]
+        assert "image-left-out" in (tmp_path / "second" / "changes.csv").read_text()
+        assert "of an image that was left out of results" in (tmp_path / "second" / "DATASHEET.md").read_text()
+        page = client_of(by).get(reverse("annotation:release-show", args=[campaign.project.slug, second.number]))
+        assert "Image left out of results: 2" in page.text
+        count_image_again(entry=entry, by=by, now=UNTIL + 3 * MINUTE)
+        assert is_the_same_again(second, "again")
+        third = built(campaign.start(now=UNTIL + 4 * MINUTE))
+        assert third.counts["captions"] == first.counts["captions"]

@@ -127,7 +127,7 @@ def test_the_sweep_looks_at_many_scorings_in_few_queries(django_assert_max_num_q
     for _ in range(5):
         run(make_scoring(references))
 
-    with django_assert_max_num_queries(2):
+    with django_assert_max_num_queries(3):
         assert ask_where_changed(now=LATER) == []
 
 

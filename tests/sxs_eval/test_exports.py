@@ -373,7 +373,7 @@ class TestCost:
         exported(comparison)  # models and project are loaded once
         with CaptureQueriesContext(connection) as queries:
             exported(comparison)
-        assert len(queries) <= 11
+        assert len(queries) <= 12
 
 
 class TestTables:

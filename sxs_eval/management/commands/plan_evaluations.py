@@ -161,7 +161,7 @@ def _number_of(wanted: int | ImageFilter, project: Project | None) -> int:
         raise CommandError(
             f"--images {wanted} leaves another number of images in each language. Plan on the page, or give a number."
         )
-    within = CollectionImage.objects.filter(collection__in=collections_in(project))
+    within = CollectionImage.objects.in_results().filter(collection__in=collections_in(project))
     number = within.filter(image__in=images_matching(check(wanted, project=project), project=project))
     if count := number.values("image").distinct().count():
         return count
