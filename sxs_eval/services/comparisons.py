@@ -214,14 +214,11 @@ def _chosen_images(comparison: Comparison) -> tuple[list[int], int]:
         # The subset or the language left the project since; the pairs that there are stay.
         return [], comparison.left_out
     described = _described(comparison, comparison.base_id) & _described(comparison, comparison.test_id)
-    # Shuffled with all others first: what is left out must not change which others are drawn.
-    images_out = set(comparison.collection.entries.left_out().values_list("image_id", flat=True))
     if comparison.subset is not None:
         random.Random(f"{comparison.seed}").shuffle(entries)
+    # Only now: what is left out of results must not change which others are drawn.
+    images_out = set(comparison.collection.entries.left_out().values_list("image_id", flat=True))
     entries = [image for image in entries if image not in images_out]
-    if comparison.subset is None:
-        chosen = [image for image in entries if image in described]
-        return chosen, len(entries) - len(chosen)
     chosen = [image for image in entries if image in described][: comparison.subset]
     reached = entries.index(chosen[-1]) + 1 if len(chosen) == comparison.subset else len(entries)
     return chosen, sum(1 for image in entries[:reached] if image not in described)

@@ -398,6 +398,8 @@ class TestImagesLeftOut:
         entry, by = campaign.collection.entries.get(key="harbour"), campaign.manager
         first = built(campaign.start())
         leave_out_image(entry=entry, reason="A drawing", by=by, now=UNTIL + MINUTE)
+        form = client_of(by).get(reverse("annotation:release-create", args=[campaign.project.slug]))
+        assert "1 image is left out of results." in form.text
         second = built(campaign.start(now=UNTIL + 2 * MINUTE))
         assert is_the_same_again(first, "first")
         assert is_the_same_again(second, "second")

@@ -19,6 +19,7 @@ from annotation.selectors.statistics import statistics_in
 from annotation.services.figures import compute, stale_rounds
 from annotation.services.tallies import recount_all
 from annotation.services.verification import fill_verification
+from corpora.selectors.pools import pool_of
 from dashboard.services.collection_images import count_image_again, leave_out_image
 from images.models import Collection, CollectionImage
 from images.services.collection_changes import duplicate_collection
@@ -167,12 +168,6 @@ def test_figures_do_without_an_image_that_is_left_out_until_it_counts_again(figu
     assert read() == 3
 
 
-def test_judgements_of_images_left_out_are_set_aside_in_the_report_as_in_its_file():
-    collection, report = judged(report_of)
-    leave_out(collection)
-    assert (report().judgements, report().set_aside) == (2, 1)
-
-
 NEW_WORK: dict[str, Callable[[Collection, Any], int]] = {
     "round": lambda within, model: make_round(collection=within, captioners=[model]).tasks.count(),
     "sample": lambda within, model: make_round(collection=within, captioners=[model], sample_size=3).tasks.count(),
@@ -181,6 +176,7 @@ NEW_WORK: dict[str, Callable[[Collection, Any], int]] = {
         row.images for row in coverage_of(make_project(), within, model, model)
     ),
     "size": lambda within, _model: size_of(within),
+    "selection": lambda within, _model: pool_of(within).left_out["no_place"],
 }
 
 
