@@ -266,7 +266,6 @@ def test_pages_of_figures_say_how_many_images_are_left_out():
     pages = [reverse(f"{app}:{name}", args=[project.slug]) for app, names in PAGES.items() for name in names]
     pages += [reverse("sxs_eval:comparison-show", args=[project.slug, comparison.pk])]
     pages += [reverse("scoring:scoring-show", args=[project.slug, scorings[0].pk])]
-    assert not [page for page in pages if "left out of results" in text_of(client.get(page))]
     leave_out(collection)
     said = {page: text_of(client.get(page)).count("1 image is left out of results.") for page in pages}
     assert said == dict.fromkeys(pages, 1)
