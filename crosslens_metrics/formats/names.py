@@ -19,6 +19,8 @@ COCO_STEMS = ("COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{
 COCO_STEM = re.compile(r"(?:COCO_(?:train|val|test)20[0-9]{2}_)?([0-9]{1,18})")
 DECIMAL = re.compile(r"([0-9]{1,18})\.0+")
 """What a table of decimals makes of a whole number."""
+MAX_FOLDERS = 10
+"""With more folders than this, an image is only known by its whole name, or with so many of them or fewer."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -51,7 +53,8 @@ def without_suffix(name: str) -> str:
 def spellings(name: str) -> list[str]:
     """Every text by which a database may know the image: an index finds these, and `closest` chooses among them."""
     parts = (image_name(name) or name).split("/")
-    tails = ["/".join(parts[start:]) for start in range(len(parts))]
+    whole, deepest = "/".join(parts), max(0, len(parts) - 1 - MAX_FOLDERS)
+    tails = [whole, *("/".join(parts[start:]) for start in range(deepest, len(parts)))]
     found = [name, *tails, *map(without_suffix, tails)]
     found += [parts[-1] + suffix for suffix in SUFFIXES if not _suffix(parts[-1])]
     if (number := _number(name)) is not None:

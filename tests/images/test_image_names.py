@@ -14,6 +14,7 @@ from images.services.collection_changes import duplicate_collection
 from tests.factories import NOW, make_collection, make_user
 from tests.images.image_files import image_file
 from tests.images.importing import outcomes, report, run_path, zipped
+from tests.memory import peak_of
 
 pytestmark = pytest.mark.django_db
 
@@ -98,9 +99,19 @@ def test_many_names_are_asked_for_within_what_sqlite_takes_as_it_is_built():
     try:
         collection = make_collection(images=1)
         named = images_named((f"{number:06d}.png" if number % 2 else str(number) for number in range(1100)), collection)
+        deep = images_named(("ä/ö/" * 20 + f"{number}.jpg" for number in range(200)), collection)
     finally:
         connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)
-    assert len(named) == 1100
+    assert (len(named), len(deep)) == (1100, 200)
+
+
+def test_a_name_in_very_many_folders_takes_little_and_means_the_image_in_fewer_of_them(folder, filled):
+    filled("a/001.jpg")
+    run_path(folder)
+    name = "x/" * 20_000 + "a/001.jpg"
+    named, peak = peak_of(lambda: images_named([name], None)[name])
+    assert named.only is not None
+    assert peak < 20 * 10**6
 
 
 def test_a_name_of_several_images_is_told_with_all_of_them(folder, filled):
