@@ -43,7 +43,10 @@ class TryForm(DecodingForm):
     upload = forms.FileField(
         label=_("Or an image of your own"),
         required=False,
-        help_text=_("JPEG, PNG, WebP, TIFF or GIF. Nobody else sees it. It is deleted with the trial after a day."),
+        help_text=_(
+            "JPEG, PNG, WebP, TIFF or GIF that takes at most 100 MB of memory: a JPEG with 80 million pixels, a PNG "
+            "with 25 million, a WebP with 6 million. Nobody else sees it. It is deleted with the trial after a day."
+        ),
         widget=forms.FileInput(attrs={"accept": "image/jpeg,image/png,image/webp,image/tiff,image/gif"}),
     )
     languages = forms.MultipleChoiceField(label=_("Languages"), widget=forms.CheckboxSelectMultiple(attrs=BOXES))

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.records import printable
 from images.models import OPEN_STATES, Image, JobState
+from images.rules import limits
 from images.rules.image_checks import ImageRefusedError, inspect
 from images.services import file_storage, leases
 from images.services.images import sha256_of
@@ -105,7 +106,7 @@ def _check_not_too_many(by: User, *, sends: bool) -> None:
 def _keep_upload(upload: IO[bytes], name: str, by: User) -> str:
     try:
         upload.seek(0, 2)
-        inspect(upload, name=name, size_bytes=upload.tell())
+        inspect(upload, name=name, size_bytes=upload.tell(), decoded_bytes=limits.MAX_WAITED_FOR_BYTES)
     except ImageRefusedError as refused:
         raise RunRefusedError(str(refused)) from refused
     if resembles_assigned_image(upload, by):

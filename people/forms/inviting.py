@@ -99,7 +99,12 @@ class InvitationForm(forms.Form):
 class AddressesForm(forms.Form):
     """A list of addresses, as a file or as text. With `is_confirmed` it was looked at, and is acted upon."""
 
-    file = forms.FileField(label=_("CSV file"), required=False, widget=forms.FileInput(attrs={"accept": ".csv,.txt"}))
+    file = forms.FileField(
+        label=_("CSV file"),
+        required=False,
+        help_text=_("At most 1,000 lines and 1 MB."),
+        widget=forms.FileInput(attrs={"accept": ".csv,.txt"}),
+    )
     text = forms.CharField(
         label=_("Or paste the list"),
         required=False,

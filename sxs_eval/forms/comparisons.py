@@ -26,7 +26,7 @@ MOST_ATTENTION_PERCENT = 50
 MOST_CHECKS = 1000
 LARGEST_SEED = 2**53 - 1
 LONGEST_NOTE = 500
-LARGEST_GOLD_FILE = 5 * 2**20
+LARGEST_GOLD_FILE = 10**6
 WANTED = "language-"
 
 
@@ -340,7 +340,7 @@ class GoldFileForm(forms.Form):
         label=_("File"),
         help_text=_(
             "One JSON object per line with “image” (key, file name or SHA-256), “better” and “worse”: two "
-            "captions in the language of the comparison."
+            "captions in the language of the comparison. At most 2,000 lines and 1 MB."
         ),
     )
     only_these = forms.BooleanField(label=_("Use only these: switch off all existing gold pairs"), required=False)
@@ -349,7 +349,7 @@ class GoldFileForm(forms.Form):
         file = self.cleaned_data["file"]
         if file.size > LARGEST_GOLD_FILE:
             text = gettext("The file is larger than %(limit)d MB. Upload it in several parts.")
-            raise forms.ValidationError(text % {"limit": LARGEST_GOLD_FILE // 2**20})
+            raise forms.ValidationError(text % {"limit": LARGEST_GOLD_FILE // 10**6})
         return file
 
 

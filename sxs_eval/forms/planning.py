@@ -45,7 +45,7 @@ class PlanForm(forms.Form):
         label=_("File with the scores"),
         required=False,
         allow_empty_file=True,
-        help_text=_("CSV or JSON Lines. The file replaces the scores in the field below."),
+        help_text=_("CSV or JSON Lines, at most 300 kB. The file replaces the scores in the field below."),
     )
     scores = forms.CharField(
         label=_("Scores"),

@@ -10,7 +10,7 @@ from typing import IO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.problems import LineError
+from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import Record, json_records, read_record
 from images.models import Image
 from images.selectors.image_names import images_named
@@ -18,6 +18,8 @@ from sxs_eval.models import Comparison, GoldPair
 from sxs_eval.rules.gold import GoldLine, gold_line
 
 LINES_AT_ONCE = 250
+MAX_LINES = 2_000
+"""As many are checked in half a second, while the page waits for them."""
 
 
 @dataclass
@@ -39,7 +41,7 @@ def import_gold_pairs(*, comparison: Comparison, file: IO[bytes], only_these: bo
     Raises
     ------
     crosslens_metrics.formats.problems.FileRefusedError
-        Nothing in the file can be read.
+        Nothing in the file can be read, or it has too many lines. Nothing is added then.
     """
     outcome = GoldImport()
     with transaction.atomic():
@@ -99,5 +101,10 @@ def _contradicts(line: GoldLine, image: Image | None, there: dict[int, tuple[str
 
 
 def _chunks(records: Iterator[Record | LineError]) -> Iterator[Sequence[Record | LineError]]:
+    left = MAX_LINES
     while chunk := list(islice(records, LINES_AT_ONCE)):
+        left -= len(chunk)
+        if left < 0:
+            text = _("The file has more than %(limit)s lines. Split it.")
+            raise FileRefusedError(text % {"limit": MAX_LINES})
         yield chunk

@@ -76,6 +76,19 @@ def work(trial):
     trials.run_trial(trial_id=trial.pk, worker="bench-1", clock=lambda: NOW + timedelta(days=9999))
 
 
+@pytest.mark.parametrize(("kind", "can_be_decoded"), [("JPEG", True), ("PNG", False)])
+def test_an_image_that_takes_much_memory_is_refused_while_the_page_waits(
+    client, model, monkeypatch, kind, can_be_decoded
+):
+    content = io.BytesIO()
+    Pillow.new("RGB", (64, 48)).save(content, kind)
+    monkeypatch.setattr(limits, "MAX_WAITED_FOR_BYTES", 2 * 64 * 48)
+    response = ask(client, model, upload=SimpleUploadedFile(f"a.{kind.lower()}", content.getvalue()))
+    assert response.status_code == (302 if can_be_decoded else 422)
+    assert can_be_decoded or "needs much memory. Save a smaller version or a plain JPEG." in text_of(response)
+    assert Trial.objects.exists() == can_be_decoded
+
+
 def test_an_image_of_a_collection_is_described_in_each_language_and_nothing_is_kept(client, model, collection):
     key = collection.entries.first().key
     response = ask(client, model, key=key, collection=collection.slug)

@@ -15,8 +15,10 @@ from django.urls import reverse
 
 from allocation.models import Pool, Task
 from sxs_eval import defaults
+from sxs_eval.forms.comparisons import LARGEST_GOLD_FILE
 from sxs_eval.models import Comparison, EqualCaptions, GoldPair, Instructions, RaterStatus
 from sxs_eval.selectors.overview import project_progress
+from sxs_eval.services import gold as gold_services
 from sxs_eval.services import judging
 from tests.clients import client_of
 from tests.factories import NOW, make_captioner, make_collection, make_comparison, make_project, make_rater
@@ -252,6 +254,28 @@ class TestGoldPairs:
         assert "Line 1:" not in text
         assert comparison.gold_pairs.get().better == "Ein Hund"
 
+    @pytest.mark.parametrize("is_list", [False, True])
+    def test_a_file_with_more_lines_than_a_page_can_wait_for_adds_nothing(
+        self, manager, comparison, monkeypatch, is_list
+    ):
+        comparison.gold_pairs.all().delete()
+        monkeypatch.setattr(gold_services, "MAX_LINES", 2)
+        monkeypatch.setattr(gold_services, "LINES_AT_ONCE", 1)
+        first, second, third = (
+            f'{{"image": "{key}", "better": "Ein Hund", "worse": "Ein Boot"}}' for key in self.keys(comparison)
+        )
+        file = [f"[{first}, {second}, {third}]"] if is_list else [first, second, "not json"]
+        page = self.send(manager, comparison, *file, only_these="on")
+        assert page.status_code == 422
+        assert "The file has more than 2 lines. Split it." in page.content.decode()
+        assert not comparison.gold_pairs.exists()
+        self.send(manager, comparison, first, second)
+        assert comparison.gold_pairs.count() == 2
+
+    def test_the_form_says_how_large_its_file_may_be(self, manager, comparison):
+        page = manager.get(path_of("gold-list", comparison)).content.decode()
+        assert f"At most {gold_services.MAX_LINES:,} lines and {LARGEST_GOLD_FILE // 10**6} MB." in page
+
     def test_an_image_of_another_collection_is_not_taken_and_nothing_is_switched_off(self, manager, comparison, gold):
         other = make_collection(1).entries.get()
         line = f'{{"image": "{other.key}", "better": "Ein Hund", "worse": "Ein Boot"}}'
@@ -264,7 +288,7 @@ class TestGoldPairs:
             (b"\xff\xfe\x00{", "UTF-8"),
             (b"[{", "JSON"),
             (b"", "The submitted file is empty"),
-            (b" " * 6_000_000, "5 MB"),
+            (b" " * (LARGEST_GOLD_FILE + 1), "The file is larger than 1 MB. Upload it in several parts."),
         ):
             file = SimpleUploadedFile("gold.jsonl", content)
             response = manager.post(path_of("gold-list", comparison), {"file": file})
