@@ -19,8 +19,9 @@ from django.utils.translation import ngettext
 from crosslens_metrics.formats.problems import FileRefusedError
 from crosslens_metrics.formats.records import printable
 from images.models import Collection, Image, ImportJob, ImportKind, ImportRow, JobState, Outcome
-from images.services import file_storage, leases
+from images.services import file_storage, leases, reading_time
 from images.services.leases import LeaseLostError
+from images.services.reading_time import ReadingTimeError
 from people.models import Project
 
 Clock = Callable[[], datetime]
@@ -123,13 +124,14 @@ def run(*, job_id: int, kind: ImportKind, clock: Clock, work: Callable[[ImportJo
 
 @contextmanager
 def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
-    """Close the job at the end, also if its file is refused or an unexpected error occurs.
+    """Close the job at the end, also if its file is refused, takes too long or an unexpected error occurs.
 
     Yields the number of the last line that was imported. Lines are imported in order, each in one transaction with
     its row of the report, so all up to that number are done.
     """
     try:
-        yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
+        with reading_time.limited():
+            yield job.rows.order_by("-number").values_list("number", flat=True).first() or 0
     except FileRefusedError as refused:
         finish(job, now=clock(), error=str(refused))
     except FileNotFoundError:
@@ -138,26 +140,30 @@ def to_the_end(job: ImportJob, *, clock: Clock) -> Iterator[int]:
         return
     except DATABASE_IS_GONE:
         raise
+    except ReadingTimeError as error:
+        reason = _(
+            "Reading the file went on for more than %(limit)d seconds without a result. Split it into smaller files. "
+            "What was imported is kept."
+        )
+        _end_or_let_go(job, error, reason % {"limit": reading_time.MAX_SILENT_S}, now=clock())
     except Exception as error:
-        if not _end_or_let_go(job, error, now=clock()):
+        # Such an error may be temporary: the lease has to expire before the sweep restarts the job.
+        if _may_pass(error) and not job.options.get(IS_INLINE):
             raise
+        reason = _(
+            "An error stopped the import (%(error)s). What was imported is kept. For details, see the server log."
+        )
+        _end_or_let_go(job, error, reason % {"error": type(error).__name__}, now=clock())
     else:
         ImportJob.objects.filter(pk=job.pk, lease_until=job.lease_until).update(total=job.rows.count())
         finish(job, now=clock())
 
 
-def _end_or_let_go(job: ImportJob, error: Exception, *, now: datetime) -> bool:
-    """Close the job, or let the sweep restart it; False if the error may be temporary and the lease has to expire."""
-    is_inline = bool(job.options.get(IS_INLINE))
-    if _may_pass(error) and not is_inline:
-        return False
+def _end_or_let_go(job: ImportJob, error: BaseException, reason: str, *, now: datetime) -> None:
+    """Close the job, or let the sweep restart it where the error is the first since there was progress."""
     log.error("Import %s stopped.", job.pk, exc_info=error)
-    if is_inline or not leases.held(job).filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
-        reason = _(
-            "An error stopped the import (%(error)s). What was imported is kept. For details, see the server log."
-        )
-        finish(job, now=now, error=reason % {"error": type(error).__name__})
-    return True
+    if job.options.get(IS_INLINE) or not leases.held(job).filter(attempts__lt=MAX_ERRORS).update(lease_until=now):
+        finish(job, now=now, error=reason)
 
 
 def _may_pass(error: Exception) -> bool:
@@ -207,6 +213,7 @@ def report(job: ImportJob, rows: Iterable[ImportRow], *, now: datetime) -> datet
 
 def extend(job: ImportJob, *, now: datetime, done: int = 0) -> datetime:
     attempts = 0 if done else F("attempts")
+    reading_time.restart()
     return leases.renewed(job, now=now, done=F("done") + done, attempts=attempts)
 
 

@@ -22,6 +22,7 @@ from demo.photographs import PHOTOGRAPHS
 from images.rules import limits
 from images.rules.decoding import WEBP_BYTES_PER_PIXEL
 from images.rules.manifests import ALIASES, NAMES, TEXT_COLUMNS
+from images.services.reading_time import MAX_SILENT_S
 from inference.backends import registry
 from inference.backends.endpoint_options import ANYWHERE, OF_IMAGES
 from inference.rules.captions import MAX_CAPTION_CHARACTERS
@@ -94,6 +95,7 @@ def limits_of_imports() -> list[str]:
         f"{limits.MAX_IMAGE_BYTES // MILLION} MB, {limits.MAX_IMAGE_PIXELS // MILLION} million pixels",
         f"{limits.MAX_DECODED_BYTES // MILLION} MB of memory",
         f"{limits.MAX_WAITED_FOR_BYTES // MILLION} MB of memory",
+        f"for {MAX_SILENT_S:.0f} seconds",
         f"a WebP at {limits.MAX_DECODED_BYTES // WEBP_BYTES_PER_PIXEL // MILLION} million",
         f"{limits.MAX_MANIFEST_BYTES // MILLION} MB,",
         f"more than {limits.MAX_ZIP_RATIO} times",

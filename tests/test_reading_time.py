@@ -1,0 +1,114 @@
+"""A file whose reading does not end: the import ends, says so, and keeps what it had taken."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from threading import Event
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from corpora.models import CandidateList
+from corpora.services import candidate_imports
+from crosslens_metrics.formats.records import json_records
+from gapgame.services import item_imports
+from images.models import ImportJob, ImportKind, JobState, Outcome
+from images.services import imports as image_imports
+from images.services import jobs, reading_time
+from inference.models import ModelCaption
+from inference.services import imports as caption_imports
+from languages.models import Language
+from scoring.services import reference_imports
+from tests.factories import NOW, make_collection, make_item_set, make_project, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+TOO_LONG = "Reading the file went on for more than"
+
+
+def hang(*_given: Any, **_named: Any) -> None:
+    Event().wait(5)
+    pytest.fail("Nothing interrupted the reader.")
+
+
+@pytest.fixture(autouse=True)
+def _a_tiny_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_time, "MAX_SILENT_S", 0.02)
+
+
+def announced(run: Callable[..., None]) -> Callable[..., None]:
+    return lambda **about: run(**about, announce=lambda _image: None)
+
+
+RUNS: dict[ImportKind, tuple[Callable[..., None], Any, str]] = {
+    ImportKind.IMAGES: (announced(image_imports.run_import), image_imports, "plan_of_upload"),
+    ImportKind.ITEMS: (announced(item_imports.run_import), item_imports, "source_of_upload"),
+    ImportKind.CAPTIONS: (caption_imports.run_import, caption_imports, "json_records"),
+    ImportKind.REFERENCES: (reference_imports.run_import, reference_imports, "reference_lines"),
+    ImportKind.CANDIDATES: (candidate_imports.run_import, candidate_imports, "candidate_lines"),
+}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_every_import_ends_where_its_file_takes_too_long_to_read(kind, monkeypatch):
+    run, module, reader = RUNS[kind]
+    monkeypatch.setattr(module, reader, hang)
+    project = make_project()
+    collection = make_item_set(project).collection if kind == ImportKind.ITEMS else make_collection(0)
+    candidates = CandidateList.objects.create(project=project, slug="world", name="World", created_at=NOW)
+    folder, names = image_imports.keep_waiting([SimpleUploadedFile("a.jsonl", b"{}\n")])
+    options: dict[str, Any] = {image_imports.FILE_NAMES: names, "language": "en", "model": "m", "collections": []}
+    options |= {candidate_imports.LIST: candidates.pk, candidate_imports.NEEDS_LICENCE: True}
+    about = {"kind": kind, "collection": collection, "project": project, "options": options, "folder": folder}
+    # The first time might have been the fault of a busy machine.
+    job = ImportJob.objects.create(**about, attempts=jobs.MAX_ERRORS - 1)
+
+    run(job_id=job.pk, clock=lambda: NOW)
+
+    job.refresh_from_db()
+    assert job.state == JobState.FAILED
+    assert job.error.startswith(TOO_LONG)
+
+
+def test_what_was_taken_before_a_reader_hung_is_kept(monkeypatch):
+    collection = make_collection(2)
+    first, second = collection.entries.values_list("key", flat=True)
+    monkeypatch.setattr(caption_imports, "LINES_PER_TRANSACTION", 1)
+
+    def read_one_line(file: Any) -> Iterator[Any]:
+        yield next(json_records(file))
+        hang()
+
+    lines = f'{{"image": "{first}", "caption": "a"}}\n{{"image": "{second}", "caption": "b"}}\n'
+    job = caption_imports.start_upload(
+        upload=SimpleUploadedFile("a.jsonl", lines.encode()),
+        model="m",
+        language=Language.objects.get(pk="en"),
+        collection=collection,
+        by=make_user(),
+    )
+    monkeypatch.setattr(caption_imports, "json_records", read_one_line)
+    states: list[str] = []
+    while not states or states[-1] != JobState.FAILED:
+        caption_imports.run_import(job_id=job.pk, clock=lambda: NOW + timedelta(minutes=len(states)))
+        job.refresh_from_db()
+        states.append(job.state)
+
+    assert states == [JobState.RUNNING, JobState.RUNNING, JobState.FAILED]
+    assert job.error.startswith(TOO_LONG)
+    assert [row.outcome for row in job.rows.all()] == [Outcome.ADDED]
+    assert [caption.text for caption in ModelCaption.objects.all()] == ["a"]
+
+
+def test_the_limit_counts_from_the_last_result_and_not_outside_of_an_import(monkeypatch):
+    monkeypatch.setattr(reading_time, "MAX_SILENT_S", 60)
+    with reading_time.limited():
+        signal.setitimer(signal.ITIMER_REAL, 1)
+        reading_time.restart()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    reading_time.restart()
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
