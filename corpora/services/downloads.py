@@ -8,12 +8,13 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
-from typing import IO, Protocol
+from threading import Event, Thread
+from typing import IO, Protocol, Self
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 import urllib3
@@ -24,11 +25,13 @@ from django.utils.translation import gettext as _
 from corpora.models import Candidate
 from corpora.rules.candidates import is_address, is_web
 from images.rules import limits
-from people.services.outgoing_http import is_public, limit_of
+from people.services.outgoing_http import is_public
 
 CONNECT_S, READ_S = 5.0, 20.0
 LONGEST_S = 120.0
 """For a whole answer, however slowly it arrives."""
+SILENT_S = 30.0
+"""For the head of an answer, and between two pieces of a file. A worker renews its lease, of a minute, in between."""
 PIECE_BYTES = 1 << 16
 KEPT_IN_MEMORY_BYTES = 4 * limits.MEGABYTE
 TRIES = 4
@@ -118,15 +121,16 @@ class Web:
         for _redirect in range(MAX_REDIRECTS + 1):
             parts, address = _target(url)
             self._wait_for(parts.hostname or "")
+            self.beat()
             end_s = self.clock_s() + LONGEST_S
-            with ExitStack() as until_done, _pool(parts, address, until_done) as pool:
+            with _Silence() as silence, _pool(parts, address, silence) as pool:
                 try:
                     response = _ask(pool, parts)
                     try:
                         if location := response.get_redirect_location():
                             url = urljoin(url, location)
                             continue
-                        return self._received(response, end_s)
+                        return self._received(response, end_s, silence)
                     finally:
                         response.close()
                 except _TryAgainError:
@@ -145,22 +149,64 @@ class Web:
         if self.clock_s() >= end_s:
             raise FetchFailedError(_("The file took longer than %(limit)s seconds.") % {"limit": int(LONGEST_S)})
 
-    def _received(self, response: urllib3.BaseHTTPResponse, end_s: float) -> IO[bytes]:
+    def _received(self, response: urllib3.BaseHTTPResponse, end_s: float, silence: _Silence) -> IO[bytes]:
         if response.status in TRY_LATER:
             raise _TryAgainError(_status(response.status), _retry_after_s(response.headers.get("Retry-After")))
         if response.status != 200:
             raise FetchFailedError(_status(response.status))
         try:
-            return _copied(self._pieces(response, end_s))
+            return _copied(self._pieces(response, end_s, silence))
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise _TryAgainError(_("The connection broke off.")) from error
 
-    def _pieces(self, response: urllib3.BaseHTTPResponse, end_s: float) -> Iterator[bytes]:
-        for piece in response.stream(PIECE_BYTES, decode_content=False):
+    def _pieces(self, response: urllib3.BaseHTTPResponse, end_s: float, silence: _Silence) -> Iterator[bytes]:
+        # What has arrived, however little: a slow server takes minutes to fill a piece.
+        while piece := response.read1(PIECE_BYTES, decode_content=False):
+            silence.end()
             self.beat()
+            self._check_time(end_s)
             yield piece
-        # A connection that was shut looks as if the file had ended.
-        self._check_time(end_s)
+        # Otherwise a connection that was shut would look as if the file had ended.
+        silence.check()
+
+
+class _Silence:
+    """Shuts a connection over which nothing arrives for `SILENT_S`.
+
+    A socket's own timeout starts again with every byte: a server that sends one now and then could keep a worker.
+    """
+
+    def __init__(self) -> None:
+        self._ended = Event()
+        self._is_closed = self._has_shut = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._is_closed = True
+        self._ended.set()
+
+    def watch(self, connection: socket.socket) -> None:
+        Thread(target=self._watch, args=[connection.dup()], name="silence", daemon=True).start()
+
+    def end(self) -> None:
+        """Begin to count anew, because something has arrived."""
+        self._ended.set()
+
+    def check(self) -> None:
+        if self._has_shut:
+            raise TimeoutError
+
+    def _watch(self, connection: socket.socket) -> None:
+        with connection:
+            while self._ended.wait(min(SILENT_S, LONGEST_S)):
+                self._ended.clear()
+                if self._is_closed:
+                    return
+            self._has_shut = True
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def check_sum(file: IO[bytes], checksum: str) -> None:
@@ -209,8 +255,8 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _pool(parts: SplitResult, address: str, until_done: ExitStack) -> urllib3.HTTPConnectionPool:
-    """Make a pool whose connections are shut after `LONGEST_S`, unless `until_done` ends before."""
+def _pool(parts: SplitResult, address: str, silence: _Silence) -> urllib3.HTTPConnectionPool:
+    """Make a pool whose connection `silence` watches."""
     timeout = urllib3.Timeout(connect=CONNECT_S, read=READ_S)
     pool: urllib3.HTTPConnectionPool
     if parts.scheme == "http":
@@ -223,7 +269,7 @@ def _pool(parts: SplitResult, address: str, until_done: ExitStack) -> urllib3.HT
     class Limited(pool.ConnectionCls):  # type: ignore[name-defined]
         def _new_conn(self) -> socket.socket:
             made: socket.socket = super()._new_conn()
-            until_done.callback(limit_of(made, LONGEST_S).cancel)
+            silence.watch(made)
             return made
 
     pool.ConnectionCls = Limited

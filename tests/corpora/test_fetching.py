@@ -13,7 +13,7 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
-from threading import Thread
+from threading import Event, Semaphore, Thread
 from typing import Any
 
 import pytest
@@ -330,6 +330,64 @@ def test_a_server_that_sends_a_byte_now_and_then_is_left_in_time(monkeypatch, st
             Web().fetch(Candidate(key="a", address=address))
         assert time.monotonic() - begun_s < 2
         dripping.join()
+
+
+@pytest.mark.parametrize("head", [b"Content-Length: 5", b"Transfer-Encoding: chunked"], ids=["whole", "chunks"])
+def test_a_worker_can_renew_its_lease_after_each_byte_of_a_slow_server(monkeypatch, head):
+    monkeypatch.setattr(downloads, "is_public", lambda address: True)
+    renewals, renewed = Semaphore(0), []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            with listening.accept()[0] as connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\n%b\r\n\r\n" % head)
+                for byte in b"image":
+                    connection.sendall((b"1\r\n%c\r\n" if b"chunked" in head else b"%c") % byte)
+                    renewed.append(renewals.acquire(timeout=0.3))
+                connection.sendall(b"0\r\n\r\n" if b"chunked" in head else b"")
+
+        dripping = Thread(target=drip)
+        dripping.start()
+        # One renewal is before the request.
+        web = Web(beat=renewals.release)
+        with web.fetch(Candidate(key="a", address=f"http://127.0.0.1:{listening.getsockname()[1]}/a.jpg")) as file:
+            assert (file.seek(0), file.read()) == (0, b"image")
+        dripping.join()
+    assert renewed == [True] * 5
+
+
+def test_a_server_is_left_before_the_lease_of_the_worker_ends():
+    silent_s = max(downloads.SILENT_S + downloads.CONNECT_S, downloads.READ_S, fetching.BEAT_S)
+    assert fetching.BEAT_S + silent_s < LEASE.total_seconds()
+
+
+@pytest.mark.parametrize(
+    "start",
+    [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x="],
+    ids=["head", "length of a chunk"],
+)
+def test_bytes_that_bring_no_file_keep_no_worker(monkeypatch, start):
+    monkeypatch.setattr(downloads, "is_public", lambda address: True)
+    monkeypatch.setattr(downloads, "SILENT_S", 0.05)
+    is_left = Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            try:
+                with listening.accept()[0] as connection:
+                    connection.sendall(start)
+                    for _byte in range(100):
+                        connection.sendall(b"x")
+                        time.sleep(0.01)
+            except OSError:
+                is_left.set()
+
+        dripping = Thread(target=drip)
+        dripping.start()
+        with pytest.raises(downloads._TryAgainError):
+            Web()._fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/a.jpg")
+        dripping.join()
+    assert is_left.is_set()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.0.0.1", "169.254.169.254", "localhost"])
