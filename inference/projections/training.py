@@ -20,6 +20,7 @@ from crosslens_metrics.cider import cider
 from crosslens_metrics.named_vectors import NamedVectors
 from crosslens_metrics.word_vectors import Vectors, signature_of
 from inference.backends.encoders import device, torch
+from inference.backends.memory import BatchAttempt
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import (
     CHECKPOINT,
@@ -98,7 +99,8 @@ def train(
     Raises
     ------
     ProjectionError
-        Where a caption's image has no features, there are fewer than two images, or the folder holds something else.
+        Where a caption's image has no features, there are fewer than two images, the folder holds something else, or
+        memory runs out.
     inference.backends.encoders.ExtraMissingError
         Where PyTorch is not installed.
     """
@@ -113,7 +115,7 @@ def train(
     reader = Reader(words, task.vectors)
     run = _run_of(task, config, rows, words, base)
     # What follows must not change what a caller draws from PyTorch afterwards.
-    with library.random.fork_rng():
+    with library.random.fork_rng(), BatchAttempt() as attempt:
         trainer = _Trainer(task, config, reader, rows, base)
         first = trainer.load(checkpoint, run) if checkpoint.is_file() else 1
         for epoch in range(first, config.epochs + 1):
@@ -123,7 +125,13 @@ def train(
             progress(epoch, loss)
             if cider is not None:
                 validated(epoch, cider)
-    weights = trainer.weights()
+        weights = trainer.weights()
+    if attempt.has_run_out:
+        said = attempt.said.partition("\n")[0]
+        raise ProjectionError(
+            f"The memory ran out ({said}). Stop other programs that use it, or use a machine with more. Then continue "
+            "with --resume."
+        )
     manifest = Manifest(
         layout=LAYOUT,
         kind=KIND,

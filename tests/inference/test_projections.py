@@ -25,7 +25,7 @@ from crosslens_metrics.word_vectors import TableWriter, open_table
 from inference.backends.encoders import ExtraMissingError
 from inference.backends.mobilenet import MobileNet
 from inference.formats.packaged_vectors import copy_glove
-from inference.projections import training
+from inference.projections import network, training
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import CHECKPOINT, MANIFEST, WEIGHTS, Manifest, read_projection
 from inference.projections.projector import open_projection
@@ -101,6 +101,32 @@ def test_what_was_interrupted_goes_on_to_the_same_projection(tmp_path):
     assert epochs == [3, 4]
     assert resumed == whole
     assert not (tmp_path / "broken" / CHECKPOINT).exists()
+
+
+@pytest.mark.parametrize("step", ["triplet_loss", "validation", "optimiser"])
+def test_memory_that_runs_out_is_said_and_what_was_done_is_kept(tmp_path, monkeypatch, step):
+    import torch
+
+    validation = {"image-8": ("a green boat",), "image-7": ("a green cat",)}
+    task = tiny_task(captions=tiny_task().captions[:7], images=tiny_task().images[:7], validation=validation)
+    whole = trained(tmp_path / "whole", task)
+
+    def full(*_given, **_named):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.\nMore.")
+
+    def fill(epoch, _loss):
+        if epoch == 2:
+            owner, name = {
+                "triplet_loss": (network, "triplet_loss"),
+                "validation": (training, "cider"),
+                "optimiser": (torch.optim.RMSprop, "step"),
+            }[step]
+            monkeypatch.setattr(owner, name, full)
+
+    with pytest.raises(ProjectionError, match=r"ran out \(CUDA out of memory. Tried to allocate 2 GiB.\).*--resume"):
+        train(task, TINY, tmp_path / "broken", resume=False, progress=fill)
+    monkeypatch.undo()
+    assert trained(tmp_path / "broken", task, resume=True) == whole
 
 
 KILLED = """
