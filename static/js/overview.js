@@ -23,7 +23,15 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#samples [data-close]")) document.getElementById("samples").close();
 });
 
+// An answer knows only what was ticked when it was asked for.
+let ticked = new Map();
+
+document.addEventListener("htmx:beforeSwap", () => {
+  ticked = new Map(boxes().map((box) => [box.id, box.checked]));
+});
+
 document.addEventListener("htmx:afterSwap", (event) => {
+  for (const box of boxes()) box.checked = ticked.get(box.id) ?? box.checked;
   if (event.detail.target.id === "samples" && !event.detail.target.open) event.detail.target.showModal();
   tell();
 });

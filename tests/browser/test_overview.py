@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from annotation import tasks
 from annotation.models import Round, RoundKind, RoundState
@@ -158,6 +158,37 @@ def test_what_is_ticked_stays_ticked_while_rows_are_found_and_sorted(
     expect(page.locator("[aria-sort=descending]")).to_contain_text("Done")
     expect(page.get_by_role("checkbox", name="Choose: German")).to_be_checked()
     expect(page.get_by_text("Chosen: 1")).to_be_visible()
+
+
+def test_what_is_ticked_while_the_numbers_are_asked_for_stays_ticked(
+    live_server: Any, page: Page, context: BrowserContext
+) -> None:
+    project = begin("de", "fr", "sw")
+    sign_in(context, project.created_by, live_server.url)
+    page.clock.install()
+    page.goto(overview(live_server))
+    boxes = (page.get_by_role("checkbox", name=f"Choose: {language}") for language in ("German", "French", "Swahili"))
+    german, french, swahili = boxes
+    german.check()
+    french.check()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("/progress/"), hold)
+    with page.expect_request(re.compile("/progress/")):
+        page.clock.fast_forward(10_000)
+    french.uncheck()
+    swahili.check()
+    page.evaluate("document.getElementById('progress').dataset.isOld = ''")
+    Round.objects.filter(language="sw").update(state=RoundState.CLOSED)
+    held[0].continue_()
+    expect(page.locator("#progress[data-is-old]")).to_have_count(0)
+    expect(german).to_be_checked()
+    expect(french).not_to_be_checked()
+    expect(swahili).to_be_checked()
+    expect(page.get_by_text("Chosen: 2")).to_be_visible()
 
 
 @pytest.mark.long(reason="the plain form, which tests without a browser submit")
