@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import product
+from string import ascii_lowercase
 from threading import Event
 from typing import Any
 
@@ -12,7 +15,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from corpora.models import CandidateList
+from corpora.rules.tables import TableError, data_of
 from corpora.services import candidate_imports
+from crosslens_metrics.formats.problems import FileProblemsError
 from crosslens_metrics.formats.records import json_records
 from gapgame.services import item_imports
 from images.models import ImportJob, ImportKind, JobState, Outcome
@@ -22,6 +27,7 @@ from inference.models import ModelCaption
 from inference.services import imports as caption_imports
 from languages.models import Language
 from scoring.services import reference_imports
+from sxs_eval.formats.scores import parse_scores
 from tests.factories import NOW, make_collection, make_item_set, make_project, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -101,6 +107,23 @@ def test_what_was_taken_before_a_reader_hung_is_kept(monkeypatch):
     assert job.error.startswith(TOO_LONG)
     assert [row.outcome for row in job.rows.all()] == [Outcome.ADDED]
     assert [caption.text for caption in ModelCaption.objects.all()] == ["a"]
+
+
+MANY = ["".join(letters) for letters in product(ascii_lowercase, repeat=3)]
+COLUMNS = f"language,model,{','.join(MANY)}\nde,m,1\n".encode()
+LANGUAGES = json.dumps(dict.fromkeys(MANY, 1)).replace("}", ', "zzz": 1}').encode()
+WAITED_FOR = {
+    "columns": (lambda: parse_scores(COLUMNS), FileProblemsError),
+    "languages": (lambda: data_of(LANGUAGES), TableError),
+}
+
+
+@pytest.mark.parametrize("name", WAITED_FOR)
+def test_names_are_compared_in_one_pass_while_a_page_waits(name, monkeypatch):
+    monkeypatch.setattr(reading_time, "MAX_SILENT_S", 1)
+    read, error = WAITED_FOR[name]
+    with pytest.raises(error), reading_time.limited():
+        read()
 
 
 def test_the_limit_counts_from_the_last_result_and_not_outside_of_an_import(monkeypatch):

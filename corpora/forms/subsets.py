@@ -19,6 +19,8 @@ from images.permissions import collections_in
 from people.models import Project
 
 LARGEST_FILE = 5 * 2**20
+MAX_LINES = 100_000
+"""Of keys: as many are looked up in half a second, while the page waits for them."""
 LONGEST_DESCRIPTION = 2000
 SEED_BITS = 32
 SLUG_CHARACTERS = 80
@@ -65,7 +67,7 @@ class SubsetForm(NamesForm):
         label=_("File of keys"),
         required=False,
         allow_empty_file=True,
-        help_text=_("A text file with one key per line, or CSV with a column “key”. At most 5 MB."),
+        help_text=_("A text file with one key per line, or CSV with a column “key”. At most 100,000 lines and 5 MB."),
     )
     only = forms.CharField(
         label=_("Image filter"),
@@ -147,6 +149,10 @@ class SubsetForm(NamesForm):
             self.add_error("file", gettext("Paste keys or choose a file, not both."))
             return
         field = "keys" if cleaned["keys"] is not None else "file" if cleaned["file"] is not None else None
+        if field and len(cleaned[field]) > MAX_LINES:
+            text = gettext("The list has more than %(limit)s lines. Use an image filter, or the command image_subset.")
+            self.add_error(field, text % {"limit": MAX_LINES})
+            return
         wanted = Wanted(
             keys=cleaned[field] if field else None,
             images=cleaned["only"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -109,8 +110,9 @@ def data_of(content: bytes) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _value in pairs]
-        raise TableError([_("“%(name)s” comes twice.") % {"name": next(one for one in names if names.count(one) > 1)}])
+        counts = Counter(name for name, _value in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        raise TableError([_("“%(name)s” comes twice.") % {"name": twice}])
     return found
 
 

@@ -6,6 +6,7 @@ import codecs
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn, TypeVar
@@ -259,7 +260,7 @@ def _csv_header(lines: _CsvLines, columns: Sequence[str], *, keeps_case: bool) -
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
         names = names if keeps_case else [name.lower() for name in names]
         if columns[0] in names:
-            repeated = sorted({name for name in names if name and names.count(name) > 1})
+            repeated = sorted(name for name, count in Counter(names).items() if name and count > 1)
             if repeated:
                 raise FileRefusedError(_("The first line names the column “%(name)s” twice.") % {"name": repeated[0]})
             break

@@ -6,6 +6,7 @@ An object has `image/key` and, per language, an object with `caption`, a list. O
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -110,8 +111,8 @@ def read_line(raw: bytes, line: int) -> ImageCaptions:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatedImageError(next(name for name in names if names.count(name) > 1))
+        counts = Counter(name for name, _ in pairs)
+        raise _RepeatedImageError(next(name for name, count in counts.items() if count > 1))
     return fields
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from corpora.forms import subsets as forms
 from corpora.models import Level, Subset
 from corpora.selectors.subsets import keys_of
 from images.models import Collection
@@ -123,6 +124,16 @@ class TestCreate:
         assert answer.status_code == 422
         assert any(says in error for error in answer.context["form"].errors[field])
         assert Subset.objects.count() == 1
+
+    @pytest.mark.usefixtures("collection")
+    @pytest.mark.parametrize("field", ["keys", "file"])
+    def test_more_keys_than_a_page_can_wait_for_are_refused(self, manager, monkeypatch, field):
+        monkeypatch.setattr(forms, "MAX_LINES", 2)
+        for keys, status in (("dog\nant\nbee", 422), ("dog\nant", 302)):
+            answer = manager.post(NEW, sent(**{field: keys if field == "keys" else upload(keys)}))
+            assert answer.status_code == status
+            said = ["The list has more than 2 lines. Use an image filter, or the command image_subset."]
+            assert status == 302 or answer.context["form"].errors[field] == said
 
 
 def test_the_list_says_how_many_images_and_what_uses_them(manager, subset):
