@@ -1,8 +1,9 @@
 """What the name of an image, a rater or a model is, and when two names of an image are the same.
 
 (ours) Names are kept and compared in Unicode's NFC: a file of macOS and a table made elsewhere spell *é* in different
-bytes. Of an image's name, the folders and the extension may be left out, and a number stands for the names that COCO
-gives to its files, as long as only one image is meant.
+bytes. Hidden characters are no part of a name: two names that look the same are the same. Of an image's name, the folders
+and the extension may be left out, and a number stands for the names that COCO gives to its files, as long as only one
+image is meant.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from crosslens_metrics.hidden_characters import visible_text
+
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".avif", ".heic")
+SAME_KIND = {".jpeg": ".jpg", ".tiff": ".tif"}
 COCO_STEMS = ("COCO_val2014_{:012d}", "COCO_train2014_{:012d}", "COCO_test2014_{:012d}", "COCO_test2015_{:012d}")
 COCO_STEM = re.compile(r"(?:COCO_(?:train|val|test)20[0-9]{2}_)?([0-9]{1,18})")
 DECIMAL = re.compile(r"([0-9]{1,18})\.0+")
@@ -31,7 +35,7 @@ SAME, BUT_FOR_SUFFIX, IN_FOLDERS, AS_NUMBER = range(4)
 
 def plain(name: str) -> str:
     """The spelling in which a name is kept and compared."""
-    return unicodedata.normalize("NFC", name).strip()
+    return unicodedata.normalize("NFC", visible_text(name)).strip()
 
 
 def image_name(given: object) -> str | None:
@@ -40,14 +44,15 @@ def image_name(given: object) -> str | None:
         given = int(given)
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
-    name = plain(str(given)).replace("\\", "/").removeprefix("./")
+    parts = plain(str(given)).replace("\\", "/").split("/")
+    name = "/".join(part for part in parts if part not in ("", "."))
     whole = DECIMAL.fullmatch(name)
     return (whole[1] if whole else name) or None
 
 
 def without_suffix(name: str) -> str:
     """The name without the extension of an image file."""
-    return name[: -len(suffix)] if (suffix := _suffix(name)) and len(name) > len(suffix) else name
+    return name[: -len(suffix)].rstrip() if (suffix := _suffix(name)) and len(name) > len(suffix) else name
 
 
 def spellings(name: str) -> list[str]:
@@ -56,7 +61,9 @@ def spellings(name: str) -> list[str]:
     whole, deepest = "/".join(parts), max(0, len(parts) - 1 - MAX_FOLDERS)
     tails = [whole, *("/".join(parts[start:]) for start in range(deepest, len(parts)))]
     found = [name, *tails, *map(without_suffix, tails)]
-    found += [parts[-1] + suffix for suffix in SUFFIXES if not _suffix(parts[-1])]
+    last, kind = without_suffix(parts[-1]), _kind(parts[-1])
+    suffixes = [suffix for suffix in SUFFIXES if not kind or _kind(f"x{suffix}") == kind]
+    found += [last + spelt for suffix in suffixes for spelt in (suffix, suffix.upper())]
     if (number := _number(name)) is not None:
         stems = [f"{number:0{digits}d}" for digits in range(1, 13)] + [stem.format(number) for stem in COCO_STEMS]
         found += stems + [stem + SUFFIXES[0] for stem in stems]
@@ -135,6 +142,10 @@ def _suffix(name: str) -> str:
     return next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
 
 
+def _kind(name: str) -> str:
+    return SAME_KIND.get(_suffix(name), _suffix(name))
+
+
 def _number(name: str) -> int | None:
     """The number that the name is, or that COCO's form of it holds."""
     found = COCO_STEM.fullmatch(without_suffix((image_name(name) or "").rpartition("/")[2]))
@@ -154,14 +165,14 @@ def _distance(one: str, other: str, others: list[str]) -> tuple[int, ...] | None
     if "/" in one and "/" not in other and any("/" in name for name in others):
         # The image has a name that says in which folder it is.
         return None
-    if _suffix(one) and _suffix(other) and _suffix(one) != _suffix(other):
+    if _kind(one) and _kind(other) and _kind(one) != _kind(other):
         return None
     stem, other_stem = without_suffix(one), without_suffix(other)
     if stem == other_stem:
-        return (BUT_FOR_SUFFIX,)
+        return (BUT_FOR_SUFFIX, _suffix(one) != _suffix(other))
     if _is_tail(stem, other_stem) or _is_tail(other_stem, stem):
         shared = min(stem.count("/"), other_stem.count("/")) + 1
-        return (IN_FOLDERS, -shared, _suffix(one) != _suffix(other))
+        return (IN_FOLDERS, -shared, _kind(one) != _kind(other), _suffix(one) != _suffix(other))
     folders, other_folders = one.rpartition("/")[0], other.rpartition("/")[0]
     are_inside = (
         not folders or not other_folders or _is_tail(folders, other_folders) or _is_tail(other_folders, folders)

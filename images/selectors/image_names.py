@@ -15,8 +15,8 @@ from images.models import Collection, CollectionImage, Image, ImageName
 
 SHA256_CHARACTERS = 64
 MAX_NAMED = 3
-NAMES_PER_QUERY = 200
-"""Each has up to eighty spellings, asked of two columns; SQLite takes 32,766 values in a query as it is built."""
+NAMES_PER_QUERY = 150
+"""Each has up to a hundred spellings, asked of two columns; SQLite takes 32,766 values in a query as it is built."""
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def _plan_of_manifest(path: Path) -> list[ImportEntry | LineError]:
 
     def find(name: str) -> SourceFile | None:
         found = _within(home, home / name)
-        if found is None and not name.isascii() and name in spelt_otherwise():
+        if found is None and name in spelt_otherwise():
             found = _within(home, spelt_otherwise()[name])
         return found
 
@@ -225,6 +225,9 @@ def _folder(path: Path) -> SourceFiles:
             hidden += 1
         elif (content := _within(home, entry_path)) is None:
             source.problems.append((name, _("This is a link that leads out of the folder, or not a file.")))
+        elif name in source.files:
+            reason = _("The folder has another file with the same name, which was imported instead.")
+            source.problems.append((name, reason))
         else:
             source.files[name] = content
     _report_hidden(source, hidden)

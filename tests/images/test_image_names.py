@@ -119,3 +119,17 @@ def test_a_name_of_several_images_is_told_with_all_of_them(folder, filled):
     job = run_path(folder)
     problem = images_named(["001"], job.collection)["001"].problem
     assert "“cats/001” (Harbour), “dogs/001” (Harbour)" in problem
+
+
+def test_of_two_files_of_a_folder_whose_names_are_equal_one_is_reported(folder, filled):
+    filled("é.jpg", unicodedata.normalize("NFD", "é.jpg"), "z.jpg", "z\u200b.jpg", "a .jpg", "a.jpg")
+    job = run_path(folder)
+    left_out = job.rows.filter(outcome="rejected").values_list("name", "reason")
+    assert {name for name, reason in left_out if "another file with the same name" in reason} == {"é.jpg", "z.jpg"}
+    assert set(job.collection.entries.values_list("key", flat=True)) == {"é", "z", "a .jpg", "a.jpg"}
+
+
+def test_an_extension_in_capitals_is_the_same_and_leaves_a_name_ambiguous(folder, filled):
+    filled("x.png", "x.JPG")
+    named = images_named(["x.PNG", "x.jpeg", "x", "x.gif"], run_path(folder).collection)
+    assert [len(one.images) for one in named.values()] == [1, 1, 2, 0]

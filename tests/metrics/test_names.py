@@ -36,6 +36,11 @@ def found(name: str, *known: str) -> list[str]:
         ("dogs\\001.jpg", "dogs/001.jpg"),
         ("./001.jpg", "001.jpg"),
         ("photo.v2", "photo.v2.png"),
+        ("b1.JPEG", "b1.jpg"),
+        ("b1.tif", "b1.TIFF"),
+        ("dogs//./001.jpg", "dogs/001.jpg"),
+        ("b\u200b1\u202e.jpg", "b1.jpg"),
+        ("trail", "trail .jpg"),
     ],
 )
 def test_these_are_one_image(name, known):
@@ -64,6 +69,7 @@ def test_the_nearest_name_is_meant_and_what_is_as_near_is_ambiguous():
     assert found("x/dogs/001", "001", "dogs/001") == ["dogs/001"]
     assert found("001", "dogs/001", "cats/001") == ["dogs/001", "cats/001"]
     assert len(found("2", "COCO_val2014_000000000002", "COCO_train2014_000000000002")) == 2
+    assert found("b1.JPG", "b1.jpeg", "b1.jpg") == ["b1.jpg"]
     # Folders tell these apart, and none is of birds.
     assert found("birds/001", "001", "dogs/001") == []
 
@@ -116,3 +122,10 @@ def test_a_rater_is_one_person_in_either_spelling(tmp_path):
     file.write_text(f"image,rater,score\n1,{jose[0]},BETTER\n2,{jose[1]},WORSE\n", encoding="utf-8")
     (comparison,) = read_judgements(file).comparisons
     assert set(comparison.judged.rater) == {jose[0]}
+
+
+def test_hidden_characters_make_no_other_rater(tmp_path):
+    file = tmp_path / "judgements.csv"
+    file.write_text("image,rater,score\n1,José,BETTER\n2,José\u200b,WORSE\n", encoding="utf-8")
+    (comparison,) = read_judgements(file).comparisons
+    assert set(comparison.judged.rater) == {"José"}
