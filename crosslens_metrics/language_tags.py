@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
-ALIASES: dict[str, str] = {"iw": "he", "qu": "quz"}
-"""Other tags that files use, and the tag they are stored under. Whole tags only: `qu-BO` is another language."""
+ALIASES: dict[str, str] = {"iw": "he", "in": "id", "mo": "ro", "tl": "fil", "qu": "quz"}
+"""Other tags that files use, and the tag they are stored under. Whole tags only: `qu-BO` is another language.
+
+All but the last are from Unicode CLDR: tags that were withdrawn, and that of Tagalog, which stands for Filipino.
+"""
+
+NAMES_IN_FILES = ("language", "lang", "language_code", "lang_code")
+"""What files call the language of a line, in any case."""
 
 WITHOUT_SPACES = frozenset(
     ("zh", "cmn", "cjy", "gan", "hsn", "lzh", "wuu", "yue", "ja", "th", "tts", "lo", "km", "my", "shn", "bo", "dz")
@@ -36,7 +44,7 @@ class MalformedTagError(ValueError):
 
 
 def canonical_tag(tag: str) -> str:
-    """The spelling of a BCP-47 tag that languages are stored under: `PT-br` is `pt-BR`, `iw` is `he`.
+    """The spelling of a BCP-47 tag that languages are stored under: `PT-br` and `pt_BR` are `pt-BR`, `iw` is `he`.
 
     Raises
     ------
@@ -47,11 +55,9 @@ def canonical_tag(tag: str) -> str:
     ----------
     RFC 5646, sections 2.1 (syntax), 2.1.1 (case) and 2.2.9 (well-formed tags).
     """
-    lower = tag.strip().lower()
+    lower = tag.strip().lower().replace("_", "-")
     if not lower:
         raise MalformedTagError("A language tag is missing; write one such as de, pt-BR or sr-Cyrl.")
-    if "_" in lower:
-        raise MalformedTagError(f"{tag!r} is not a language tag: its parts are joined by hyphens, as in pt-BR.")
     if len(lower) > LONGEST_TAG:
         raise MalformedTagError(
             f"{tag[:LONGEST_TAG]!r}… is not a language tag: it is longer than {LONGEST_TAG} characters."
@@ -71,6 +77,11 @@ def canonical_tag(tag: str) -> str:
             raise MalformedTagError(f"{tag!r} is not a language tag: the part {twice!r} is there twice.")
     cased = _in_canonical_case(lower)
     return ALIASES.get(cased, cased)
+
+
+def language_named_in(values: Mapping[str, Any]) -> Any:
+    """What a line of a file says its language is, under whichever of `NAMES_IN_FILES`; None if it does not say."""
+    return next((value for name, value in values.items() if name.strip().lower() in NAMES_IN_FILES), None)
 
 
 def comparable(text: str) -> str:

@@ -19,7 +19,7 @@ from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.pairs import count_of, names_of, shown
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import Record, is_text, malformed, not_utf8
-from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, language_named_in
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)
@@ -185,7 +185,8 @@ class _Reading(LineReader):
         if field_name == XM3600_KEY:
             yield from self._of_xm3600(place, image, row)
             return
-        if "language" in row and not self._is_wanted(row["language"]):
+        said = language_named_in(row)
+        if said is not None and not self._is_wanted(said):
             return
         if ("caption" in row) == ("captions" in row):
             raise LineError(f"Image {shown(image)} needs either “caption” or “captions”.")

@@ -1,9 +1,9 @@
 """What the name of an image, a rater or a model is, and when two names of an image are the same.
 
 (ours) Names are kept and compared in Unicode's NFC: a file of macOS and a table made elsewhere spell *é* in different
-bytes. Hidden characters are no part of a name: two names that look the same are the same. Of an image's name, the folders
-and the extension may be left out, and a number stands for the names that COCO gives to its files, as long as only one
-image is meant.
+bytes. Hidden characters are no part of a name: what looks the same is the same. Of an image's name, the folders and the
+extension may be left out, and a number stands for the names that COCO gives to its files, as long as only one image is
+meant.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -128,8 +129,9 @@ def attribution_of(values: Mapping[str, Any]) -> Attribution:
     values = {ALIASES.get(name, name): value for name, value in values.items()}
     fields = Fields(values)
     texts = {name: fields.text(name, longest=longest, numbers=True) for name, longest in TEXT_COLUMNS.items()}
+    has_controls = any(unicodedata.category(character) == "Cc" for character in texts["key"])
     texts["key"] = plain(texts["key"])
-    if any(not character.isprintable() for character in texts["key"]):
+    if has_controls or not texts["key"].isprintable():
         raise LineError(_("The key has control characters. Remove them."))
     if texts["licence_url"]:
         _check_address(texts["licence_url"])

@@ -12,9 +12,8 @@ from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
 from crosslens_metrics.hidden_characters import has_hidden, visible_text
-from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
+from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, language_named_in
 
-LANGUAGE = "language"
 IMAGE_NAMES = ("image", "image_id", "image/key", "key", "file_name", "file")
 MAX_REFERENCE_CHARACTERS = 500
 MAX_CAPTION_CHARACTERS = 2_000
@@ -44,7 +43,8 @@ def caption_line(value: Any, *, language: str = "") -> CaptionLine:
     if not isinstance(value, dict):
         raise LineError(_("This is not a JSON object with “image” and “caption”."))
     reference = image_named_in(value)
-    named = language_tag(value[LANGUAGE], reference) if language and value.get(LANGUAGE) else language
+    said = language_named_in(value)
+    named = language_tag(said, reference) if language and said else language
     if named != language:
         message = _(
             "The line says that its caption is in %(named)s, but the file is imported as %(language)s. Put captions of "

@@ -16,6 +16,7 @@ from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.formats.records import is_text
+from crosslens_metrics.language_tags import language_named_in
 from inference.rules.captions import language_tag
 from inference.training.options import Targets, TrainingError
 
@@ -49,7 +50,7 @@ def read_examples(path: Path, *, language: str = "") -> list[Example]:
             with reader.line(record):
                 fields = Fields(record.value, example=LINE)
                 image = fields.image()
-                named = fields.text("language")
+                named = language_named_in(fields.values)
                 tag = language_tag(named, image) if named else language
                 if not tag:
                     raise LineError(f"image {image} needs “language”, the tag of its captions' language.")

@@ -17,7 +17,8 @@ from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records, read_record
 from crosslens_metrics.hidden_characters import has_hidden
-from inference.rules.captions import LANGUAGE, caption_text, image_named_in, language_tag
+from crosslens_metrics.language_tags import language_named_in
+from inference.rules.captions import caption_text, image_named_in, language_tag
 
 ANNOTATIONS, IMAGES = "annotations", "images"
 COCO_START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(info|images|annotations|licenses|categories|type)"\s*:\s*["\[{]')
@@ -122,9 +123,9 @@ class _Reader:
             raise LineError(_("This has both “caption” and “captions”. Give only one of them."), image)
         by_language = [(key, of["caption"]) for key, of in value.items() if _is_of_language(of)]
         if "caption" in value:
-            by_language.insert(0, (value.get(LANGUAGE, ""), [value["caption"]]))
+            by_language.insert(0, (language_named_in(value), [value["caption"]]))
         elif "captions" in value:
-            by_language.insert(0, (value.get(LANGUAGE, ""), value["captions"]))
+            by_language.insert(0, (language_named_in(value), value["captions"]))
         elif not by_language:
             raise LineError(_("There is no caption."), image)
         return self._line(number, image, by_language)

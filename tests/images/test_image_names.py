@@ -130,6 +130,6 @@ def test_of_two_files_of_a_folder_whose_names_are_equal_one_is_reported(folder, 
 
 
 def test_an_extension_in_capitals_is_the_same_and_leaves_a_name_ambiguous(folder, filled):
-    filled("x.png", "x.JPG")
-    named = images_named(["x.PNG", "x.jpeg", "x", "x.gif"], run_path(folder).collection)
-    assert [len(one.images) for one in named.values()] == [1, 1, 2, 0]
+    filled("x.jpeg", "x.JPG", "y.JPG")
+    asked = ["x.jpg", "x.JPEG", "y.jpeg", "x", "x.gif"]
+    assert keys_named(run_path(folder).collection, *asked) == [["x.JPG"], ["x.jpeg"], ["y"], ["x.JPG", "x.jpeg"], []]

@@ -116,7 +116,7 @@ def test_rows_of_other_languages_are_left_out():
     text = as_lines(
         {"image": "a", "language": "de", "caption": "Hund"},
         {"image": "a", "language": "en", "caption": "dog"},
-        {"image": "a", "language": "DE", "caption": "ein Hund"},
+        {"image": "a", "LANG": "DE", "caption": "ein Hund"},
     )
 
     assert references(text, "de") == {"a": ["Hund", "ein Hund"]}
