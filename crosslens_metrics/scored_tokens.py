@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from crosslens_metrics.cider import cider_of
 from crosslens_metrics.document_frequencies import DocumentFrequencies
 from crosslens_metrics.encoding import EncodedCaptions, encode
+from crosslens_metrics.hidden_characters import has_hidden
 from crosslens_metrics.language_tags import spaces_separate_words
 from crosslens_metrics.scores import MetricScores
 from crosslens_metrics.text import Tokenizer
@@ -17,6 +19,12 @@ from crosslens_metrics.text import Tokenizer
 CUT_AT_SPACES = frozenset({Tokenizer.WHITESPACE, Tokenizer.PTB})
 FEWEST_WORDS, LONGEST_WORDS = 3, 8
 """(ours) On average: fewer tokens in a text, or more characters in a token, are phrases and not words."""
+UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
+LOOKED_AT = 1_000
+"""Texts, to find out their script."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def note_on_texts_without_tokens(
 def note_on_spaces(
     texts: Iterable[str], *, tokenizer: str, language: str, spaced: bool | None = None
 ) -> tuple[str, ...]:
-    """For all metrics of tokens that were cut at spaces, in a language whose words no spaces separate.
+    """For all metrics of tokens that were cut at spaces, in a language or a script whose words no spaces separate.
 
     Parameters
     ----------
@@ -96,12 +104,41 @@ def note_on_spaces(
     tuple of str
         One sentence, or none.
     """
+    if Tokenizer(tokenizer) not in CUT_AT_SPACES:
+        return ()
+    texts = list(texts)
     if spaced is None:
         spaced = spaces_separate_words(language)
-    if spaced or Tokenizer(tokenizer) not in CUT_AT_SPACES or _are_words([text.split() for text in texts]):
+    if (spaced and not _are_mostly_unspaced(texts[:LOOKED_AT])) or _are_words([text.split() for text in texts]):
         return ()
-    why = f"The tokens were cut at spaces, which do not separate words in {language}"
-    return (f"{why}: choose the tokeniser icu or characters.",)
+    where = f"the script of most texts, which are not in {language}" if spaced else language
+    what = "give their language, and choose" if spaced else "choose"
+    why = f"The tokens were cut at spaces, which do not separate words in {where}"
+    return (f"{why}: {what} the tokeniser icu or characters.",)
+
+
+def note_on_hidden_characters(candidates: Sequence[str], references: Sequence[str]) -> tuple[str, ...]:
+    """For all metrics: how many texts have hidden characters (`crosslens_metrics.hidden_characters`).
+
+    Parameters
+    ----------
+    candidates, references : sequence of str
+        As they were given.
+
+    Returns
+    -------
+    tuple of str
+        One sentence, or none.
+    """
+    hidden = [sum(map(has_hidden, texts)) for texts in (candidates, references)]
+    if not any(hidden):
+        return ()
+    how_many = f"{hidden[0]:,} of {len(candidates):,} candidates and {hidden[1]:,} of {len(references):,} references"
+    return (f"{how_many} have characters that nobody sees. A word with one does not match the same word without it.",)
+
+
+def _are_mostly_unspaced(texts: Sequence[str]) -> bool:
+    return 2 * sum(bool(UNSPACED.search(text)) for text in texts) > len(texts)
 
 
 def _are_words(texts: Sequence[Sequence[str]]) -> bool:

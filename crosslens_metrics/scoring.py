@@ -21,6 +21,7 @@ from crosslens_metrics.scored_tokens import (
     EmptyTexts,
     empty_texts,
     note_on_empty_matches,
+    note_on_hidden_characters,
     note_on_spaces,
     note_on_texts_without_tokens,
     note_on_weights,
@@ -294,6 +295,7 @@ def _tokens_of(
     )
     encoded = encode(tokenised, grouped)
     text = text_version(tokenizer, normalise, language=language)
+    written = list(chain(*references))
     return ScoredTokens(
         encoded=encoded,
         candidates=tokenised,
@@ -301,9 +303,8 @@ def _tokens_of(
         text=text,
         digest=references_digest(references),
         notes=(
-            *note_on_texts_without_tokens(
-                [candidates, list(chain(*references))], [tokenised, list(chain(*grouped))], text=text
-            ),
+            *note_on_texts_without_tokens([candidates, written], [tokenised, list(chain(*grouped))], text=text),
+            *note_on_hidden_characters(candidates, written),
             *note_on_spaces(chain(tokenised, *grouped), tokenizer=tokenizer, language=language, spaced=spaced),
         ),
     )

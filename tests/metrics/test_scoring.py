@@ -202,12 +202,22 @@ def test_a_cider_by_document_frequencies_of_one_image_says_that_it_can_only_be_0
         ("zh", "一只猫坐在垫子上", {"tokenizer": "characters"}, False),
         ("ko", "개가 달린다", {}, False),
         ("nod", "一只猫坐在垫子上", {"spaced": False}, True),
+        ("en", "ねこが寝ている", {}, True),
+        ("en", "a cat 猫 sits on a mat", {}, False),
     ],
 )
 def test_words_that_no_spaces_separate_are_not_cut_at_spaces_without_a_warning(language, text, options, is_warned):
     scored = score([text, text], [[text], [text]], metrics=["bleu-1"], language=language, **options)
 
     assert [any("cut at spaces" in note for note in one.notes) for one in scored] == [is_warned]
+
+
+def test_hidden_characters_that_keep_words_apart_are_told():
+    [scored] = score(["a do\u200bg", "a cat"], [["a dog"], ["a cat", "\u2060"]], metrics=["bleu-1"])
+    [clean] = score(["a dog", "a cat"], [["a dog"], ["a cat", "می\u200cرود"]], metrics=["bleu-1"])
+
+    assert "1 of 2 candidates and 1 of 3 references have characters that nobody sees" in scored.notes[0]
+    assert clean.notes == ()
 
 
 def test_a_metric_that_reads_no_references_needs_none_and_names_none():
