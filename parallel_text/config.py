@@ -132,6 +132,8 @@ def read_config(path: Path) -> Config:
             return config_from(tomllib.load(file))
     except OSError as error:
         raise ConfigError(_("%(file)s cannot be read: %(error)s.") % {"file": path, "error": error.strerror}) from error
+    except RecursionError as error:
+        raise ConfigError(_("%(file)s is not TOML: it is nested too deeply.") % {"file": path}) from error
     except UnicodeDecodeError as error:
         raise ConfigError(_("%(file)s is not in UTF-8.") % {"file": path}) from error
     except tomllib.TOMLDecodeError as error:

@@ -18,8 +18,9 @@ from crosslens_metrics.formats.lines import LineReader
 from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.pairs import count_of, names_of, shown
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
-from crosslens_metrics.formats.records import Record, is_text, malformed, not_utf8
+from crosslens_metrics.formats.records import Record, is_text, malformed, no_number, not_utf8
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag, language_named_in
+from crosslens_metrics.messages import gettext as _
 
 XM3600_KEY = "image/key"
 IMAGE_FIELDS = ("image", "image_id", XM3600_KEY)
@@ -220,6 +221,8 @@ class _Reading(LineReader):
         if "annotations" in content and not _is_captions(content["annotations"]):
             yield from self._of_annotations(content)
             return
+        if any(map(has_sentences, entries if isinstance(entries := content.get("images"), list) else [])):
+            raise FileRefusedError(sentences_are_not_read())
         for image, captions in content.items():
             place = f"image {shown(image)}"
             with self.line(0, place=place):
@@ -239,6 +242,18 @@ class _Reading(LineReader):
         without = [image for image in dict.fromkeys(filter(None, listed)) if image not in captioned]
         if without:
             self.refuse(f"{count_of(without)} listed under “images” without a caption: {names_of(without)}.")
+
+
+def has_sentences(image: Any) -> bool:
+    """Whether an entry under “images” is of Karpathy's layout."""
+    return isinstance(image, dict) and "sentences" in image
+
+
+def sentences_are_not_read() -> str:
+    return _(
+        "The file is in Karpathy's layout, with captions under “sentences”, which is not read. Write them as JSON "
+        "Lines: one object on each line, with “image” and “captions”."
+    )
 
 
 def _is_one_object(file: IO[bytes]) -> bool:
@@ -273,7 +288,7 @@ def _one_object(file: IO[bytes]) -> dict[str, Any]:
     """
     file.seek(0)
     try:
-        content = json.loads(file.read().decode("utf-8-sig"), parse_constant=_no_number, object_pairs_hook=_named_once)
+        content = json.loads(file.read().decode("utf-8-sig"), parse_constant=no_number, object_pairs_hook=_named_once)
     except UnicodeDecodeError as error:
         raise FileRefusedError(not_utf8()) from error
     except json.JSONDecodeError as error:
@@ -292,10 +307,6 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = shown(Counter(name for name, _value in pairs).most_common(1)[0][0])
         raise FileRefusedError(f"{twice} is there twice in one object. Give each image once, with all its captions.")
     return value
-
-
-def _no_number(constant: str) -> Any:
-    raise ValueError(constant)
 
 
 def _is_captions(value: Any) -> bool:

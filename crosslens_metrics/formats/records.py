@@ -17,6 +17,21 @@ from crosslens_metrics.messages import gettext as _
 
 READ_BYTES = 1 << 16
 BLANKS = " \t\r\n"
+OTHER_KINDS = {
+    b"PK\x03\x04": "ZIP (.zip, .xlsx, .ods, .npz)",
+    b"PK\x05\x06": "ZIP",
+    b"\x1f\x8b": "gzip (.gz)",
+    b"BZh": "bzip2 (.bz2)",
+    b"\xfd7zXZ\0": "xz",
+    b"\xd0\xcf\x11\xe0": "Excel 97 (.xls)",
+    b"PAR1": "Parquet",
+    b"%PDF-": "PDF",
+    b"\x89PNG": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"SQLite format 3\0": "SQLite",
+}
+"""What files begin with that people take for the text in them."""
+CELLS = re.compile(rb"[^\s{\[][^\n]*[,;\t|][^\n]*\n")
 SEPARATOR_LINE = re.compile('"?sep=[,;\t]"?')
 """What Excel writes before the names of the columns. The separator shows by itself."""
 T = TypeVar("T")
@@ -49,7 +64,14 @@ def json_records(file: IO[bytes]) -> Iterator[Record | LineError]:
     FileRefusedError
         Where nothing in the file can be read.
     """
-    return _json_list(file) if is_json_list(file) else _json_lines(file)
+    if is_json_list(file):
+        return _json_list(file)
+    head = _head(file).lstrip()
+    if b"{" not in head and CELLS.match(head):
+        raise FileRefusedError(
+            _("The file looks like CSV. Give JSON: one object on each line, such as {“image”: “a”, “caption”: “…”}.")
+        )
+    return _json_lines(file)
 
 
 def is_json_list(file: IO[bytes]) -> bool:
@@ -145,6 +167,8 @@ def csv_records(
                 "Put cells that hold the separator in quotation marks."
             )
             yield LineError(reason % {"found": len(row), "named": len(header)}, number=number)
+        elif "\0" in text:
+            yield LineError(_("Holds a NUL character. Save the file as text, in UTF-8."), number=number)
         elif not is_text(text):
             yield LineError(not_utf8(), number=number)
         else:
@@ -177,6 +201,9 @@ def not_utf8() -> str:
 def _head(file: IO[bytes]) -> bytes:
     file.seek(0)
     head = file.read(READ_BYTES)
+    if kind := next((kind for start, kind in OTHER_KINDS.items() if head.startswith(start)), ""):
+        reason = _("The file is no text: it is %(kind)s. Give the text itself, in UTF-8.")
+        raise FileRefusedError(reason % {"kind": kind})
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (len(head) > 3 and head[1] == 0 == head[3]):
         raise FileRefusedError(_("The file is saved as UTF-16. Save it as UTF-8."))
     if not head.strip():
@@ -285,7 +312,7 @@ def _json_lines(file: IO[bytes]) -> Iterator[Record | LineError]:
             continue
         try:
             value = decoder.decode(line.decode())
-            yield Record(number, value) if decoder.is_clear else LineError(malformed(ValueError()), number=number)
+            yield Record(number, value) if decoder.is_clear else LineError(malformed(_twice()), number=number)
         except UnicodeDecodeError:
             yield LineError(not_utf8(), number=number)
         except (ValueError, RecursionError) as error:
@@ -326,7 +353,7 @@ def _items(text: _Window, decoder: _Decoder) -> Iterator[Record | LineError]:
             reason = malformed(error) + " " + _("Nothing after it could be read.")
             yield LineError(reason, number=number)
             return
-        yield Record(number, value) if decoder.is_clear else LineError(malformed(ValueError()), number=number)
+        yield Record(number, value) if decoder.is_clear else LineError(malformed(_twice()), number=number)
         follows = text.peek()
         if follows == "]":
             return
@@ -342,7 +369,7 @@ class _Decoder(json.JSONDecoder):
     """JSON without NaN and infinity; `is_clear` tells whether no object of the last value names one thing twice."""
 
     def __init__(self) -> None:
-        super().__init__(parse_constant=_no_number, object_pairs_hook=self._object)
+        super().__init__(parse_constant=no_number, object_pairs_hook=self._object)
         self.is_clear = True
 
     def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
@@ -401,15 +428,28 @@ class _Window:
             self._fill()
 
 
+class RefusedJsonError(ValueError):
+    """JSON that is read without an error and refused all the same."""
+
+
 def malformed(error: Exception) -> str:
     """Why JSON could not be read. Python's message names a place and never repeats the content."""
-    where = ""
     if isinstance(error, json.JSONDecodeError):
-        where = f" ({error.msg}, {_('character')} {error.colno})"
+        where = f"{error.msg}, {_('character')} {error.colno}"
     elif isinstance(error, ValueError) and str(error) == not_utf8():
         return str(error)
-    return _("Not valid JSON%(where)s.") % {"where": where}
+    elif isinstance(error, RecursionError):
+        where = _("nested too deeply")
+    elif isinstance(error, RefusedJsonError):
+        where = str(error)
+    else:  # Python reads no whole numbers of thousands of digits.
+        where = _("a number has too many digits")
+    return _("Not valid JSON%(where)s.") % {"where": f" ({where})"}
 
 
-def _no_number(constant: str) -> NoReturn:
-    raise ValueError(constant)
+def no_number(constant: str) -> NoReturn:
+    raise RefusedJsonError(_("%(constant)s is no value") % {"constant": constant})
+
+
+def _twice() -> RefusedJsonError:
+    return RefusedJsonError(_("an object says one thing twice"))

@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from crosslens_metrics.formats.problems import FileProblemsError, LineError
+from crosslens_metrics.formats.records import malformed
 from gapgame.formats.task_folders import objects_of
 from gapgame.rules.task import TEST
 from gapgame.rules.task_scores import Filled, names_of
@@ -142,7 +143,9 @@ def published_entries(gold: Path, splits: Path, part: str) -> dict[int, Any]:
 def published_json(file: Path) -> Any:
     """Read a JSON file as a whole."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8-sig"))
+    except RecursionError as error:
+        raise _refused(file, malformed(error)) from error
     except (OSError, ValueError) as error:
         raise _refused(file, _("The file cannot be read as JSON: %(error)s.") % {"error": error}) from error
 

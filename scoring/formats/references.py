@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from django.utils.translation import gettext as _
 
+from crosslens_metrics.formats.captions import has_sentences, sentences_are_not_read
 from crosslens_metrics.formats.names import image_name
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import READ_BYTES, Record, count_lines, json_members, json_records, read_record
@@ -93,17 +94,20 @@ def _is_coco(file: IO[bytes]) -> bool:
 def _of_coco(file: IO[bytes], reader: _Reader) -> Iterator[ReferenceLine | LineError]:
     # Twice through the file, as images may be named after their captions.
     files: dict[str, str] = {}
+    why = _("There is no caption.")
     for member, record in json_members(file):
         entry = record.value if member == IMAGES and isinstance(record, Record) else None
         if isinstance(entry, dict) and isinstance(entry.get("file_name"), str):
             files[image_name(entry.get("id")) or ""] = entry["file_name"].strip()
+        if has_sentences(entry):
+            why = sentences_are_not_read()
     is_any_there = False
     for member, record in json_members(file):
         if member == ANNOTATIONS:
             is_any_there = True
             yield read_record(record, partial(reader.annotation, record.number, files))
     if not is_any_there:
-        raise FileRefusedError(_("There is no caption."))
+        raise FileRefusedError(why)
 
 
 class _Reader:

@@ -367,3 +367,6 @@ def test_the_published_layout_is_read(tmp_path: Path) -> None:
     assert (scores["instances"], scores["accuracy"]["percent"]) == (2, 50)
     with pytest.raises(CommandError, match="It has: testSubset"):
         output_of("score_gap_task", tmp_path / "sents.json", tmp_path / "words.txt", *options, "--part", "val")
+    (tmp_path / "deep.json").write_text("[" * 50_000)
+    with pytest.raises(CommandError, match=r"deep\.json: Not valid JSON \(nested too deeply\)"):
+        output_of("score_gap_task", tmp_path / "deep.json", tmp_path / "words.txt", *options)

@@ -74,7 +74,7 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('language = "PT-br"', 'language = "pt_BR"', "texts[1].language: pt_BR is not a language tag"),
+        ('language = "PT-br"', 'language = "pt--BR"', "texts[1].language: pt--BR is not a language tag"),
         ('language = "PT-br"', 'language = "en"', "texts[1].language: Name the other language"),
         ('file = "pt.tsv.gz"', 'file = "pt.dat"', "texts[1].format: The name of the file does not tell its format"),
         ('other = "x.es"', "", "texts[2]: Moses' format has two files"),
@@ -92,5 +92,6 @@ def test_what_is_wrong_is_told_with_its_key(tmp_path, old, new, told):
 
 def test_a_file_that_is_not_toml_is_told_with_its_place(tmp_path):
     assert "corpus.toml is not TOML" in refusal_of(tmp_path, "name = \n")
+    assert "corpus.toml is not TOML: it is nested too deeply" in refusal_of(tmp_path, "name = " + "[" * 50_000)
     with pytest.raises(ConfigError, match=r"none\.toml cannot be read: No such file"):
         read_config(tmp_path / "none.toml")

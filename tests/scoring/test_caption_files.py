@@ -154,6 +154,8 @@ def test_the_language_must_be_chosen_where_there_are_several():
         (as_lines({"image": "a", "language": 3, "caption": "b"}), "“language” must be text"),
         ('{"a": ["b"], "c": ["d"], "a": ["e"]}', "a is there twice in one object"),
         ('{"a": [NaN]}', "Not valid JSON"),
+        ('{"images": [{"filename": "a.jpg", "sentences": [{"raw": "b"}]}], "dataset": "coco"}', "Karpathy's layout"),
+        ("image_name| comment_number| comment\na.jpg| 0| A dog.\n", "looks like CSV"),
         (b'{"a": ["\xff"]}', "not valid UTF-8"),
         (as_lines(ROWS[0], ROWS[0]), "line 2: Image 1 is there twice; it came first in line 1"),
         (as_lines(SINGLE[0], ROWS[0]), "line 2: Image 1 is there twice"),

@@ -53,7 +53,7 @@ def test_a_file_that_cannot_be_used_is_told(manager, project, collection, conten
         ({"scores": ""}, "Paste the scores here"),
         ({"scores": "language,model,a,b\nde,A,x,1\n"}, "Line 2: a is “x”."),
         ({"scores": "x" * (MOST_BYTES + 1)}, "larger than 300 kB"),
-        ({"core": "zh, de_DE"}, "its parts are joined by hyphens"),
+        ({"core": "zh, de--DE"}, "is not a BCP-47 language tag"),
         ({"small": "-1"}, "greater than or equal to 0"),
         ({"sets": "a, b"}, "There is no column of scores named “a”"),
         ({"subset": "5"}, "The collection has only 4 images."),

@@ -100,7 +100,7 @@ def test_languages_are_taken_under_the_tag_that_they_are_stored_under(tag, store
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("de_DE,C,1,2", "Line 4: 'de_DE' is not a language tag: its parts are joined by hyphens, as in pt-BR."),
+        ("de--DE,C,1,2", "Line 4: 'de--DE' is not a BCP-47 language tag"),
         (",C,1,2", "Line 4: A language tag is missing; write one such as de, pt-BR or sr-Cyrl."),
         ("d,C,1,2", "Line 4: 'd' is not a BCP-47 language tag"),
         ("de,,1,2", "Line 4: model is empty. Fill it in."),
