@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crosslens_metrics.language_tags import ALIASES
 from crosslens_metrics.messages import gettext as _
 from parallel_text.config import Inventory
 from parallel_text.problems import CorpusError, Problems
 from parallel_text.readers.lines import LONGEST_BYTES, lines_of
 from parallel_text.readers.packed import faults_of, opened
+from parallel_text.words import lower
 
 NOUN = "n"
 _OFFSET = re.compile(r"([0-9]{8})-([nvasr])$")
@@ -38,9 +39,9 @@ class Sense:
         return match is None or match.groups()[-1] == NOUN
 
 
-def plain_lemma(text: str) -> str:
-    """Spell a lemma as words compare: in lower case, NFC, with spaces."""
-    return " ".join(unicodedata.normalize("NFC", text.replace("_", " ").lower()).split())
+def plain_lemma(text: str, language: str) -> str:
+    """Spell a lemma as words compare: in the lower case of its language, NFC, with spaces."""
+    return " ".join(lower(text.replace("_", " "), language).split())
 
 
 def format_of(path: Path) -> str:
@@ -98,6 +99,7 @@ def _omw(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense
 
 def _babelnet(inventory: Inventory, path: Path, problems: Problems) -> Iterator[Sense]:
     wanted = {inventory.language.lower(), inventory.language.partition("-")[0].lower()}
+    wanted |= {other for other, tag in ALIASES.items() if tag in wanted}
     for line, fields in _fields(inventory, path, problems):
         if len(fields) < 3:
             _bad(problems, inventory, line, _("A line needs an id, a language and a lemma, with tabs between them."))
@@ -151,7 +153,7 @@ def _lmf_name(identifier: str, ili: str) -> str:
 
 
 def _sense(lemma: str, synset: str, line: int, inventory: Inventory, problems: Problems) -> Iterator[Sense]:
-    lemma, synset = plain_lemma(lemma), synset.strip()
+    lemma, synset = plain_lemma(lemma, inventory.language), synset.strip()
     if not lemma or not synset or len(lemma) > _LONGEST or len(synset) > _LONGEST:
         _bad(problems, inventory, line, _("The lemma or the synset is missing or too long."))
     else:

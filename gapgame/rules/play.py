@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Decimal
 
+from crosslens_metrics.hidden_characters import visible_text
 from crosslens_metrics.text import lower_case
 
 ATTEMPTS = 3
@@ -22,8 +23,11 @@ LONGEST_GUESS = 100
 
 
 def normalised(word: str, *, language: str = "") -> str:
-    """(ours) Normalise a word for comparison: NFKC, case folded as its language writes, trimmed, single spaces."""
-    small = lower_case(unicodedata.normalize("NFKC", word), language=language)
+    """(ours) Normalise a word for comparison: NFKC, case folded as its language writes, trimmed, single spaces.
+
+    Hidden characters are no part of it.
+    """
+    small = lower_case(unicodedata.normalize("NFKC", visible_text(word)), language=language)
     return " ".join(unicodedata.normalize("NFKC", small.casefold()).split())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosslens_metrics.clusters import ratio_bounds
+from crosslens_metrics.hidden_characters import visible_text
 from crosslens_metrics.intervals import Interval
 from crosslens_metrics.reports.figures import Figure
 from crosslens_metrics.text import lower_case
@@ -64,7 +65,7 @@ class TranslationScores(Figure):
 
 def compared(word: str, *, language: str = "") -> str:
     """The form in which words are compared: small letters of their language, NFC, single spaces."""
-    return " ".join(lower_case(word, language=language).split())
+    return " ".join(lower_case(visible_text(word), language=language).split())
 
 
 def score(translated: Sequence[Translated], *, seed: int = 0, resamples: int = 1_000) -> TranslationScores:

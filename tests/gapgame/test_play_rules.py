@@ -54,6 +54,7 @@ def test_halves_of_a_millionth_go_to_the_even_one():
 )
 def test_words_match_whatever_case_spacing_and_encoding(guess, word):
     assert rules.is_exact(guess, word)
+    assert rules.is_exact(f"\u2067{guess[:1]}\u200b{guess[1:]}\u2069", word)
 
 
 @pytest.mark.parametrize(

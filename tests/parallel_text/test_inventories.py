@@ -91,6 +91,13 @@ def test_exports_of_babelnet_give_the_words_of_one_language(tmp_path):
     assert problems.counts == {"bad_inventory_line": 1}
 
 
+def test_lemmas_are_in_the_lower_case_of_their_language_and_found_under_its_other_names(tmp_path):
+    path = tmp_path / "babelnet.tsv"
+    path.write_text("bn:00000001n\tTR\tIşık\nbn:00000002n\tTR\tİğne\nbn:00000003n\tTL\tAso\n", encoding="utf-8")
+    assert [lemma for lemma, _synset in senses_of(path, language="tr", form="babelnet")[0]] == ["ışık", "iğne"]
+    assert senses_of(path, language="fil", form="babelnet")[0] == [("aso", "bn:00000003n")]
+
+
 def test_published_inventories_have_the_senses_of_seals():
     found, problems = senses_of(published("multisubs/senses.es.tsv.gz"))
     assert ("foca", "02076196-n") in found
