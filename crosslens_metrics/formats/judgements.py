@@ -7,7 +7,7 @@ gives no figures at all, since nobody could tell what they stand for.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ import numpy as np
 
 from crosslens_metrics.formats.fields import Fields
 from crosslens_metrics.formats.lines import LineReader
+from crosslens_metrics.formats.names import alike_names
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.messages import gettext as _
 from crosslens_metrics.reports.comparison import Judged, Repeat
@@ -88,6 +89,8 @@ class FileComparison:
 class JudgementFile:
     comparisons: tuple[FileComparison, ...]
     ignored_columns: tuple[str, ...]
+    alike_images: tuple[tuple[str, str], ...] = ()
+    """Names of images that count as two, and may be one image's."""
 
 
 def read_judgements(file: Path) -> JudgementFile:
@@ -120,7 +123,8 @@ def read_judgements(file: Path) -> JudgementFile:
                 number=gathered[""].number,
             )
     ignored = tuple(sorted(name for name in reading.columns if name and name not in COLUMNS))
-    return JudgementFile(tuple(comparison.whole() for comparison in gathered.values()), ignored)
+    alike = tuple(alike_names(image for comparison in gathered.values() for image in comparison.images))
+    return JudgementFile(tuple(comparison.whole() for comparison in gathered.values()), ignored, alike)
 
 
 def _missing(missing: list[str], columns: set[str]) -> str:
@@ -244,6 +248,10 @@ class _Gathered:
                 % {"rater": row.rater, "image": row.image, "line": earlier.number}
             )
         self._duplicates += 1
+
+    @property
+    def images(self) -> Iterable[str]:
+        return self._regions
 
     def whole(self) -> FileComparison:
         pairs = [row for row in self._rows.values() if row.kind == "pair"]

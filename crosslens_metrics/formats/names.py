@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
+from itertools import combinations
 from typing import Generic, TypeVar
 
 from crosslens_metrics.hidden_characters import visible_text
@@ -114,6 +115,20 @@ class ImageNames(Generic[V]):
         """What the first of the `names` means that is known and not ambiguous."""
         found = (self.find(name) for name in names)
         return next((self.named[one[0]] for one in found if len(one) == 1), None)
+
+
+def alike_names(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of names without folders that would be one image's, if the other were not there: `b1` and `b1.jpg`."""
+    groups: dict[str | int, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(names):
+        if "/" not in name:
+            groups[_stem(name)].append(name)
+    return [
+        (one, other)
+        for group in groups.values()
+        for one, other in combinations(group, 2)
+        if _distance(one, other, [other]) is not None
+    ]
 
 
 def shortest_names(paths: Iterable[str]) -> dict[str, str]:

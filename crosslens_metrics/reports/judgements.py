@@ -14,6 +14,8 @@ from crosslens_metrics.reports.comparison_figures import Report
 from crosslens_metrics.reports.comparison_text import pooled_lines, ranking_lines, report_lines
 from crosslens_metrics.reports.comparisons import Contest, Pooled, Ranking, pool, rank_models
 
+MOST_ALIKE_SHOWN = 5
+
 
 @dataclass(frozen=True)
 class ComparisonReport:
@@ -43,6 +45,7 @@ class FileReport:
     ranking: Ranking | None
     """None where fewer models have outcomes than take a ranking."""
     ignored_columns: tuple[str, ...]
+    alike_images: tuple[tuple[str, str], ...]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -70,6 +73,7 @@ class FileReport:
             ],
             "ranking": None if self.ranking is None else self.ranking.as_json(),
             "ignored_columns": list(self.ignored_columns),
+            "alike_images": [list(names) for names in self.alike_images],
         }
 
     def lines(self) -> Iterator[str]:
@@ -89,6 +93,13 @@ class FileReport:
             yield ""
         if self.ignored_columns:
             yield _("Columns not read: %(names)s") % {"names": ", ".join(self.ignored_columns)}
+        if self.alike_images:
+            names = "; ".join(f"{one}, {other}" for one, other in self.alike_images[:MOST_ALIKE_SHOWN])
+            message = _(
+                "Counted as different images: %(names)s (pairs of such names: %(count)s). If two are one image, give "
+                "it one name."
+            )
+            yield message % {"names": names, "count": len(self.alike_images)}
 
 
 def report_on(judgements: JudgementFile, *, seed: int, replication: int, resamples: int) -> FileReport:
@@ -135,6 +146,7 @@ def report_on(judgements: JudgementFile, *, seed: int, replication: int, resampl
         pooled=tuple(_pooled(outcomes, incomplete, seed, resamples)),
         ranking=rank_models(contests, seed=seed, resamples=resamples),
         ignored_columns=judgements.ignored_columns,
+        alike_images=judgements.alike_images,
     )
 
 

@@ -22,8 +22,9 @@ class GoldLine:
     had_hidden: int = 0
 
 
-def gold_line(value: Any) -> GoldLine:
-    """
+def gold_line(value: Any, *, language: str = "") -> GoldLine:
+    """Read a line of gold pairs in one `language`, where it is given; a line need not name it.
+
     Raises
     ------
     LineError
@@ -31,14 +32,15 @@ def gold_line(value: Any) -> GoldLine:
     """
     if not isinstance(value, dict):
         raise LineError(_("This line is not a JSON object with “image”, “better” and “worse”."))
-    better, worse = (_caption(value, name) for name in ("better", "worse"))
+    better, worse = (_caption(value, name, language) for name in ("better", "worse"))
     if are_equal(better.text, worse.text):
         raise LineError(_("Both captions are the same, so neither can be the better one."))
     return GoldLine(better.reference, better.text, worse.text, better.had_hidden + worse.had_hidden)
 
 
-def _caption(value: dict[str, Any], name: str) -> CaptionLine:
+def _caption(value: dict[str, Any], name: str, language: str) -> CaptionLine:
+    line = {key: value[key] for key in value if key != "caption"} | {"caption": value.get(name)}
     try:
-        return caption_line({key: value[key] for key in value if key != "caption"} | {"caption": value.get(name)})
+        return caption_line(line, language=language)
     except LineError as refused:
         raise LineError(f"{name}: {refused}" if refused.name else str(refused)) from refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import IO
 
@@ -66,7 +67,7 @@ def _take(comparison: Comparison, records: Sequence[Record | LineError], outcome
     """Add the gold pairs of some lines; return the images whose gold pairs exist now."""
     lines: dict[int, GoldLine] = {}
     for record in records:
-        line = read_record(record, gold_line)
+        line = read_record(record, partial(gold_line, language=comparison.language_id))
         if isinstance(line, LineError):
             outcome.problems.append((line.number, line.reason))
         else:

@@ -193,6 +193,13 @@ def test_all_problems_are_told_at_once_and_the_rest_is_counted(refusal):
     assert said[20] == "and 5 more problems."
 
 
+def test_names_that_may_be_one_image_are_told_and_count_as_two(read):
+    names = ["b1", "b1.jpg", "2.0", "000000000002", "c.png", "d/b1"]
+    found = read(f"{HEADER}\n./c.png,bob,1\n" + "".join(f"{name},ann,1\n" for name in names))
+    assert found.alike_images == (("b1", "b1.jpg"), ("2", "000000000002"))
+    assert len(set(found.comparisons[0].judged.image)) == 6
+
+
 def test_an_identical_line_counts_once_and_is_told(read):
     (comparison,) = read(f"{HEADER}\na,ann,1\na,bob,1\na,ann,1\na,ann,1\n").comparisons
     assert comparison.duplicates == 2

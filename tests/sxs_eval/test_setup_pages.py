@@ -237,6 +237,7 @@ class TestGoldPairs:
             "not json",
             f'{{"image": "{first}", "better": "Eine Katze", "worse": "Ein Boot"}}',
             '["a list"]',
+            f'{{"image": "{second}", "better": "Un chien", "worse": "Un bateau", "language": "fr"}}',
             only_these="",
         )  # fmt: skip
         assert page.status_code == 422
@@ -249,6 +250,7 @@ class TestGoldPairs:
             "Line 6:",
             f"Line 7: “{first}” already has a different gold pair",
             "Line 8: This line is not a JSON object with “image”, “better” and “worse”.",
+            "Line 9: better: The line says that its caption is in fr",
         ):
             assert problem in text, problem
         assert "Line 1:" not in text
