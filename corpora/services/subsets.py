@@ -18,6 +18,7 @@ from corpora.selectors.subsets import check, images_matching, newest_choices
 from corpora.selectors.usage import uses_of_subset
 from images.models import Collection, CollectionImage
 from images.permissions import collections_in
+from images.selectors.image_names import images_named
 from people.models import Project, User
 from people.services import audit_log
 
@@ -175,25 +176,42 @@ def images_of_keys(project: Project, keys: Iterable[str], *, collection: Collect
     for number, line in enumerate(keys, start=1):
         key = line.strip()
         if key in lines:
-            about = {"line": number, "key": key[:KEY_SHOWN], "first": lines[key]}
-            problems[number] = _("Line %(line)d: %(key)s is in line %(first)d, too.") % about
+            problems[number] = _twice(number, key, lines[key])
         elif key:
             lines[key] = number
+    found = _images_called(project, collection, lines)
+    line_of: dict[int, int] = {}
+    for key, number in lines.items():
+        about = {"line": number, "key": key[:KEY_SHOWN]}
+        if not found[key]:
+            problems[number] = _("Line %(line)d: there is no image %(key)s.") % about
+        elif len(found[key]) > 1:
+            said = _("Line %(line)d: several images have the key %(key)s. Choose a collection.")
+            problems[number] = said % about
+        elif (first := line_of.setdefault(min(found[key]), number)) != number:
+            problems[number] = _twice(number, key, first)
+    if problems:
+        raise SubsetError(_first_of([problems[number] for number in sorted(problems)]))
+    return list(line_of)
+
+
+def _twice(number: int, key: str, first: int) -> str:
+    about = {"line": number, "key": key[:KEY_SHOWN], "first": first}
+    return _("Line %(line)d: %(key)s is in line %(first)d, too.") % about
+
+
+def _images_called(project: Project, collection: Collection | None, keys: Iterable[str]) -> dict[str, set[int]]:
+    """The images that each key means: by its spelling, which is quick, else by any other name."""
     found: dict[str, set[int]] = defaultdict(set)
     # PostgreSQL cannot even be asked for a key with a NUL in it.
-    entries, wanted = _entries(project, collection), [key for key in lines if "\0" not in key]
+    entries, wanted = _entries(project, collection), [key for key in keys if "\0" not in key]
     for start in range(0, len(wanted), AT_ONCE):
         for key, image in entries.filter(key__in=wanted[start : start + AT_ONCE]).values_list("key", "image"):
             found[key].add(image)
-    for key, number in lines.items():
-        if not found[key]:
-            problems[number] = _("Line %(line)d: there is no image %(key)s.") % {"line": number, "key": key[:KEY_SHOWN]}
-        elif len(found[key]) > 1:
-            said = _("Line %(line)d: several images have the key %(key)s. Choose a collection.")
-            problems[number] = said % {"line": number, "key": key}
-    if problems:
-        raise SubsetError(_first_of([problems[number] for number in sorted(problems)]))
-    return [next(iter(found[key])) for key in wanted]
+    others = [key for key in wanted if key not in found]
+    for key, named in images_named(others, collection, among=collections_in(project)).items():
+        found[key] = {image.pk for image in named.images}
+    return found
 
 
 def images_of_filter(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from crosslens_metrics.formats.names import plain
 from crosslens_metrics.formats.problems import LineError
 from crosslens_metrics.language_tags import MalformedTagError, canonical_tag
 
@@ -61,7 +62,7 @@ def read_captions(file: BinaryIO) -> Iterator[ImageCaptions]:
     while raw := file.readline(LONGEST_LINE + 1):
         line += 1
         image = read_line(raw, line)
-        before = seen.setdefault(image.key, line)
+        before = seen.setdefault(plain(image.key), line)
         if before != line:
             raise LineError(f"the image {image.key!r} is in line {before} already.", number=line)
         yield image

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
@@ -14,7 +16,7 @@ from django.core.files.storage import default_storage
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from crosslens_metrics.formats.names import ImageNames
+from crosslens_metrics.formats.names import ImageNames, plain, without_suffix
 from crosslens_metrics.formats.problems import LineError
 from gapgame.models import ItemSet
 from gapgame.rules.items import ImageReference
@@ -32,6 +34,8 @@ STRIPPED_OF = "stripped_of"
 WITHHELD_TITLE = "withheld_title"
 KEY_CHARACTERS = 20
 MOST_REMEMBERED = 2_000
+MOST_LISTED = 200_000
+"""Files of a folder, to find one that is spelt otherwise."""
 FILLED_IN = ("key", "title", "author", "licence", "licence_url", "source")
 
 
@@ -70,18 +74,32 @@ class Files:
             file = self._named.get(path) or self._in_folders(path)
             if file is not None:
                 return file
-        several = self._names.find(name)
-        if len(several) > 1:
-            # Without their names, which may contain the word.
-            return LineError(_("%(count)s files have this name. Give more of the path.") % {"count": len(several)})
-        return self._names.first(name)
+        for names in (self._names, self._in_all_folders):
+            several = names.find(name)
+            if len(several) > 1:
+                # Without their names, which may contain the word.
+                return LineError(_("%(count)s files have this name. Give more of the path.") % {"count": len(several)})
+            if several:
+                return names.named[several[0]]
+        return None
+
+    @cached_property
+    def _in_all_folders(self) -> ImageNames[ImportEntry | LineError]:
+        """The images in the folders, by their paths; looked through only if some name is not spelt as its path is."""
+        found: dict[str, ImportEntry | LineError] = {}
+        for home in self._homes:
+            for path in sorted(islice(home.rglob("*"), MOST_LISTED)):
+                name = path.relative_to(home).as_posix()
+                if without_suffix(name) != name and plain(name) not in found and (entry := self._in_folders(name)):
+                    found[plain(name)] = entry
+        return ImageNames(found)
 
     def _in_folders(self, path: str) -> ImportEntry | None:
         for home in self._homes:
             with suppress(OSError, ValueError, RuntimeError):
                 file = (home / path).resolve()
                 if file.is_relative_to(home) and file.is_file():
-                    listed = self._named.get(file.relative_to(home).as_posix())
+                    listed = self._named.get(plain(file.relative_to(home).as_posix()))
                     attribution = listed.attribution if isinstance(listed, ImportEntry) else Attribution()
                     return ImportEntry(0, path, _on_disk(file), attribution)
         return None

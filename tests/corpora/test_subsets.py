@@ -41,16 +41,17 @@ def keys_file(folder: Path, text: str) -> str:
 @pytest.mark.usefixtures("lions")
 class TestCommand:
     def test_keys_are_read_a_line_each(self, tmp_path):
-        said = output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, "dog\n\n ant \n"))
+        said = output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, "./dog.JPG\n\n ant \n"))
         assert said == "two: 2 images. Use it with --images subset:two.\n"
         assert output_of("image_subset", "lions", "two", "--export").split() == ["ant", "dog"]
 
     def test_unknown_and_repeated_keys_are_named_by_line_and_nothing_is_made(self, tmp_path):
         with pytest.raises(CommandError) as refused:
-            output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, "dog\nfox\ndog\n"))
+            output_of("image_subset", "lions", "two", "--keys", keys_file(tmp_path, "dog\nfox\ndog\ndog.jpg\n"))
         assert str(refused.value).split("\n") == [
             "Line 2: there is no image fox.",
             "Line 3: dog is in line 1, too.",
+            "Line 4: dog.jpg is in line 1, too.",
         ]
         assert not Subset.objects.exists()
 

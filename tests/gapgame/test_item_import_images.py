@@ -120,6 +120,17 @@ def test_a_name_that_is_harmless_for_one_word_is_forgotten_when_another_word_is_
     assert item_set.collection.entries.get().file_name == ""
 
 
+def test_files_of_a_folder_are_found_by_any_of_their_names(item_set, folder):
+    for shade, name in enumerate(("e\u0301.jpg", "north/z.jpg", "south/z.jpg"), start=40):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(image_file(shade=shade))
+    named = ["é.jpg", "a.JPG", "photos/north/z.jpg", "z.jpg"]
+    job = run(item_set, write(folder, *(LINE | {"key": name, "images": [name]} for name in named)))
+
+    assert [outcome for outcome, _reason in told(job)] == ["added"] * 3 + ["rejected"]
+    assert "2 files have this name" in told(job)[3][1]
+
+
 def test_images_of_other_collections_are_found_by_key_file_name_and_content(item_set, folder):
     image_imports.import_path(
         path=folder, collection=collection_named("Sea"), clock=lambda: NOW, announce=lambda image_id: None

@@ -131,6 +131,7 @@ class TestFilesThatAreNone:
             (b'{"image/key": "a", "de": {"caption": ["\\ud800"]}}\n', "line 1: caption 1 of 'de' holds half"),
             (b'{"image/key": "a", "de": {"caption": []}, "de": {"caption": []}}\n', "line 1: 'de' stands twice"),
             (line("a") + line("b") + line("a"), "line 3: the image 'a' is in line 1 already"),
+            (line("é") + line("e\u0301"), "line 2: the image .* is in line 1 already"),
             (line() + b'{"image/key": "\xff"}\n', "line 2: byte 16 is not UTF-8"),
             (b"[" * 200_000 + b"\n", "line 1: nested too deeply"),
             (b"1" * 10_000 + b"\n", "line 1: not JSON that can be read"),
