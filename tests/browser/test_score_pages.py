@@ -28,7 +28,7 @@ def project() -> Project:
 def set_up(page: Page, address: str) -> None:
     page.goto(f"{address}/projects/lions/scores/")
     page.get_by_role("link", name="Score captions").first.click()
-    page.get_by_label("References").select_option(index=1)
+    page.get_by_label("References", exact=True).select_option(index=1)
     page.get_by_role("button", name="Next").click()
     page.get_by_role("checkbox", name="Alpha").check()
     page.get_by_role("button", name="Score", exact=True).click()

@@ -47,8 +47,8 @@ MANAGERS_MAY_KNOW = {
         "images": "collection-show collection-image-show",
         "inference": "model-list model-show run-list run-show run-failures gallery model-try model-stabilisers "
         "trial-show embedding-list embedding-show embedding-create",
-        "sxs_eval": "comparison-list comparison-create comparison-show comparison-settings comparisons-progress "
-        "tables-export results-show metrics-show metrics-export",
+        "sxs_eval": "comparison-list comparison-create comparison-show comparison-settings comparison-remove "
+        "comparisons-progress tables-export results-show metrics-show metrics-export",
         "scoring": "score-list score-compare score-export scoring-create scoring-show scoring-drop",
     }.items()
     for name in names.split()
