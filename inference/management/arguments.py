@@ -51,6 +51,19 @@ def check_file_to_write(path: Path) -> None:
         raise CommandError(f"There is no folder {path.parent}.")
 
 
+def make_folder_to_write(path: Path) -> None:
+    """Make the folder of `--out` before hours of work, unless it is there.
+
+    Raises
+    ------
+    CommandError
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"--out: {path} cannot be made a folder ({error.strerror}). Choose another one.") from error
+
+
 def _signature(argument: str, language: str) -> str:
     if WordVectorSet.objects.filter(signature=argument).exists():
         return argument

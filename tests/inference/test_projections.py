@@ -368,6 +368,8 @@ def test_from_images_to_scores_by_commands(tmp_path):
     assert vectors.signature in json.dumps(scored)
     with pytest.raises(CommandError, match="already exists"):
         output_of("project_captions", folder, pairs, "--out", out)
+    with pytest.raises(CommandError, match=r"--out: .* cannot be made a folder .* Choose another one"):
+        output_of("train_projection", pairs, *options[:-1], pairs)
     with pytest.raises(CommandError, match="icu or characters"):
         output_of(
             "train_projection", pairs, "--features", features, "--language", "zh", "--vectors", "none", "--out", folder

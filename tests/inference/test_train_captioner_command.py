@@ -100,6 +100,12 @@ def test_an_interrupted_one_is_resumed_by_the_same_command(
         train(captions, images, tmp_path / "parts", steps=13)
 
 
+def test_an_output_that_is_no_folder_is_refused_before_anything_is_read(captions: Path, images: Path) -> None:
+    for out in (captions, captions / "below"):
+        with pytest.raises(CommandError, match=r"--out: .* cannot be made a folder .* Choose another one"):
+            train(captions, images, out)
+
+
 @pytest.mark.usefixtures("smaller")
 def test_a_trained_model_is_trained_further(captions: Path, images: Path, tmp_path: Path) -> None:
     train(captions, images, tmp_path / "first", steps=6)

@@ -24,6 +24,7 @@ from inference.backends.feature_decoder import FEATURES
 from inference.backends.trainable import TrainableCaptioner
 from inference.backends.transformer_files import folder_of, read_json
 from inference.formats.images import ImageFileError, images_in, read_folder
+from inference.management.arguments import make_folder_to_write
 from inference.services import worker_status
 from inference.training.bases import model_options, small_base, small_name
 from inference.training.card import CARD, Provenance, model_card, provenance
@@ -73,6 +74,7 @@ class Command(BaseCommand):
     def handle(self, *, captions: Path, images: Path, model: str, out: Path, **given: Any) -> None:
         worker_status.prepare_process(processes=1)
         self._is_json = given["json"]
+        make_folder_to_write(out)
         try:
             options = TrainingOptions.from_dict({one.name: given[one.name] for one in fields(TrainingOptions)})
             training, validation = _split(captions, options, given)

@@ -17,7 +17,7 @@ from crosslens_metrics.java import ToolFailedError, ToolMissingError
 from crosslens_metrics.text import Tokenizer, text_version, tokenise
 from inference.backends.encoders import ExtraMissingError
 from inference.formats.pairs import read_pairs
-from inference.management.arguments import NO_VECTORS, VECTORS_HELP, word_vectors
+from inference.management.arguments import NO_VECTORS, VECTORS_HELP, make_folder_to_write, word_vectors
 from inference.projections.config import Config, ProjectionError
 from inference.projections.folder import VECTORS, read_projection
 from inference.projections.training import Base, Task, train
@@ -52,6 +52,7 @@ class Command(BaseCommand):
         config = Config(seed=options["seed"], epochs=options["epochs"])
         with as_command_errors():
             images = named_vectors(features, option="--features")
+        make_folder_to_write(out)
         try:
             images_of, captions = zip(*read_pairs(pairs), strict=True)
 
