@@ -13,6 +13,8 @@ import pytest
 from django.conf import settings
 from django.utils.translation import trans_real
 
+from people.templatetags import fixed
+
 LANGUAGE = "id"
 """Whose catalogue is replaced: one without plural forms, read from left to right."""
 PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[sd]|%%|\{\w*\}|<[^>]+>")
@@ -50,12 +52,15 @@ class Catalogue:
 
 
 @pytest.fixture
-def pseudo(monkeypatch: pytest.MonkeyPatch) -> str:
+def pseudo(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The code of the language that is the pseudo-locale during a test."""
+    # What was rendered in Indonesian before has Indonesian words.
+    fixed._rendered.cache_clear()
     translation = trans_real.translation(LANGUAGE)
     others = vars(translation)["_catalog"]
     monkeypatch.setattr(translation, "_catalog", Catalogue(others))
-    return LANGUAGE
+    yield LANGUAGE
+    fixed._rendered.cache_clear()
 
 
 class _Texts(HTMLParser):
