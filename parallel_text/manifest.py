@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crosslens_metrics.formats.fields import Fields
+from crosslens_metrics.formats.names import ImageNames, without_suffix
 from crosslens_metrics.formats.problems import FileRefusedError, LineError
 from crosslens_metrics.formats.records import Record, csv_records, json_records
 from crosslens_metrics.messages import gettext as _
@@ -57,6 +58,7 @@ class Manifest:
     exclude: frozenset[str]
     problems: Problems
     excluded: int = field(default=0, init=False)
+    names_in: dict[str, ImageNames[None]] = field(default_factory=dict, init=False)
 
     def lines(self) -> Iterator[ImageLine]:
         """Give the images that can be used.
@@ -115,9 +117,15 @@ class Manifest:
             return [named]
         tops = folders_of(synset)
         if named:
-            for file in (named, *(f"{top}/{named}" for top in tops)):
+            files = (named, *(f"{top}/{named}" for top in tops))
+            for file in files:
                 if os.path.isfile(self.folder / file):  # noqa: PTH113 - that of a path fails if the name is too long
                     return [file]
+            for file in files:
+                parent, slash, name = file.rpartition("/")
+                found = self._names_in(parent).find(name)
+                if len(found) == 1:
+                    return [f"{parent}{slash}{found[0]}"]
             message = _("There is no file “%(file)s” in the folder of images.") % {"file": named}
             raise _UnusableError("missing_file", message)
         for top in tops:
@@ -126,6 +134,17 @@ class Manifest:
                 return [f"{top}/{name}" for name in found]
         message = _("The line names no file, and the folder of images has no folder “%(name)s”.") % {"name": tops[0]}
         raise _UnusableError("missing_file", message)
+
+    def _names_in(self, parent: str) -> ImageNames[None]:
+        """The images in one folder; looked through only if some name is not spelt as its file is."""
+        assert self.folder is not None
+        if parent not in self.names_in:
+            try:
+                names = [one for one in os.listdir(self.folder / parent) if without_suffix(one) != one]  # noqa: PTH208
+            except OSError:
+                names = []
+            self.names_in[parent] = ImageNames(dict.fromkeys(names))
+        return self.names_in[parent]
 
 
 def is_address(value: str) -> bool:

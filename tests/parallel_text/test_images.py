@@ -172,6 +172,16 @@ def test_a_line_of_a_csv_file_without_a_file_is_of_all_images_in_its_folder(work
     assert report.problems.examples["missing_file"][0].line == 3
 
 
+def test_a_file_is_found_by_any_of_its_names(work):
+    folder = ("e\u0301.jpg", "02077923-n/b.JPG", "c.jpg", "c.JPG")
+    report = STEP.finish(
+        with_manifest(work, image(SEAL, "é.jpg"), image(SEAL, "b.jpeg"), image(SEAL, "c.jpeg"), folder=folder)
+    )
+
+    assert set(read(work, "images", "file")) == {("02077923-n/b.JPG",), ("e\u0301.jpg",)}
+    assert [one.line for one in report.problems.examples["missing_file"]] == [3]
+
+
 def test_a_manifest_or_features_that_cannot_be_used_as_a_whole_are_refused(work):
     with pytest.raises(CorpusError, match=r"No image of images.jsonl can be used \(no_licence 1\)\. Line 1: The image"):
         STEP.finish(with_manifest(work, image(SEAL, "a.jpg", licence="unknown")))
