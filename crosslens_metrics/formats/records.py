@@ -69,7 +69,7 @@ def json_records(file: IO[bytes]) -> Iterator[Record | LineError]:
     head = _head(file).lstrip()
     if b"{" not in head and CELLS.match(head):
         raise FileRefusedError(
-            _("The file looks like CSV. Give JSON: one object on each line, such as {“image”: “a”, “caption”: “…”}.")
+            _("The file looks like CSV. Give JSON instead: one object on each line, with names such as “image”.")
         )
     return _json_lines(file)
 
@@ -202,7 +202,7 @@ def _head(file: IO[bytes]) -> bytes:
     file.seek(0)
     head = file.read(READ_BYTES)
     if kind := next((kind for start, kind in OTHER_KINDS.items() if head.startswith(start)), ""):
-        reason = _("The file is no text: it is %(kind)s. Give the text itself, in UTF-8.")
+        reason = _("The file is %(kind)s, not text. Unpack it, or save it as text in UTF-8.")
         raise FileRefusedError(reason % {"kind": kind})
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (len(head) > 3 and head[1] == 0 == head[3]):
         raise FileRefusedError(_("The file is saved as UTF-16. Save it as UTF-8."))
